@@ -8,13 +8,13 @@ import { readInputDefaults } from '../../sandbox/runner.ts';
 export const policies = {
   default: {},
   'default + verify': { verify: 'npm test' },
-  'cb-no-progress 2': { 'cb-no-progress': '2' },
-  'cb-no-progress 5': { 'cb-no-progress': '5' },
+  'circuit-no-progress 2': { 'circuit-no-progress': '2' },
+  'circuit-no-progress 5': { 'circuit-no-progress': '5' },
   'completion-signals 1': { 'completion-signals': '1' },
   'completion-signals 3': { 'completion-signals': '3' },
-  'cb-same-error 10': { 'cb-same-error': '10' },
+  'circuit-same-error 10': { 'circuit-same-error': '10' },
   'max-iterations-per-task 0': { 'max-iterations-per-task': '0' },
-  'cb-auto-reset': { 'cb-auto-reset': 'true' },
+  'circuit-auto-reset': { 'circuit-auto-reset': 'true' },
   'session fresh': { session: 'fresh' },
 } satisfies Record<string, Readonly<Record<string, string>>>;
 

@@ -52,8 +52,18 @@ export interface Provider {
   /** One that is set is a login. */
   readonly keys: readonly string[];
   readonly otherSecrets: readonly string[];
+  /** How the keys begin that an input takes, and names under which people pass them by mistake. */
+  readonly keyForms: readonly [KeyForm, ...KeyForm[]];
   /** One that is `1` means a login that is found elsewhere, such as a cloud's. */
   readonly switches: readonly string[];
+}
+
+interface KeyForm {
+  readonly variable: string;
+  readonly begin: string;
+  /** With its article. */
+  readonly what: string;
+  readonly misspelled: readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -82,17 +92,55 @@ export function verifyEnvironment(
   );
 }
 
-/** Whether there is anything with which the agent could log in. */
-export function hasProviderKey(environment: Environment, { keys, switches }: Provider): boolean {
-  return (
-    keys.some((name) => (environment[name] ?? '').trim() !== '') ||
-    switches.some((name) => (environment[name] ?? '') === '1')
-  );
+/** What stands in the way of a login of the agent, as sentences for a person; a key is never repeated. */
+export function loginProblems(environment: Environment, provider: Provider): readonly string[] {
+  const { keys, switches, keyForms } = provider;
+  if (switches.some((name) => (environment[name] ?? '') === '1')) return [];
+  const given = keys.filter((name) => valueOf(environment, name) !== '');
+  const problems = given.flatMap((name) => keyProblem(name, valueOf(environment, name), keyForms) ?? []);
+  return given.length > 0 ? problems : [missingKey(environment, provider)];
+}
+
+function keyProblem(name: string, value: string, forms: Provider['keyForms']): string | null {
+  if (/\s/.test(value) || /^["']/.test(value))
+    return `\`${name}\` is not a key: it has blanks or quotation marks in it. Copy the key again into the repository secret, without them.`;
+  const form = forms.find(({ begin }) => value.startsWith(begin));
+  return form === undefined || form.variable === name
+    ? null
+    : `\`${name}\` holds ${form.what}, which the agent does not take there. Pass it as \`${inputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
+}
+
+/** Without a key at all: one that is there under a name of its own is the common slip. */
+function missingKey(environment: Environment, { keyForms, keys }: Provider): string {
+  const misnamed = Object.keys(environment)
+    .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
+    .flatMap((name) => {
+      const form = keyForms.find(
+        ({ begin, misspelled }) =>
+          valueOf(environment, name).startsWith(begin) ||
+          (misspelled.includes(name) && valueOf(environment, name) !== ''),
+      );
+      return form === undefined ? [] : [{ name, form }];
+    });
+  const [first] = misnamed;
+  if (first !== undefined)
+    return `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${inputOf(first.form.variable)}\` instead.`;
+  const [example] = keyForms;
+  return `There is no key for the agent: ${keyForms.map(({ variable }) => `\`${inputOf(variable)}\``).join(' and ')} are both empty. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+}
+
+/** `ANTHROPIC_API_KEY` → `anthropic-api-key`, see KEY_INPUTS. */
+function inputOf(variable: string): string {
+  return variable.toLowerCase().replaceAll('_', '-');
+}
+
+function valueOf(environment: Environment, name: string): string {
+  return (environment[name] ?? '').trim();
 }
 
 /** The credential with which the agent logs in; null: it is not one of the provider's own variables. */
 export function providerKey(environment: Environment, { keys }: Provider): string | null {
-  return keys.map((name) => (environment[name] ?? '').trim()).find((value) => value !== '') ?? null;
+  return keys.map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
 }
 
 /** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */
@@ -105,7 +153,7 @@ export function secretValues(
     keys.includes(name) ||
     otherSecrets.includes(name) ||
     /^(INPUT_GITHUB-TOKEN|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN|ACTIONS_ID_TOKEN_REQUEST_TOKEN)$/.test(name) ||
-    /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
+    /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API[-_]?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
     (names.includes(name) && (environment[name] ?? '').length >= 20);
   return [
     ...new Set(

@@ -66,6 +66,6 @@ export interface RunContext {
   readonly runAttempt: number;
   readonly runUrl: string;
   readonly event: { readonly name: string; readonly payload: unknown };
-  /** Whether the job's environment holds anything with which the agent could log in. */
-  readonly hasProviderKey: boolean;
+  /** Why the agent cannot log in, as sentences; empty when it can. */
+  readonly loginProblems: readonly string[];
 }

@@ -22,24 +22,16 @@ export function lines() {
   );
 }
 
-/** A list such as `issues,plan`: what stands between commas, trimmed. */
+/** A list such as `issues,plan`: what stands between commas or on lines of its own, trimmed. A comma inside brackets belongs to the item. */
 export function list() {
-  return z.string().transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  );
+  return z.string().transform((text) => text.split(/\r?\n/).flatMap(itemsOf));
 }
 
 /** Whom to turn to: `auto`, `none`, or logins of people; `teams`: and teams as `org/team`. */
 export function recipients({ teams }: { readonly teams: boolean }) {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots are not asked`;
   return z.string().transform((text, problems): Recipients => {
-    const names = text
-      .split(/[,\n]/)
-      .map((name) => name.trim())
-      .filter(Boolean);
+    const names = list().parse(text);
     const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
     const [first = ''] = names;
     if (names.length === 1 && isWord(first)) return { kind: first };
@@ -92,20 +84,20 @@ function decimal({
   return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
 }
 
-/** Splits at commas outside parentheses, so that `Bash(git log -1, x)` stays one rule. */
-export function splitRules(text: string): string[] {
-  const rules: string[] = [];
+/** What stands between the commas of a line, so that `Bash(git log -1, x)` and `{a,b}/**` stay whole. */
+function itemsOf(line: string): string[] {
+  const items: string[] = [];
   let depth = 0;
-  let rule = '';
-  for (const character of text) {
-    if (character === '(') depth += 1;
-    if (character === ')') depth -= 1;
-    if (character === ',' && depth === 0) {
-      rules.push(rule);
-      rule = '';
+  let item = '';
+  for (const character of line) {
+    if ('([{'.includes(character)) depth += 1;
+    if (')]}'.includes(character)) depth -= 1;
+    if (character === ',' && depth <= 0) {
+      items.push(item);
+      item = '';
     } else {
-      rule += character;
+      item += character;
     }
   }
-  return [...rules, rule].map((part) => part.trim()).filter(Boolean);
+  return [...items, item].map((part) => part.trim()).filter(Boolean);
 }

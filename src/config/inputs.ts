@@ -6,8 +6,13 @@ import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { commentReading, stateStores, type Config } from './config.ts';
 import { choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
-import { input, namesIn, parseTexts, type InputTable } from './table.ts';
+import { KEY_INPUTS } from './key-inputs.ts';
+import { renamedTo } from './renamed.ts';
+import { input, namesIn, parseTexts, type InputProblem, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
+import { nearest } from '../core/text/nearest.ts';
+import { oneLine } from '../core/text/one-line.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** Where tasks come from, in the order of the text. */
 export const taskSources = list()
@@ -37,9 +42,9 @@ const inputs: InputTable<Settings> = {
   taskSources: input('task-sources', taskSources),
   allowedBots: input(
     'allowed-bots',
-    lines().refine(
+    list().refine(
       (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
-      "must be logins of bots as GitHub's API shows them, one per line, for example renovate[bot]",
+      "must be logins of bots as GitHub's API shows them, for example renovate[bot]",
     ),
   ),
   commentsFrom: input('comments-from', choice(...commentReading)),
@@ -50,10 +55,10 @@ const inputs: InputTable<Settings> = {
     args: input('agent-args', lines()),
     envNames: input(
       'agent-env',
-      lines()
+      list()
         .refine(
           (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
-          'must be names of environment variables, one per line',
+          'must be names of environment variables',
         )
         .refine(
           (names) => !names.some(isJobSecret),
@@ -90,7 +95,7 @@ const inputs: InputTable<Settings> = {
   prAssignees: input('pr-assignees', recipients({ teams: false })),
   notify: input('notify', recipients({ teams: false })),
   coAuthor: input('co-author', flag()),
-  allowProtectedPaths: input('allow-protected-paths', lines()),
+  allowProtectedPaths: input('allow-protected-paths', list()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
   maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
   stateStore: input('state-store', choice(...stateStores)),
@@ -101,12 +106,15 @@ const inputs: InputTable<Settings> = {
 };
 
 /** Names of all inputs, as action.yml must list them. */
-export const INPUT_NAMES = namesIn(inputs);
+export const INPUT_NAMES = [...namesIn(inputs), ...KEY_INPUTS];
 
-/** Parses the inputs' texts into a Config; throws one UserError that lists every problem. */
+/** Parses the inputs' texts into a Config; throws one UserError that lists every problem. A name that is not an input is one: a limit with a slip in its name would not bind. */
 export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
-  const trimmed = Object.fromEntries(INPUT_NAMES.map((name) => [name, texts[name]?.trim()]));
-  const { settings, problems } = parseTexts(inputs, trimmed);
+  const trimmed = Object.fromEntries(
+    [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
+  );
+  const { settings, problems: found } = parseTexts(inputs, trimmed);
+  const problems = [...found, ...unknownInputs(Object.keys(texts))];
   if (problems.length > 0) {
     const count = new Set(problems.map(({ name }) => name)).size;
     const lines = problems.map(({ name, why }) => describeProblem(name, trimmed[name], why));
@@ -120,11 +128,23 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
 }
 
+function unknownInputs(names: readonly string[]): readonly InputProblem[] {
+  return names
+    .filter((name) => !INPUT_NAMES.includes(name))
+    .map((name) => {
+      const near = nearest(name.replaceAll('_', '-'), INPUT_NAMES);
+      const why = `is not an input of this action${near === null ? '' : `. Did you mean ${near}?`}`;
+      return { name, why: renamedTo(name) ?? why };
+    });
+}
+
 function describeProblem(name: string, value: string | undefined, message: string): string {
+  // What stands under a name that is not an input may be a key.
+  if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(message)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
   const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
-  return `- ${name}:${shown} ${message}.`;
+  return `- ${name}:${shown} ${sentence(message)}`;
 }
 
 /** Whether a variable of this name may carry the job's own credentials. */

@@ -1,7 +1,8 @@
-import { z } from 'zod';
 import { denialModes, sessionModes, type Policy } from '../core/policy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { choice, duration, flag, number, splitRules, whole } from './fields.ts';
+import { choice, duration, flag, list, number, whole } from './fields.ts';
+import { renamedTo } from './renamed.ts';
+import { ruleProblem } from './tool-rules.ts';
 import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
@@ -14,10 +15,11 @@ type PolicySettings = Omit<Policy, 'verifies'>;
 export const policyInputs: InputTable<PolicySettings> = {
   allowedTools: input(
     'allowed-tools',
-    z
-      .string()
-      .transform(splitRules)
-      .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write'),
+    list()
+      .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
+      .superRefine((rules, problems) => {
+        for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
+      }),
   ),
   session: input('session', choice(...sessionModes)),
   sessionExpiryMs: input('session-expiry-hours', duration(HOUR_MS, { min: 1, max: 720 })),
@@ -32,12 +34,12 @@ export const policyInputs: InputTable<PolicySettings> = {
   maxCostUsdPerDay: input('max-cost-usd-per-day', number({ min: 0, max: 100_000 })),
   onPermissionDenied: input('on-permission-denied', choice(...denialModes)),
   circuit: {
-    noProgress: input('cb-no-progress', whole({ min: 1, max: 100 })),
-    sameError: input('cb-same-error', whole({ min: 1, max: 100 })),
-    permissionDenials: input('cb-permission-denials', whole({ min: 1, max: 100 })),
-    outputDeclinePercent: input('cb-output-decline', whole({ min: 1, max: 100 })),
-    cooldownMs: input('cb-cooldown-minutes', duration(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
-    autoReset: input('cb-auto-reset', flag()),
+    noProgress: input('circuit-no-progress', whole({ min: 1, max: 100 })),
+    sameError: input('circuit-same-error', whole({ min: 1, max: 100 })),
+    permissionDenials: input('circuit-permission-denials', whole({ min: 1, max: 100 })),
+    outputDeclinePercent: input('circuit-output-decline', whole({ min: 1, max: 100 })),
+    cooldownMs: input('circuit-cooldown-minutes', duration(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
+    autoReset: input('circuit-auto-reset', flag()),
   },
   completionSignals: input('completion-signals', whole({ min: 1, max: 100 })),
   testOnlyIterations: input('test-only-iterations', whole({ min: 1, max: 100 })),
@@ -57,7 +59,10 @@ export type GivenInputs =
 export function parsePolicyInputs(texts: Readonly<Record<string, string>>): GivenInputs {
   const { settings, problems } = parseTexts(policyInputs, texts);
   const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
-  const all = [...problems, ...unknown.map((name) => ({ name, why: 'is not an input that decisions depend on' }))];
+  const all = [
+    ...problems,
+    ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not an input that decisions depend on' })),
+  ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
   // One problem of each says enough.
   return { kind: 'problems', problems: [...new Map(all.map((problem) => [problem.name, problem])).values()] };

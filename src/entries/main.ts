@@ -5,6 +5,7 @@ import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
+import { withKeyInputs } from '../config/key-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { describeOutcome } from '../report/sentences/outcome-text.ts';
 import { renderOutputs } from '../report/pages/outputs.ts';
@@ -25,7 +26,7 @@ import { sentence } from '../core/text/sentence.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function main(): Promise<void> {
-  const environment = process.env;
+  const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRun(environment);
   const { secrets, redact } = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);

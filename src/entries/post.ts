@@ -7,6 +7,7 @@ import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
+import { withKeyInputs } from '../config/key-inputs.ts';
 import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
@@ -38,7 +39,7 @@ type Environment = World['environment'];
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
 export async function post(): Promise<void> {
-  const environment = process.env;
+  const environment = withKeyInputs(process.env);
   const { redact } = secretsOf(environment, []);
   const log = createLog(redact);
   const runnerFiles = createRunnerFiles(environment, () => undefined);

@@ -31,11 +31,15 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Texts of the action's inputs, by their names. */
+/** Texts of the inputs that the runner was given, by their names; those of action.yml are always there, if only as undefined. */
 export function inputTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
-  return Object.fromEntries(INPUT_NAMES.map((name) => [name, environment[`INPUT_${name.toUpperCase()}`]]));
+  const given = Object.entries(environment).flatMap(([variable, text]) => {
+    const [, name] = /^INPUT_(.+)$/.exec(variable) ?? [];
+    return name === undefined ? [] : [[name.toLowerCase(), text] as const];
+  });
+  return { ...Object.fromEntries(INPUT_NAMES.map((name) => [name, undefined])), ...Object.fromEntries(given) };
 }
 
 /** Adds Markdown to the job summary. Where that cannot be done, one sentence in the log says so: the work is worth more than its report. */

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { context } from '@actions/github';
-import { hasProviderKey, type Provider } from '../config/agent-environment.ts';
+import { loginProblems, type Provider } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { textOf, UserError } from '../errors.ts';
 
@@ -48,7 +48,7 @@ export async function readRunContext(
     runAttempt: Math.max(1, github.runAttempt || 1),
     runUrl: `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`,
     event: { name: eventName, payload: github.payload },
-    hasProviderKey: hasProviderKey(environment, provider),
+    loginProblems: loginProblems(environment, provider),
   };
 }
 

@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
     name: 'no key for the agent',
     job: { env: { ANTHROPIC_API_KEY: '' } },
     reason: 'configuration',
-    message: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'],
+    message: ['`anthropic-api-key` and `claude-code-oauth-token` are both empty', 'secrets.ANTHROPIC_API_KEY'],
   },
   {
     name: 'a token without contents: write',

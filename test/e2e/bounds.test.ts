@@ -45,13 +45,13 @@ test('no progress: the circuit opens after three iterations, red; the next run i
   });
   expect(cooling.summary).toMatch(/Waiting after a stop[^]*the first run after .*UTC.* tries one iteration/);
 
-  const failed = await scene.run({ agent: [idle], inputs: { 'cb-cooldown-minutes': '0' } });
+  const failed = await scene.run({ agent: [idle], inputs: { 'circuit-cooldown-minutes': '0' } });
   expect(failed).toMatchObject({
     calls: 1,
     main: { exitCode: 1 },
     outputs: { outcome: 'halted', reason: 'circuit_open' },
   });
-  expect(await scene.run({ inputs: { 'cb-cooldown-minutes': '0' } })).toMatchObject({
+  expect(await scene.run({ inputs: { 'circuit-cooldown-minutes': '0' } })).toMatchObject({
     calls: 2,
     outputs: { outcome: 'complete', circuit: 'closed' },
   });

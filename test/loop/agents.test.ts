@@ -160,7 +160,7 @@ describe('completion', () => {
   });
 
   test('is not believed of an agent that only claims it, however often', async () => {
-    const project = createProject({ issues: [1, 2], agent: [liar], inputs: { 'cb-no-progress': '100' } });
+    const project = createProject({ issues: [1, 2], agent: [liar], inputs: { 'circuit-no-progress': '100' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'halted (safety)', calls: 5 });
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');

@@ -210,9 +210,9 @@ describe('the circuit over several runs', () => {
     expect(savedState(await openProject()).session).toBeNull();
   });
 
-  test('cb-auto-reset: every run begins closed', async () => {
+  test('circuit-auto-reset: every run begins closed', async () => {
     const project = await openProject();
-    project.inputs = { 'cb-auto-reset': 'true' };
+    project.inputs = { 'circuit-auto-reset': 'true' };
     expect(await runOnce(project)).toMatchObject({
       end: 'halted (circuit_open)',
       calls: 3,

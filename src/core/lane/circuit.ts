@@ -133,7 +133,7 @@ export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPol
   return recovered ? closedCircuit(circuit.totalOpens) : next;
 }
 
-/** CLOSED by a person or by `cb-auto-reset`. */
+/** CLOSED by a person or by `circuit-auto-reset`. */
 export function reset(circuit: Circuit): Circuit {
   return closedCircuit(circuit.totalOpens);
 }

@@ -36,7 +36,7 @@ export interface Settled {
 
 /**
  * The state when a call starts: charged, the task in progress, the session kept or given up
- * (`session` is what to resume, null: a fresh one), a circuit under `cb-auto-reset` closed.
+ * (`session` is what to resume, null: a fresh one), a circuit under `circuit-auto-reset` closed.
  */
 export function beginIteration(
   state: LaneState,

@@ -302,12 +302,7 @@ async function checkBeforeSpending(
   lane: { readonly base: string; readonly branch: string },
 ): Promise<void> {
   const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
-  const problems = [...found];
-  if (!deps.context.hasProviderKey) {
-    problems.push(
-      'There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it to the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.',
-    );
-  }
+  const problems = [...found, ...deps.context.loginProblems];
   if (lane.branch === lane.base)
     problems.push(
       `The branch to work on, "${lane.branch}", is the base branch. Set a different \`branch-prefix\` or \`base-branch\`.`,

@@ -160,12 +160,12 @@ describe('ralph replay', () => {
 
   test('--set says where the run would have ended; that it differs is no failure', async () => {
     const path = await fileOf('what-if.jsonl', journal);
-    const { code, out } = await ralph('replay', path, '--set', 'cb-no-progress=2');
+    const { code, out } = await ralph('replay', path, '--set', 'circuit-no-progress=2');
     expect(code).toBe(0);
     expect(out).toContain(
-      'What if cb-no-progress=2:\n  It would have ended after 3 iterations: halted (circuit_open, no_progress).\n  It was: halted (circuit_open, no_progress), after 4 iterations.',
+      'What if circuit-no-progress=2:\n  It would have ended after 3 iterations: halted (circuit_open, no_progress).\n  It was: halted (circuit_open, no_progress), after 4 iterations.',
     );
-    const patient = await ralph('replay', path, '--set', 'cb-no-progress=9', '--json');
+    const patient = await ralph('replay', path, '--set', 'circuit-no-progress=9', '--json');
     expect(JSON.parse(patient.out)).toEqual({
       lane: 'queue',
       iterations: 4,
@@ -179,7 +179,7 @@ describe('ralph replay', () => {
         tripped: 'this-run',
         probeAt: expect.any(Number) as number,
       },
-      whatIf: { set: { 'cb-no-progress': '9' }, kind: 'goes-on', iterations: 4, taskId: 'issue-1' },
+      whatIf: { set: { 'circuit-no-progress': '9' }, kind: 'goes-on', iterations: 4, taskId: 'issue-1' },
     });
   });
 });

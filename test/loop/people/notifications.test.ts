@@ -137,7 +137,7 @@ describe('several needs of a run', () => {
   });
 
   test('without a pull request are on the first issue', async () => {
-    const project = createProject({ issues: [1], agent: [stuck], inputs: { 'cb-no-progress': '2' } });
+    const project = createProject({ issues: [1], agent: [stuck], inputs: { 'circuit-no-progress': '2' } });
     await runOnce(project);
     expect(notifications(project)).toEqual(['#1 circuit_open:lane-queue @owner']);
     project.clock.advance(31 * MINUTE);

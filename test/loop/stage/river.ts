@@ -140,7 +140,7 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     runAttempt: 1,
     runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
     event,
-    hasProviderKey,
+    loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };
 }
 

@@ -107,7 +107,7 @@ describe('the published JSON Schema accepts', () => {
     [
       'what if: it goes on',
       journal,
-      ['--set', 'cb-no-progress=9'],
+      ['--set', 'circuit-no-progress=9'],
       { whatIf: { kind: 'goes-on', iterations: 4, taskId: 'issue-1' } },
     ],
     [

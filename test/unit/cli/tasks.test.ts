@@ -352,7 +352,7 @@ test.each([
   ['task-sources', DEFAULT_SOURCES],
   ['branch-prefix', DEFAULT_BRANCH_PREFIX],
   ['task-label', DEFAULT_TASK_LABEL],
-  ['cb-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
+  ['circuit-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
 ])('the default of %s is that of action.yml', (input, value) => {
   const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');
   expect(new RegExp(`^ {2}${input}:\\n(?: {4}.*\\n)*? {4}default: (.*)$`, 'm').exec(action)?.[1]).toBe(value);

@@ -115,7 +115,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
         'replay',
         'no-such-file',
         '--set',
-        'cb-no-progres=2',
+        'circuit-no-progres=2',
         '--set',
         'max-iterations=0',
         '--set',
@@ -128,7 +128,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
         'session=fresh',
       ],
       [
-        'Did you mean cb-no-progress?',
+        'Did you mean circuit-no-progress?',
         '--set max-iterations: "0" is not a whole number from 1 to 1000',
         '--set "session": expected NAME=VALUE',
         '--set "verify": is not an input that decisions depend on',

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { withKeyInputs } from '../../../src/config/key-inputs.ts';
 import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import {
   agentEnvironment,
-  hasProviderKey,
+  loginProblems,
   secretValues,
   verifyEnvironment,
 } from '../../../src/config/agent-environment.ts';
@@ -91,18 +92,53 @@ describe("the agent's environment", () => {
 
 describe('a key for the agent', () => {
   test.each([
-    [{ ANTHROPIC_API_KEY: 'k' }, true],
-    [{ CLAUDE_CODE_OAUTH_TOKEN: 'k' }, true],
-    [{ ANTHROPIC_AUTH_TOKEN: 'k' }, true],
-    [{ CLAUDE_CODE_USE_BEDROCK: '1' }, true],
-    [{ CLAUDE_CODE_USE_VERTEX: '0' }, false],
-    // A secret that does not exist is an empty variable.
-    [{ ANTHROPIC_API_KEY: '' }, false],
-    [{ ANTHROPIC_API_KEY: ' \n' }, false],
-    [{ GITHUB_TOKEN: 'k' }, false],
-    [{}, false],
-  ])('%j: %s', (environment, expected) => {
-    expect(hasProviderKey(environment, claudeProvider)).toBe(expected);
+    ['an API key', { ANTHROPIC_API_KEY: 'k' }, []],
+    ['an OAuth token', { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-abc' }, []],
+    ['a token of a gateway', { ANTHROPIC_AUTH_TOKEN: 'k' }, []],
+    ["a cloud's login", { CLAUDE_CODE_USE_BEDROCK: '1' }, []],
+    ["a cloud's login that is switched off", { CLAUDE_CODE_USE_VERTEX: '0' }, ['both empty']],
+    ['a secret that does not exist is an empty variable', { ANTHROPIC_API_KEY: '' }, ['both empty']],
+    ['blanks alone', { ANTHROPIC_API_KEY: ' \n' }, ['both empty']],
+    ['a token of something else', { GITHUB_TOKEN: 'k' }, ['both empty']],
+    ['nothing', {}, ['`anthropic-api-key` and `claude-code-oauth-token` are both empty']],
+    [
+      'an OAuth token as an API key',
+      { ANTHROPIC_API_KEY: 'sk-ant-oat01-abc' },
+      ['`ANTHROPIC_API_KEY` holds an OAuth token', 'Pass it as `claude-code-oauth-token`'],
+    ],
+    [
+      'an API key as an OAuth token',
+      { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-api03-abc' },
+      ['`CLAUDE_CODE_OAUTH_TOKEN` holds an API key', 'Pass it as `anthropic-api-key`'],
+    ],
+    ['a key cut in two', { ANTHROPIC_API_KEY: 'sk-ant-api03-abc\n def' }, ['blanks or quotation marks']],
+    ['a key in quotation marks', { ANTHROPIC_API_KEY: '"sk-ant-api03-abc"' }, ['blanks or quotation marks']],
+    [
+      'a key under a name of its own',
+      { CLAUDE_API_KEY: 'k' },
+      ['`CLAUDE_API_KEY` seems to be one', 'as the input `anthropic-api-key`'],
+    ],
+    [
+      'a token that its form gives away',
+      { MY_TOKEN: 'sk-ant-oat01-abc' },
+      ['`MY_TOKEN` seems to be one', 'as the input `claude-code-oauth-token`'],
+    ],
+  ])('%s', (_, environment: Record<string, string>, words) => {
+    const text = loginProblems(environment, claudeProvider).join('\n');
+    for (const word of words) expect(text).toContain(word);
+    expect(text === '').toBe(words.length === 0);
+    expect(text).not.toMatch(/abc|def/);
+  });
+
+  test.each([
+    [{ 'INPUT_ANTHROPIC-API-KEY': ' k1 ' }, { ANTHROPIC_API_KEY: 'k1' }],
+    [{ 'INPUT_ANTHROPIC-API-KEY': '', ANTHROPIC_API_KEY: 'k2' }, { ANTHROPIC_API_KEY: 'k2' }],
+    [{ 'INPUT_CLAUDE-CODE-OAUTH-TOKEN': 'k1', CLAUDE_CODE_OAUTH_TOKEN: 'k2' }, { CLAUDE_CODE_OAUTH_TOKEN: 'k1' }],
+  ])('as an input: %j', (given, expected) => {
+    const environment = withKeyInputs(given);
+    expect(environment).toMatchObject(expected);
+    expect(agentEnvironment(environment, [], claudeProvider)).toEqual(expected);
+    expect(secretValues({ 'INPUT_ANTHROPIC-API-KEY': 'k'.repeat(9) }, [], claudeProvider)).toHaveLength(1);
   });
 });
 

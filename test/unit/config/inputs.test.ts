@@ -29,6 +29,16 @@ describe('what each input accepts', () => {
       (config) => config.policy.allowedTools,
       ['Read', 'Bash(git log -1, x)', 'Edit'],
     ],
+    ['allowed-tools', 'Read\nBash(npm test:*)\n', (config) => config.policy.allowedTools, ['Read', 'Bash(npm test:*)']],
+    [
+      'allowed-tools',
+      'mcp__github__*,Bash(a, (b)),Tool_of-1999',
+      (config) => config.policy.allowedTools,
+      ['mcp__github__*', 'Bash(a, (b))', 'Tool_of-1999'],
+    ],
+    ['task-sources', 'plan\nissues', (config) => config.taskSources, ['plan', 'issues']],
+    ['allowed-bots', 'a[bot],b[bot]\nc[bot]', (config) => config.allowedBots, ['a[bot]', 'b[bot]', 'c[bot]']],
+    ['agent-env', 'A, B\nC', (config) => config.agent.envNames, ['A', 'B', 'C']],
     ['prompt-file', 'docs/PROMPT.md', (config) => config.promptFile, 'docs/PROMPT.md'],
     ['session', 'fresh', (config) => config.policy.session, 'fresh'],
     ['session-expiry-hours', '1', (config) => config.policy.sessionExpiryMs, 60 * MINUTE],
@@ -44,12 +54,12 @@ describe('what each input accepts', () => {
     ['max-cost-usd', '0.5', (config) => config.policy.maxCostUsd, 0.5],
     ['max-cost-usd-per-day', '100000', (config) => config.policy.maxCostUsdPerDay, 100_000],
     ['on-permission-denied', 'halt', (config) => config.policy.onPermissionDenied, 'halt'],
-    ['cb-no-progress', '1', (config) => config.policy.circuit.noProgress, 1],
-    ['cb-same-error', '100', (config) => config.policy.circuit.sameError, 100],
-    ['cb-permission-denials', '7', (config) => config.policy.circuit.permissionDenials, 7],
-    ['cb-output-decline', '100', (config) => config.policy.circuit.outputDeclinePercent, 100],
-    ['cb-cooldown-minutes', '0', (config) => config.policy.circuit.cooldownMs, 0],
-    ['cb-auto-reset', 'true', (config) => config.policy.circuit.autoReset, true],
+    ['circuit-no-progress', '1', (config) => config.policy.circuit.noProgress, 1],
+    ['circuit-same-error', '100', (config) => config.policy.circuit.sameError, 100],
+    ['circuit-permission-denials', '7', (config) => config.policy.circuit.permissionDenials, 7],
+    ['circuit-output-decline', '100', (config) => config.policy.circuit.outputDeclinePercent, 100],
+    ['circuit-cooldown-minutes', '0', (config) => config.policy.circuit.cooldownMs, 0],
+    ['circuit-auto-reset', 'true', (config) => config.policy.circuit.autoReset, true],
     ['completion-signals', '3', (config) => config.policy.completionSignals, 3],
     ['test-only-iterations', '4', (config) => config.policy.testOnlyIterations, 4],
     [
@@ -80,6 +90,8 @@ describe('what each input accepts', () => {
     ['pr-assignees', 'auto', (config) => config.prAssignees, { kind: 'auto' }],
     ['co-author', 'false', (config) => config.coAuthor, false],
     ['allow-protected-paths', '.claude/**', (config) => config.allowProtectedPaths, ['.claude/**']],
+    ['allow-protected-paths', '{a,b}/**, c', (config) => config.allowProtectedPaths, ['{a,b}/**', 'c']],
+    ['fail-on', 'halted\nfailed', (config) => config.failOn, ['halted', 'failed']],
     ['max-patch-files', '1', (config) => config.maxPatchFiles, 1],
     ['max-patch-kib', '1048576', (config) => config.maxPatchKib, 1_048_576],
     ['state-store', 'none', (config) => config.stateStore, 'none'],
@@ -105,6 +117,12 @@ describe('what each input refuses, with its name, its value and what is expected
     ['agent-env', 'INPUT_GITHUB_TOKEN', /the agent must never see those/],
     ['agent-env', 'gh_token', /the agent must never see those/],
     ['allowed-tools', ' , ', /is empty: name at least one tool/],
+    ['allowed-tools', 'Read,Bash(npm:*', /the rule "Bash\(npm:\*", which is not a tool.*parentheses do not match/],
+    ['allowed-tools', 'Bash()', /the rule "Bash\(\)", which is not a tool/],
+    ['allowed-tools', 'npm test', /write Bash\(npm test:\*\)/],
+    ['allowed-tools', 'read', /Did you mean Read\?/],
+    ['allowed-tools', 'bash(npm:*)', /Did you mean Bash\(npm:\*\)\?/],
+    ['allowed-tools', 'make', /Did you mean Bash\(make:\*\)\?/],
     ['prompt-file', '', /is empty/],
     ['prompt-file', '/etc/passwd', /must be a path inside the workspace/],
     ['prompt-file', 'a/../../b', /must be a path inside the workspace/],
@@ -130,12 +148,12 @@ describe('what each input refuses, with its name, its value and what is expected
     ['max-cost-usd', '1,5', /is not a number/],
     ['max-cost-usd-per-day', 'Infinity', /is not a number/],
     ['on-permission-denied', 'Halt', /must be one of: count, halt, continue/],
-    ['cb-no-progress', '0', /from 1 to 100/],
-    ['cb-same-error', '101', /from 1 to 100/],
-    ['cb-permission-denials', '', /from 1 to 100/],
-    ['cb-output-decline', '0', /from 1 to 100/],
-    ['cb-cooldown-minutes', 'never', /is not a number/],
-    ['cb-auto-reset', 'yes', /"yes" must be one of: true, false/],
+    ['circuit-no-progress', '0', /from 1 to 100/],
+    ['circuit-same-error', '101', /from 1 to 100/],
+    ['circuit-permission-denials', '', /from 1 to 100/],
+    ['circuit-output-decline', '0', /from 1 to 100/],
+    ['circuit-cooldown-minutes', 'never', /is not a number/],
+    ['circuit-auto-reset', 'yes', /"yes" must be one of: true, false/],
     ['completion-signals', '0', /from 1 to 100/],
     ['test-only-iterations', '0', /from 1 to 100/],
     ['branch-prefix', '', /must be one path segment that ends in a slash/],
@@ -172,6 +190,15 @@ describe('problems', () => {
         .slice(1)
         .map((line) => /^- ([\w-]+):/.exec(line)?.[1]),
     ).toEqual(['max-iterations', 'branch-prefix', 'draft', 'fail-on']);
+  });
+
+  test.each([
+    ['cb-no-progress', 'cb-no-progress: is now called circuit-no-progress.'],
+    ['max_iterations', 'max_iterations: is not an input of this action. Did you mean max-iterations?'],
+    ['anthropic-api-keys', 'anthropic-api-keys: is not an input of this action. Did you mean anthropic-api-key?'],
+    ['something-else', 'something-else: is not an input of this action.'],
+  ])('name what is not an input, without its value: %s', (name, expected) => {
+    expect(errorOf(() => configOf({ [name]: 'secretsecret' })).message).toBe(`An input is not usable:\n- ${expected}`);
   });
 
   test('outside a runner say which variable to set', () => {
@@ -214,6 +241,8 @@ describe('problems', () => {
 test('the defaults of action.yml are the documented policy', () => {
   expect(configOf().policy).toEqual({
     ...policy,
+    maxCostUsd: 5,
+    maxCostUsdPerDay: 20,
     allowedTools: [
       'Read',
       'Edit',

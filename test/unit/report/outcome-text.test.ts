@@ -82,7 +82,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
       probeAt: inMinutes(30),
     },
     {},
-    '`cb-no-progress` is 3',
+    '`circuit-no-progress` is 3',
     'after 2026-11-21 16:48 UTC (in 30 min)',
   ],
   [
@@ -95,7 +95,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
       probeAt: inMinutes(30),
     },
     {},
-    '`cb-same-error` is 5',
+    '`circuit-same-error` is 5',
     'comment `/ralph reset circuit`',
   ],
   [

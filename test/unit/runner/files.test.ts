@@ -154,7 +154,7 @@ describe("the runner's variables", () => {
       runAttempt: 2,
       runUrl: 'https://github.test/acme/shop/actions/runs/42',
       event: { name: 'issues', payload: { action: 'labeled' } },
-      hasProviderKey: true,
+      loginProblems: [],
     });
   });
 

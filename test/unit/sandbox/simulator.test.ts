@@ -13,7 +13,7 @@ test.each<{ of: string; names: readonly CaseName[]; count: number; policy: Polic
     of: 'queues with errors',
     names: ['queue-repeats-an-error', 'queue-errors-beside-work', 'queue-provider-fails'],
     count: 60,
-    policy: 'cb-no-progress 5',
+    policy: 'circuit-no-progress 5',
   },
 ])('$count seeded histories of $of miss no goal under "$policy"', async ({ names, count, policy }) => {
   const found = await sweep({ seed: 1, count, names }, policy);

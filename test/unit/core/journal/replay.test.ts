@@ -124,14 +124,14 @@ describe('what if', () => {
   const two = journalOf(record([progress(), progress(), progress(done)], { tasks: [task(1), task(2)] }).text);
   test.each<[string, Journal, Readonly<Record<string, string>>, string]>([
     ['nothing that matters were set', tripped, { session: 'fresh' }, '4: halted (circuit_open)'],
-    ['the circuit were stricter', tripped, { 'cb-no-progress': '2' }, '3: halted (circuit_open)'],
-    ['the circuit were more patient', tripped, { 'cb-no-progress': '5' }, '4: goes-on issue-1'],
+    ['the circuit were stricter', tripped, { 'circuit-no-progress': '2' }, '3: halted (circuit_open)'],
+    ['the circuit were more patient', tripped, { 'circuit-no-progress': '5' }, '4: goes-on issue-1'],
     ['fewer iterations were allowed', limited, { 'max-iterations': '2' }, '2: limit (iterations)'],
     ['more iterations were allowed', limited, { 'max-iterations': '9' }, '3: goes-on issue-1'],
     ['money were bounded', costly, { 'max-cost-usd': '3.5' }, '2: limit (cost)'],
     ['calls of an hour were bounded', limited, { 'max-calls-per-hour': '1' }, '1: parked (calls_per_hour)'],
     ['a task got fewer iterations', two, { 'max-iterations-per-task': '1' }, '1: other-task issue-2'],
-    ['several inputs were set', tripped, { 'cb-no-progress': '5', 'max-iterations': '1' }, '1: limit (iterations)'],
+    ['several inputs were set', tripped, { 'circuit-no-progress': '5', 'max-iterations': '1' }, '1: limit (iterations)'],
   ])('%s', (_, journal, set, expected) => {
     expect(withSet(journal, set)).toBe(expected);
   });

@@ -201,7 +201,7 @@ describe('an open circuit', () => {
     expect(record(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(closedCircuit(1));
   });
 
-  test('cb-auto-reset closes it at once, but not one that could not be read', () => {
+  test('circuit-auto-reset closes it at once, but not one that could not be read', () => {
     expect(viewCircuit(opened(0), { ...bounds, autoReset: true }, noon)).toEqual({ kind: 'closed' });
     expect(viewCircuit(opened(noon, { reason: 'state_unreadable' }), { ...bounds, autoReset: true }, noon)).toEqual({
       kind: 'half-open',
@@ -218,7 +218,7 @@ test.each([
   [1, ['open']],
   [2, ['half-open', 'open']],
   [4, ['closed', 'closed', 'half-open', 'open']],
-])('with cb-no-progress %i idle iterations show %j', (noProgress, expected) => {
+])('with circuit-no-progress %i idle iterations show %j', (noProgress, expected) => {
   const own = { ...bounds, noProgress };
   let circuit: Circuit = closedCircuit(0);
   const shown = expected.map(() => {

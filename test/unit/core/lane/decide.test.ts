@@ -440,7 +440,7 @@ describe('before the first call', () => {
       ['the circuit opened in the future', open(noon + MINUTE), {}, 'halted (circuit_open)'],
       ['the circuit cooled down', open(noon - 31 * MINUTE), {}, 'iterate'],
       [
-        'the circuit open, cb-auto-reset',
+        'the circuit open, circuit-auto-reset',
         open(noon - MINUTE),
         { policy: { ...policy, circuit: { ...policy.circuit, autoReset: true } } },
         'iterate',

@@ -89,7 +89,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
       ],
     ],
     [
-      'cb-auto-reset',
+      'circuit-auto-reset',
       open,
       { ...policy, circuit: { ...policy.circuit, autoReset: true } },
       progress(),

@@ -1,0 +1,44 @@
+import { nearest } from '../core/text/nearest.ts';
+
+/** What is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a predicate; null: nothing. A tool of an unknown name may exist. */
+export function ruleProblem(rule: string): string | null {
+  const [, tool = '', specifier] = /^([A-Za-z][\w*-]*)(\(.+\))?$/s.exec(rule) ?? [];
+  if (tool === '' || unclosed(rule))
+    return `has the rule ${shown(rule)}, which is not a tool such as Read or Bash(npm test:*)${hint(rule)}`;
+  if (/^[A-Z]/.test(tool) || /^mcp__/.test(tool)) return null;
+  const near = TOOLS.find((name) => name.toLowerCase() === nearest(tool, LOWER_CASE)) ?? null;
+  const cure = near === null ? `Bash(${tool}:*)` : `${near}${specifier ?? ''}`;
+  return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${cure}?`;
+}
+
+/** Tools of the CLI, for near misses only. */
+const TOOLS = [
+  'Agent',
+  'Bash',
+  'Edit',
+  'Glob',
+  'Grep',
+  'NotebookEdit',
+  'Read',
+  'Skill',
+  'Task',
+  'TodoWrite',
+  'WebFetch',
+  'WebSearch',
+  'Write',
+] as const;
+const LOWER_CASE = TOOLS.map((name) => name.toLowerCase());
+
+function unclosed(rule: string): boolean {
+  return [...rule].reduce((depth, character) => depth + (character === '(' ? 1 : character === ')' ? -1 : 0), 0) !== 0;
+}
+
+/** A command where a rule is expected is the common slip. */
+function hint(rule: string): string {
+  if (unclosed(rule)) return ': its parentheses do not match';
+  return /^[a-z][\w.-]*( |$)/.test(rule) ? `. To allow that command, write Bash(${rule}:*)` : '';
+}
+
+function shown(rule: string): string {
+  return JSON.stringify(rule.slice(0, 80));
+}
