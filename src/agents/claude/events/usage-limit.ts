@@ -2,16 +2,32 @@ import { limitIn, statusIn } from './failure.ts';
 import type { UsageLimit } from '../../../core/analysis/analysis.ts';
 import type { Failure, RateLimit } from './cli-event.ts';
 import { nextReset } from '../../../core/analysis/reset-time.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 
 type Window = UsageLimit['window'];
 
-/** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. One of the two alone is unconfirmed. */
+const SHORT_WINDOW_MS = 5 * HOUR_MS;
+
+/** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. What two signs do not both speak for is unconfirmed. */
 export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
-  const isConfirmed =
-    failure !== null && (rejected !== null || (hasLimitField(failure) && limitIn(failure.text) !== null));
-  return isConfirmed ? limit : { ...limit, unconfirmed: true };
+  return hasSecondSign(limit, failure, { rejected, now }) ? limit : { ...limit, unconfirmed: true };
+}
+
+/** Beside an event it is a failure that speaks of a limit, and not of a shorter one; a failure alone needs both its text and its fields. */
+function hasSecondSign(
+  { window, resumeAt }: UsageLimit,
+  failure: Failure | null,
+  { rejected, now }: { readonly rejected: RateLimit | null; readonly now: number },
+): boolean {
+  if (failure === null) return false;
+  const text = limitIn(failure.text);
+  const isNamed = rejected === null ? hasLimitField(failure) && text !== null : hasLimitField(failure) || text !== null;
+  const isShort = window === 'five-hour' || (text !== null && windowOfText(text) === 'five-hour');
+  // No sign of a limit of five hours is one of a longer wait.
+  const isLonger = resumeAt !== null && Date.parse(resumeAt) > now + SHORT_WINDOW_MS;
+  return isNamed && !(isShort && isLonger);
 }
 
 function reportedLimit(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
@@ -42,15 +58,9 @@ function windowOfType(type: string | null): Window {
   return /overage|extra/.test(type) ? 'extra' : 'unknown';
 }
 
-/** What the CLI says of its error beside the text. */
+/** What the CLI says of its error beside the text. An overload is nobody's limit. */
 function hasLimitField({ apiError, error, status }: Failure): boolean {
-  return (
-    apiError === 'usage_limit_reached' ||
-    error === 'rate_limit' ||
-    error === 'overloaded' ||
-    status === 429 ||
-    status === 529
-  );
+  return apiError === 'usage_limit_reached' || error === 'rate_limit' || status === 429;
 }
 
 /** 429 and 529 after the CLI's own retries. */

@@ -6,6 +6,7 @@ import {
   failedLine,
   INIT,
   jsonLines,
+  NOW,
   rateLimitLine,
   resultLine,
   syntheticLine,
@@ -22,8 +23,42 @@ function limitOf(output: string, now?: number): unknown {
 
 describe('a limit needs two signs', () => {
   const text = "You've hit your weekly limit · resets 1am (UTC)";
+  const eventOf = (rateLimitType: string, resetsAt: number): string =>
+    rateLimitLine({ status: 'rejected', resetsAt, rateLimitType });
+  const [soon, late] = [NOW / 1000 + 3600, NOW / 1000 + 4 * 24 * 3600];
+  const weekly = eventOf('seven_day', late);
   test.each([
-    ['an event and a failed result', jsonLines(INIT, rejected, failedLine(text)), undefined],
+    ['an event and the text', jsonLines(INIT, weekly, failedLine(text)), undefined],
+    ['an event and a status', jsonLines(INIT, weekly, failedLine('No.', { api_error_status: 429 })), undefined],
+    ['an event and an error of a message', jsonLines(INIT, weekly, syntheticLine('No.', 'rate_limit')), undefined],
+    [
+      'an event and another limit of more than hours',
+      jsonLines(INIT, weekly, failedLine("You've hit your Opus limit")),
+      undefined,
+    ],
+    ['an event and a failure that is about something else', jsonLines(INIT, weekly, failedLine('I give up.')), true],
+    [
+      'an event and a status of another kind',
+      jsonLines(INIT, weekly, failedLine('API Error: 500 Internal server error', { api_error_status: 500 })),
+      true,
+    ],
+    [
+      'an event and an overload',
+      jsonLines(INIT, weekly, failedLine('API Error: Repeated 529 Overloaded errors.', { api_error_status: 529 })),
+      true,
+    ],
+    ['an event and the turns used up', jsonLines(INIT, weekly, failedLine('', { subtype: 'error_max_turns' })), true],
+    [
+      'an event, and the text of a shorter limit',
+      jsonLines(INIT, weekly, failedLine("You've hit your session limit")),
+      true,
+    ],
+    ['an event of five hours that lasts for days', jsonLines(INIT, eventOf('five_hour', late), failedLine(text)), true],
+    [
+      'both of five hours',
+      jsonLines(INIT, eventOf('five_hour', soon), failedLine("You've hit your session limit")),
+      undefined,
+    ],
     ['a status and the text', failedLine(text, { api_error_status: 429 }), undefined],
     ['an error of a message and the text', jsonLines(INIT, syntheticLine(text, 'rate_limit')), undefined],
     ['the text alone', failedLine(text), true],
