@@ -95,10 +95,15 @@ const rows: readonly Row[] = [
     message: ['Allow GitHub Actions to create and approve pull requests', 'Settings'],
   },
   {
-    name: 'a shallow checkout',
-    job: { checkout: 'shallow' },
+    name: 'a shallow checkout of something that the server no longer has as a branch',
+    job: {
+      checkout: 'shallow',
+      ...prepared((folder) => {
+        git(folder, 'checkout', '-q', '-b', 'only-here');
+      }),
+    },
     reason: 'configuration',
-    message: ['is shallow', 'fetch-depth: 0'],
+    message: ['is shallow', 'could not be fetched', 'only-here', 'fetch-depth: 0'],
   },
   {
     name: 'no checkout',
@@ -143,7 +148,7 @@ const rows: readonly Row[] = [
       }),
     },
     reason: 'configuration',
-    message: ['is shallow', 'left-over.txt', 'both empty'],
+    message: ['left-over.txt', 'both empty'],
   },
   {
     name: 'a rate-limited API',

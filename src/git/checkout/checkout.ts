@@ -6,6 +6,7 @@ import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone } from './clean-clone.ts';
 import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
+import { deepen } from './deepen.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
@@ -98,9 +99,7 @@ export function createRepository(options: RepositoryOptions): Repository {
   return {
     async problems() {
       const found = await opened();
-      return 'why' in found
-        ? [notAWorkTree(options.folder, found.why)]
-        : await problemsOf(found.workspace, found.repository);
+      return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found);
     },
 
     async readTexts(paths, wanted) {
@@ -241,6 +240,8 @@ interface Opened {
   readonly repository: OwnRepository;
   /** The commit that the job checked out; null: there is none yet. */
   readonly startHead: ObjectId | null;
+  /** Why commits that the checkout lacks could not be fetched; null: none are missing. */
+  readonly stillShallow: string | null;
   /** Makes the checkout's git directory one that git accepts again. */
   readonly restore: WorkspaceRestorer;
 }
@@ -259,9 +260,11 @@ async function open({
     env,
     hide: [remote.token, basicCredentials(remote.token)],
   });
+  const source = { workspace, repository, url: remote.url, variables: authorization(remote.url, remote.token) };
   return {
     workspace,
     repository,
+    stillShallow: workspace.shallow ? await deepen(source) : null,
     startHead: await headOf(workspace),
     restore: await createWorkspaceRestorer(workspace),
   };

@@ -14,6 +14,8 @@ import { copyIndex, headOf, type Workspace } from './workspace.ts';
  */
 export interface PrivateRepository {
   readonly git: Git;
+  /** Its git directory. */
+  readonly folder: string;
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
   /** Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use. */
@@ -122,7 +124,7 @@ export async function createOwnRepository(
     mkdir(join(folder, 'info'), { recursive: true }),
   ]);
   await seal();
-  return { git, indexFile, seal, withIndex, setup };
+  return { git, folder, indexFile, seal, withIndex, setup };
 }
 
 /** The workspace's index knows when each file was last looked at; where it is missing or unreadable, the work tree is read once. */

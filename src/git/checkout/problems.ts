@@ -2,10 +2,14 @@ import type { PrivateRepository } from './private-repository.ts';
 import { changesBetween } from '../objects.ts';
 import { readWorkTree } from './work-tree.ts';
 import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
+import { sentence } from '../../core/text/sentence.ts';
 import { namesOf } from '../../core/text/lists.ts';
 
-/** Everything about a found work tree that stands in the way of a run. */
-export async function problemsOf(workspace: Workspace, repository: PrivateRepository): Promise<readonly string[]> {
+/** Everything about a found work tree that stands in the way of a run; `stillShallow`: why its history could not be completed, null: it is complete. */
+export async function problemsOf(
+  workspace: Workspace,
+  { repository, stillShallow }: { readonly repository: PrivateRepository; readonly stillShallow: string | null },
+): Promise<readonly string[]> {
   const head = await headOf(workspace);
   if (head === null)
     return [
@@ -13,9 +17,9 @@ export async function problemsOf(workspace: Workspace, repository: PrivateReposi
     ];
   const operation = await operationInProgress(workspace);
   const problems: string[] = [];
-  if (workspace.shallow)
+  if (stillShallow !== null)
     problems.push(
-      `The checkout in ${workspace.top} is shallow (it lacks older commits). Set "fetch-depth: 0" on actions/checkout.`,
+      `The checkout in ${workspace.top} is shallow (it lacks older commits), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout.`,
     );
   if (await isPartial(workspace))
     problems.push(
@@ -23,7 +27,7 @@ export async function problemsOf(workspace: Workspace, repository: PrivateReposi
     );
   if ((await branchOf(workspace)) === null)
     problems.push(
-      `HEAD is detached at ${head.slice(0, 12)} in ${workspace.top}, so there is no branch to work from. Set "ref:" on actions/checkout to a branch, e.g. "ref: \${{ github.event.repository.default_branch }}".`,
+      `HEAD is detached at ${head.slice(0, 12)} in ${workspace.top}, so there is no branch to work from. That is what actions/checkout does for a tag, a commit and the events of a pull request. Set "ref:" on actions/checkout to a branch, for example "ref: \${{ github.event.repository.default_branch }}".`,
     );
   if (operation !== null)
     problems.push(

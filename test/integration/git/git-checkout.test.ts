@@ -38,6 +38,24 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(problems[2]).toMatch(/new-10\.txt, .*new-19\.txt and 2 more\. .*\.gitignore/);
   });
 
+  test('a shallow clone is completed, and then as good as a full one', async () => {
+    await using scene = await setScene();
+    for (const message of ['one', 'two'])
+      await scene.git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', message);
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    const head = await scene.git('rev-parse', 'HEAD');
+    const count = await scene.git('rev-list', '--count', 'HEAD');
+    await rm(scene.folder, { recursive: true });
+    const source = `file://${scene.server.repositoryFolder}`;
+    await runGit(dirname(scene.folder), ['clone', '--quiet', '--depth=1', source, scene.folder]);
+    expect(await scene.git('rev-parse', '--is-shallow-repository')).toBe('true');
+    const repository = scene.reopen();
+    expect(await repository.problems()).toEqual([]);
+    expect(await scene.git('rev-parse', '--is-shallow-repository')).toBe('false');
+    expect(await scene.git('rev-list', '--count', 'HEAD')).toBe(count);
+    expect(await openFresh(scene, repository)).toMatchObject({ base: head, ahead: 0 });
+  });
+
   test('a merge in progress', async () => {
     await using scene = await setScene();
     await writeFile(join(scene.folder, '.git', 'MERGE_HEAD'), await scene.git('rev-parse', 'HEAD'));

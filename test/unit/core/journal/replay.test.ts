@@ -131,7 +131,12 @@ describe('what if', () => {
     ['money were bounded', costly, { 'max-cost-usd': '3.5' }, '2: limit (cost)'],
     ['calls of an hour were bounded', limited, { 'max-calls-per-hour': '1' }, '1: parked (calls_per_hour)'],
     ['a task got fewer iterations', two, { 'max-iterations-per-task': '1' }, '1: other-task issue-2'],
-    ['several inputs were set', tripped, { 'circuit-no-progress': '5', 'max-iterations': '1' }, '1: limit (iterations)'],
+    [
+      'several inputs were set',
+      tripped,
+      { 'circuit-no-progress': '5', 'max-iterations': '1' },
+      '1: limit (iterations)',
+    ],
   ])('%s', (_, journal, set, expected) => {
     expect(withSet(journal, set)).toBe(expected);
   });
