@@ -217,7 +217,14 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
   if (!withBlock) return summary;
   const tests = !visit.finishes ? 'NOT_RUN' : passes ? 'PASSING' : 'FAILING';
-  return `${summary}\n\n${statusBlock({ finishes: visit.finishes, exit: visit.finishes && isLastTask(prompt), tests, recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}` })}`;
+  const block = statusBlock({
+    finishes: visit.finishes,
+    exit: visit.finishes && isLastTask(prompt),
+    tests,
+    recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}`,
+    summary: visit.summary,
+  });
+  return `${summary}\n\n${block}`;
 }
 
 function deny(session: Session, command: string): object {

@@ -18,6 +18,8 @@ export interface Visit {
   readonly path: string;
   readonly content: string;
   readonly finishes: boolean;
+  /** For the reviewer. */
+  readonly summary: string;
 }
 
 /** Reads the task out of a prompt of ours: its id in a heading, its position and title as the first lines of the data below; null when there is none. */
@@ -71,6 +73,7 @@ export function visitOf(task: NamedTask, number: number): Visit {
       path: module,
       content: `/** What was asked for in ${task.id}. */\nexport function title() {\n  return ${title};\n}\n`,
       finishes: false,
+      summary: `${task.title}. The module is ${module}; its test comes next.`,
     };
   }
   return {
@@ -78,6 +81,7 @@ export function visitOf(task: NamedTask, number: number): Visit {
     path: `test/${task.id}.test.mjs`,
     content: `import assert from 'node:assert/strict';\nimport test from 'node:test';\nimport { title } from '../${module}';\n\ntest('${task.id} does what was asked for', () => {\n  assert.equal(title(), ${title});\n});\n`,
     finishes: true,
+    summary: `${task.title}, with a test. The module is ${module}; nothing was left out.`,
   };
 }
 

@@ -37,6 +37,7 @@ export function workerScript(): Script {
       exit: visit.finishes && isLastTask(prompt),
       tests: 'NOT_RUN',
       recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}`,
+      summary: visit.summary,
     } as const;
     return { kind: 'reply', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
   };

@@ -44,7 +44,7 @@ test.each(chosen)(
     expect(commits.slice(0, before.length)).toEqual(before);
     // What was finished and not pushed together with its state is gone over once more.
     expect(['One One Two Two', 'One One One Two Two', 'One One Two Two Two']).toContain(
-      commits.map((subject) => subject.replace(/ \(iteration \d+\)$/, '')).join(' '),
+      commits.map((subject) => subject.replace(/, with a test$/, '')).join(' '),
     );
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
 

@@ -17,7 +17,7 @@ test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
     scene.openIssue('Second');
     expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Second', 'Second (iteration 2)']);
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Second', 'Second, with a test']);
     const second = github.state.pulls.at(-1);
     expect(github.state.pulls).toHaveLength(2);
     const body = github.state.issues.find(({ number }) => number === second?.number)?.body ?? '';
@@ -72,7 +72,7 @@ test('a commit of a person on the branch between runs is built upon', async () =
   await scene.run({ inputs: { 'max-iterations': '1' } });
   await commitAsPerson(scene, 'ralph/queue', 'By hand');
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 2)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First, with a test']);
 });
 
 test('a commit of a person during the run: nothing is overwritten, the state does not claim what was lost, the next run does it again', async () => {
@@ -93,7 +93,7 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
   expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
   // The iteration that was lost is counted.
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First, with a test']);
 });
 
 test('a git server that goes down while the run works: red, and what had been pushed is built upon by the next run', async () => {
@@ -115,7 +115,7 @@ test('a git server that goes down while the run works: red, and what had been pu
   });
   await scene.sandbox.git('config', 'http.uploadpack', 'true');
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'calls-remaining': '98' } });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First (iteration 2)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
 });
 
 test('a pull request that could not be opened is made up for by the next run, without a call', async () => {
@@ -148,7 +148,7 @@ test('two runs at once that nothing keeps apart: the second to push overwrites n
   const slow = { env: { RALPH_PAUSE_MS: '1000' }, inputs: { 'state-store': 'cache' } };
   const outcomes = (await Promise.all([scene.run(slow), scene.run(slow)])).map(({ outputs }) => outputs.outcome);
   expect(outcomes.sort()).toEqual(['complete', 'failed']);
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First (iteration 2)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
   expect(scene.pullOf('ralph/queue').number).toBe(2);
 });
 
@@ -164,7 +164,7 @@ test('an agent that breaks the checkout does not keep its work from being publis
   expect(await scene.run({ agent: [{ kind: 'work' }, { kind: 'work-and-write', files: broken }] })).toMatchObject({
     outputs: { outcome: 'complete' },
   });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First (iteration 2)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
 });
 
 test('what may not be published is left out, the rest is published, and the pull request says so', async () => {

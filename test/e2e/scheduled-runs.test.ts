@@ -57,9 +57,9 @@ test('scheduled runs on new machines: limit, then resumed and complete, then idl
   expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(first.number)}`);
   expect(await scene.commitsOf('ralph/queue')).toEqual([
     'Add a product',
-    'Add a product (iteration 2)',
+    'Add a product, with a test',
     'Add a farewell',
-    'Add a farewell (iteration 2)',
+    'Add a farewell, with a test',
   ]);
 
   const requests = github.requests.length;

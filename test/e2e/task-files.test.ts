@@ -98,16 +98,16 @@ describe('files of tasks, over scheduled runs', () => {
     const archived = 'Archive finished tasks and old notes';
     expect(await scene.commitsOf('ralph/queue')).toEqual([
       'Add a cart',
-      'Add a cart (iteration 2)',
+      'Add a cart, with a test',
       'Write terms',
-      'Write terms (iteration 2)',
+      'Write terms, with a test',
       archived,
       'Add a till',
-      'Add a till (iteration 2)',
+      'Add a till, with a test',
       'Log in',
-      'Log in (iteration 2)',
+      'Log in, with a test',
       'Bead bd-1',
-      'Bead bd-1 (iteration 2)',
+      'Bead bd-1, with a test',
       archived,
     ]);
     const pull = scene.pullOf('ralph/queue');
@@ -192,11 +192,11 @@ describe('files of tasks, over scheduled runs', () => {
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
     expect(await scene.commitsOf('ralph/queue')).toEqual([
       'Add a cart',
-      'Add a cart (iteration 2)',
+      'Add a cart, with a test',
       'Add a bell',
-      'Add a bell (iteration 2)',
+      'Add a bell, with a test',
       'Add a horse',
-      'Add a horse (iteration 2)',
+      'Add a horse, with a test',
     ]);
   });
 
@@ -213,7 +213,7 @@ describe('files of tasks, over scheduled runs', () => {
 
     await lay(scene, 'main', { [PLAN_PATH]: '- [x] Add a cart\n- [ ] Add a till\n' });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete' });
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a till', 'Add a till (iteration 2)']);
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a till', 'Add a till, with a test']);
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
@@ -303,7 +303,7 @@ describe('files of tasks, over scheduled runs', () => {
       },
     });
     expect(killed.main.signal).toBe('SIGKILL');
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Write terms', 'Write terms (iteration 2)', 'Add a cart']);
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Write terms', 'Write terms, with a test', 'Add a cart']);
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });

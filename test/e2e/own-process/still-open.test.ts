@@ -82,7 +82,7 @@ test('an older record of the same run is what post shows, after a main that was 
   // Two were finished.
   expect(run.summary).toContain('| Iterations | 1 of 10');
   expect(run.post.log).toContain('Nothing was overwritten');
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count (iteration 3)']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count, with a test']);
   const record = await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json');
   const { document } = JSON.parse(record) as { document: string };
   expect(JSON.parse(document)).toMatchObject({ tasks: { 'issue-1': { state: 'done' } } });
