@@ -32,6 +32,8 @@ export interface Config {
   readonly maxOpenPrs: number;
   readonly draft: boolean;
   /** Whose review of a finished pull request is requested, and who is assigned to it. */
+  /** Labels that every pull request has. */
+  readonly prLabels: readonly string[];
   readonly prReviewers: Recipients;
   readonly prAssignees: Recipients;
   /** Whom the product mentions where a person is needed. */

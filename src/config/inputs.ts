@@ -91,6 +91,19 @@ const inputs: InputTable<Settings> = {
   ),
   maxOpenPrs: input('max-open-prs', whole({ min: 0, max: 1000 })),
   draft: input('draft', flag()),
+  prLabels: input(
+    'pr-labels',
+    list()
+      .refine((labels) => labels.length <= 20, 'has more than 20 labels')
+      .refine(
+        (labels) => labels.every((label) => label.length <= 50),
+        'has a name of more than 50 characters, which GitHub does not allow',
+      )
+      .refine(
+        (labels) => !labels.some((label) => Object.hasOwn(lifecycleLabels, label.toLowerCase())),
+        'names a label that Ralph uses to show the status of an issue',
+      ),
+  ),
   prReviewers: input('pr-reviewers', recipients({ teams: true })),
   prAssignees: input('pr-assignees', recipients({ teams: false })),
   notify: input('notify', recipients({ teams: false })),

@@ -3,7 +3,7 @@ import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, isInvalid, statusOf } from './errors.ts';
 
-type LabelMethods = Pick<Forge, 'changeLabels'>;
+type LabelMethods = Pick<Forge, 'addLabels' | 'changeLabels'>;
 
 /** Labels that the repository is known to have, in lower case: GitHub compares without case. */
 export type KnownLabels = Set<string>;
@@ -14,6 +14,11 @@ export function createLabels(
   { known, log }: { readonly known: KnownLabels; readonly log: Log },
 ): LabelMethods {
   return {
+    addLabels: (number, names) =>
+      ask({ doing: `label pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
+        await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
+      }),
+
     async changeLabels(number, { from, add, remove }) {
       const present = from.map(lowerCase);
       const added = add.filter(({ name }) => !present.includes(lowerCase(name)));

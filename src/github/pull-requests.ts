@@ -209,5 +209,6 @@ function toPullRequest(answer: PullAnswer): PullRequest {
     draft: answer.draft ?? false,
     title: answer.title,
     body: answer.body ?? '',
+    labels: answer.labels.map(({ name }) => name),
   };
 }

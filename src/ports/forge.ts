@@ -49,6 +49,7 @@ export interface PullRequest {
   readonly draft: boolean;
   readonly title: string;
   readonly body: string;
+  readonly labels: readonly string[];
 }
 
 /** `id`: GitHub's number of the comment. */
@@ -123,6 +124,8 @@ export interface Forge {
       readonly remove: readonly string[];
     },
   ): Promise<void>;
+  /** Puts labels on a pull request; GitHub creates those that the repository lacks. */
+  addLabels(number: number, names: readonly string[]): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;

@@ -2,6 +2,7 @@ import {
   definitionOf,
   labelChange,
   labelFor,
+  hasLabel,
   NOTICE_LABEL,
   waitsForApproval,
   type LifecycleLabel,
@@ -13,6 +14,7 @@ import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
+import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -109,4 +111,22 @@ export async function publishLabels(
   ];
   for (const warning of warnings) deps.log.warning(warning);
   return warnings;
+}
+
+/** Puts the labels of `pr-labels` on a pull request that lacks them. A failure becomes a warning, and the next run tries again. */
+export async function labelPullRequest(
+  { config, forge, log, stepWithinMs }: Pick<PublishDeps, 'config' | 'forge' | 'log' | 'stepWithinMs'>,
+  { number, labels }: Pick<PullRequest, 'number' | 'labels'>,
+): Promise<readonly string[]> {
+  const missing = config.prLabels.filter((name) => !hasLabel(labels, name));
+  if (missing.length === 0) return [];
+  try {
+    await within(stepWithinMs, forge.addLabels(number, missing));
+    log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
+    return [];
+  } catch (error) {
+    const warning = `The labels of pull request #${String(number)} could not be written: ${sentence(textOf(error))}`;
+    log.warning(warning);
+    return [warning];
+  }
 }

@@ -15,7 +15,7 @@ import { renderPullRequest } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
-import { labelWishes, publishLabels } from './labels.ts';
+import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { publishNotifications } from './notifications.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
@@ -69,11 +69,12 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const { saved, lane } = await saveState(deps, { ...work, state: { ...work.state, ...remembered } }, end);
   await settleUsage(deps, work);
   const report = reportWith(saved);
-  const [warnings] = await Promise.all([
+  const [unlabelled, warnings] = await Promise.all([
+    pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
     notifyIssues(deps, { work, report }),
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
-  return { report: { ...report, warnings: [...report.warnings, ...unnotified, ...warnings] }, lane };
+  return { report: { ...report, warnings: [...report.warnings, ...unnotified, ...unlabelled, ...warnings] }, lane };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */

@@ -4,7 +4,16 @@ import { addIssue } from '../../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const working = { name: 'ralph:working', color: '1d76db', description: 'Ralph is working on this issue' };
+const request = { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: true };
 const done = { name: 'ralph:done', color: '0e8a16', description: 'Ralph has finished this issue' };
+
+test('a pull request is labelled, also with what the repository lacks, and says what it has', async () => {
+  await using at = await openForge();
+  const { number } = await at.forge.openPullRequest(request);
+  await at.forge.addLabels(number, ['bot', 'needs review']);
+  expect(await at.nextRun().pullRequestOf('ralph/queue')).toMatchObject({ labels: ['bot', 'needs review'] });
+  expect(at.sent().slice(0, 2)).toEqual(['POST /pulls', 'POST /issues/1/labels']);
+});
 
 describe('labels of an issue', () => {
   test('one that the repository lacks is created with colour and description, then put on; another is taken off', async () => {

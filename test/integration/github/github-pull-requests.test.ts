@@ -15,6 +15,7 @@ describe('opening', () => {
       draft: true,
       title: 'Ralph: work',
       body: 'What was done.',
+      labels: [],
     });
     expect(at.sent()).toEqual(['POST /pulls']);
   });

@@ -200,3 +200,32 @@ test('the report says what the run asked of GitHub', async () => {
   const { report } = await runOnce(createProject({ agent: [finisher] }));
   expect(report?.requests?.sent).toBeGreaterThan(3);
 });
+
+describe('the labels of pr-labels', () => {
+  const inputs = { 'pr-labels': 'bot, needs review', 'max-iterations': '1' };
+  const written = '+bot +needs review';
+
+  test('are on the pull request from the start, beside those of people, and come back where somebody took them off', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs });
+    await runOnce(project);
+    expect(project.forge.pulls).toMatchObject([{ labels: ['bot', 'needs review'] }]);
+    const [pull] = project.forge.pulls;
+    if (pull === undefined) throw new Error('no pull request was opened');
+    project.forge.pulls[0] = { ...pull, labels: ['Bot', 'urgent'] };
+    await runOnce(project);
+    expect(project.forge.pulls).toMatchObject([{ labels: ['Bot', 'urgent', 'needs review'] }]);
+    await runOnce(project);
+    expect(labelWrites(project).filter((write) => write.startsWith('labels of #101'))).toEqual([
+      `labels of #101: ${written}`,
+      'labels of #101: +needs review',
+    ]);
+  });
+
+  test('that cannot be written are a warning, and no reason to fail', async () => {
+    const project = createProject({ agent: [finisher], inputs });
+    project.forge.faults.set('addLabels', new UserError('configuration', 'The token may not.'));
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(warningsIn(run)).toContain('The labels of pull request #101 could not be written: The token may not.');
+  });
+});

@@ -418,6 +418,7 @@ export function createForge({ branches }: Origin): FakeForge {
           draft,
           body,
           title,
+          labels: [],
           branch: head,
           fromFork: false,
           base,
@@ -465,6 +466,11 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(
           `review of #${String(number)} by ${[...logins, ...teams.map((team) => `team ${team}`)].join(', ')}`,
         );
+      }),
+    addLabels: (number, names) =>
+      ask('addLabels', () => {
+        change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
+        writes.push(`labels of #${String(number)}: ${names.map((name) => `+${name}`).join(' ')}`);
       }),
     assign: (number, logins) =>
       ask('assign', () => {

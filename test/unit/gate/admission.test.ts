@@ -195,6 +195,7 @@ describe('commands', () => {
       draft: true,
       body: '',
       title: '',
+      labels: [],
       branch,
       fromFork: false,
       base: 'main',
@@ -216,6 +217,7 @@ describe('commands', () => {
       draft: true,
       body: '',
       title: '',
+      labels: [],
       base: 'main',
       ...change,
     });
