@@ -126,7 +126,7 @@ describe('limits over many runs', () => {
   });
 
   test('without a limit the agent is given none', async () => {
-    const project = createProject({ agent: [finisher] });
+    const project = createProject({ agent: [finisher], inputs: { 'max-cost-usd': '0', 'max-cost-usd-per-day': '0' } });
     await runOnce(project);
     expect(project.script.calls[0]?.budgetUsd).toBeNull();
   });

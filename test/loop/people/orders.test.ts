@@ -118,7 +118,7 @@ describe('whom a command on an issue is about', () => {
 
 describe('what a run may use', () => {
   test('is waited for when others have reserved it, and not until the hour or day is over', async () => {
-    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-cost-usd-per-day': '20' } });
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-cost-usd': '0' } });
     let other = null as ReturnType<typeof runOnce> | null;
     await runOnce(project, {
       event: labeled(2),

@@ -8,6 +8,8 @@ import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedStat
 import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
+const DAY = 24 * HOUR;
+
 const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;
 /** What was done is lost, and the branch stays: one probe, then the rest. */
 const probed = { thisRun: 'complete (plan_complete), 2 calls', nextRun: 'idle (all_done), 0 calls' } as const;
@@ -229,14 +231,14 @@ const refRows: readonly FaultRow[] = [
   {
     title: 'usage counters',
     happened: 'cannot be read',
-    thisRun: 'parked (calls_per_hour), 0 calls',
+    thisRun: 'parked (cost_per_day), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
     reported: /count as used up/,
     inject: ({ kept }) => {
       kept.refs.put('budget', '{"version":1');
     },
     later: ({ clock }) => {
-      clock.advance(HOUR);
+      clock.advance(DAY);
     },
   },
 ];
@@ -423,7 +425,6 @@ function move({ origin }: Project, branch: string): void {
   );
 }
 
-const DAY = 24 * HOUR;
 const oneAnHour = (project: Project): void => {
   project.inputs = { 'max-calls-per-hour': '1' };
 };
