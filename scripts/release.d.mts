@@ -1,0 +1,10 @@
+/** Every reason why a version cannot be released; `tags` are those that exist. */
+export function releaseProblems(release: {
+  readonly version: string;
+  readonly packageVersion: string;
+  readonly changelog: string;
+  readonly tags: readonly string[];
+}): readonly string[];
+
+/** The text below `## VERSION` of a changelog; null: there is no such heading. */
+export function notesOf(changelog: string, version: string): string | null;

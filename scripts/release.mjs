@@ -1,0 +1,66 @@
+// What the release workflow asks; plain JavaScript, so that it needs no install.
+//   check VERSION     exit 1 with every reason why it cannot be released now
+//   released VERSION  exit 1 unless there is a tag for it
+//   notes VERSION     its section of CHANGELOG.md
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Every reason why a version cannot be released; `tags` are those that exist. */
+export function releaseProblems({ version, packageVersion, changelog, tags }) {
+  if (!isVersion(version)) return [`"${version}" is not a version such as 1.0.1.`];
+  const problems = [];
+  if (packageVersion !== version) problems.push(`package.json says ${packageVersion}, not ${version}.`);
+  const notes = notesOf(changelog, version);
+  if (notes === null) problems.push(`CHANGELOG.md has no section "## ${version}".`);
+  else if (notes === '') problems.push(`The section "## ${version}" of CHANGELOG.md is empty.`);
+  if (tags.includes(`v${version}`)) problems.push(`The tag v${version} exists: a released version never changes.`);
+  const newer = tags.filter((tag) => isVersion(tag.slice(1)) && isNewer(tag.slice(1), version));
+  if (newer.length > 0) problems.push(`${newer.join(', ')} is newer. Choose a higher version.`);
+  return problems;
+}
+
+/** The text below `## VERSION` (a date may follow) up to the next heading of that level; null: there is no such heading. */
+export function notesOf(changelog, version) {
+  const sections = changelog.split(/^## /m).slice(1);
+  const section = sections.find((text) => text.split(/[\s\n]/, 1)[0] === version);
+  return section === undefined ? null : section.slice(section.indexOf('\n') + 1).trim();
+}
+
+function isVersion(text) {
+  return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(text);
+}
+
+/** Within a major version only: an older one may still be mended. */
+function isNewer(one, other) {
+  const [a, b] = [one, other].map((text) => text.split('.').map(Number));
+  if (a[0] !== b[0]) return false;
+  return a[1] === b[1] ? a[2] > b[2] : a[1] > b[1];
+}
+
+function main([command, version = '']) {
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+  const tags = execFileSync('git', ['tag', '--list', 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
+  if (command === 'check') {
+    const { version: packageVersion } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    return releaseProblems({ version, packageVersion, changelog, tags });
+  }
+  if (command === 'released')
+    return tags.includes(`v${version}`) && isVersion(version) ? [] : [`There is no released version "${version}".`];
+  if (command === 'notes') {
+    const notes = notesOf(changelog, version);
+    if (notes === null) return [`CHANGELOG.md has no section "## ${version}".`];
+    console.log(notes);
+    return [];
+  }
+  return ['Usage: node scripts/release.mjs check|released|notes VERSION'];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const problems = main(process.argv.slice(2));
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,72 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { notesOf, releaseProblems } from '../../scripts/release.mjs';
+
+const root = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const CHANGES = '# Changelog\n\n## 1.1.0 (2027-01-01)\n\n- new\n\n### Fixed\n\n- old\n\n## 1.0.0\n\n';
+
+describe('a version can be released', () => {
+  const good = { version: '1.1.0', packageVersion: '1.1.0', changelog: CHANGES, tags: ['v1', 'v1.0.0', 'v2.0.0', ''] };
+
+  test('when package, changelog and tags agree', () => {
+    expect(releaseProblems(good)).toEqual([]);
+  });
+
+  test.each([
+    ['no version', { version: '1.1' }, ['"1.1" is not a version such as 1.0.1.']],
+    ['a tag', { version: 'v1.1.0' }, ['"v1.1.0" is not a version such as 1.0.1.']],
+    ['something for a shell', { version: '1.0.0; rm -r /' }, ['"1.0.0; rm -r /" is not a version such as 1.0.1.']],
+    ['another version in the package', { packageVersion: '1.0.0' }, ['package.json says 1.0.0, not 1.1.0.']],
+    ['no section', { version: '1.2.0', packageVersion: '1.2.0' }, ['CHANGELOG.md has no section "## 1.2.0".']],
+    [
+      'an empty section, and an old version',
+      { version: '1.0.0', packageVersion: '1.0.0', tags: ['v1.0.5'] },
+      ['The section "## 1.0.0" of CHANGELOG.md is empty.', 'v1.0.5 is newer. Choose a higher version.'],
+    ],
+    ['one that is out', { tags: ['v1.1.0'] }, ['The tag v1.1.0 exists: a released version never changes.']],
+  ])('but not: %s', (_, change, expected) => {
+    expect(releaseProblems({ ...good, ...change })).toEqual(expected);
+  });
+
+  test('with its own section as notes', () => {
+    expect(notesOf(CHANGES, '1.1.0')).toBe('- new\n\n### Fixed\n\n- old');
+  });
+});
+
+test('package.json has the version that the changelog describes first', () => {
+  const { version } = JSON.parse(read('package.json')) as { readonly version: string };
+  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version);
+  expect(notesOf(read('CHANGELOG.md'), version)).not.toBe('');
+});
+
+test('no document names a version of the action that the changelog does not have', () => {
+  const known = [...read('CHANGELOG.md').matchAll(/^## (\d+)\.(\d+)\.(\d+)/gm)].flatMap(
+    ([, a = '', b = '', c = '']) => [`v${a}`, `v${a}.${b}.${c}`],
+  );
+  const named = documents().flatMap((path) =>
+    [...read(path).matchAll(/ralph-action@(v[\d.]+\d|v\d+)/g)].map(([, version = '']) => `${path}: ${version}`),
+  );
+  expect(named.filter((name) => !known.includes(name.split(': ')[1] ?? ''))).toEqual([]);
+  expect(named.length).toBeGreaterThan(0);
+});
+
+test('every action that our own workflows use is pinned, with its version beside it', () => {
+  const used = readdirSync(join(root, '.github/workflows')).flatMap((name) =>
+    [...read(`.github/workflows/${name}`).matchAll(/uses: (.*)$/gm)].map(([, use = '']) => use),
+  );
+  expect(used.filter((use) => use !== './' && !/^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use))).toEqual(
+    [],
+  );
+  expect(used.length).toBeGreaterThan(3);
+});
+
+function documents(): readonly string[] {
+  const inside = (folder: string, end: string): readonly string[] =>
+    readdirSync(join(root, folder), { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith(end))
+      .map((name) => join(folder, name));
+  return ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...inside('docs', '.md'), ...inside('templates', '.yml')];
+}
