@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { lookAtFirst, type LookAt } from '../../src/core/review/look-at.ts';
+import { lookAtFirst, moreToLookAt, type LookAt } from '../../src/core/review/look-at.ts';
 import { reportWithoutLane, type RunReport } from '../../src/handover/report.ts';
 import { failureOf } from '../../src/river/failure.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
@@ -374,7 +374,7 @@ function verifierOf(tests: { readonly red: boolean }): Verifier {
 function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
   Object.assign(agent, { prepare: () => Promise.resolve({ name: 'Claude Code', version: '2.1.40' }) });
   const { compare, commit, snapshot } = checkout;
-  const worthALook: LookAt[] = [];
+  let worthALook: readonly LookAt[] = [];
   const sizes: Record<string, TaskSize> = {};
   const texts = (tree: string, path: string): string | null => trees.get(tree)?.[path] ?? null;
   checkout.compare = async (before, after) => {
@@ -394,10 +394,19 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
         const [old, now] = [texts(iteration.before.tree, path), texts(after.tree, path)];
         const kind = old === null ? 'added' : now === null ? 'deleted' : 'changed';
         const insertions = now?.split('\n').length ?? 0;
-        return { path, kind, binary: false, insertions, bytes: now?.length ?? null, before: old, after: now };
+        return {
+          path,
+          kind,
+          binary: false,
+          insertions,
+          bytes: now?.length ?? null,
+          unread: false,
+          before: old,
+          after: now,
+        };
       }),
     );
-    worthALook.push(...found);
+    worthALook = moreToLookAt(worthALook, found);
     const task = iteration.trailers['Ralph-Task'] ?? '';
     const { insertions, deletions } = await checkout.compare(iteration.before, after);
     const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0, since: iteration.before.head };

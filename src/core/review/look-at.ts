@@ -1,16 +1,28 @@
-import { flatten } from '../text/one-line.ts';
 import { capped } from '../text/cut.ts';
-import { dependencyReasons, manifestReasons } from './manifest.ts';
+import { flatten } from '../text/one-line.ts';
+import { lookAtKinds, type Finding, type LookAtKind } from './kinds.ts';
+import { manifestFindings } from './manifest.ts';
+import { kindsByPath } from './path-rules.ts';
 import { countChecks, countSkips, isTestFile } from './test-files.ts';
+import { isManifest, readsTexts } from './texts.ts';
 import { untestedFiles } from './untested.ts';
 
-/** A file that is published and that a reviewer looks at before all others, and why, as a short part of a sentence. */
+/** Published files of one kind. However many there are, they are one line to read, so that none of another kind is lost among them. */
 export interface LookAt {
-  readonly path: string;
-  readonly why: string;
+  readonly kind: LookAtKind;
+  /** How many files it was found in. */
+  readonly fileCount: number;
+  /** Some of them: those nearest to the root. */
+  readonly files: readonly LookAtFile[];
 }
 
-/** A changed file; its texts are known where `wantsTexts` asks for them, and null where there is none. */
+/** `what`: short words on what it is there; null: the kind says all. */
+interface LookAtFile {
+  readonly path: string;
+  readonly what: string | null;
+}
+
+/** A changed file; `before` and `after` are its texts where the rules read them, and null where there is none. */
 export interface ReviewedChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -18,139 +30,78 @@ export interface ReviewedChange {
   readonly insertions: number;
   /** Size of what is there now; null: nothing is. */
   readonly bytes: number | null;
+  /** Whether its texts were left unread, because there is more to read than a run can. */
+  readonly unread: boolean;
   readonly before: string | null;
   readonly after: string | null;
 }
 
-/** More are not named: who reads so many looks at all files. */
-export const MAX_LOOK_AT = 50;
-const MAX_WHY_CHARS = 120;
+/** More files of a kind are counted and not named. */
+export const MAX_NAMED_FILES = 10;
+const MAX_WHAT_CHARS = 120;
 
-/** Whether the rules read a file's text, and not only its name. */
-export function wantsTexts(path: string): boolean {
-  return isManifest(path) || isTestFile(path);
-}
-
-/** What a reviewer looks at first, the most important first, at most 50. */
+/** What a reviewer looks at first: every kind that there is, the gravest first. */
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
   const found = changes.flatMap((change) =>
-    [
-      ...reasonsFor(change),
-      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code, and no changed test mentions it' }] : []),
-    ].map((reason) => ({ ...reason, path: change.path })),
+    [...findingsIn(change), ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : [])].map(
+      ({ kind, what }) => ({ kind, path: change.path, what }),
+    ),
   );
-  return found
-    .sort((a, b) => a.rank - b.rank)
-    .slice(0, MAX_LOOK_AT)
-    .map(({ path, why }) => ({ path, why: capped(flatten(why), MAX_WHY_CHARS) }));
+  const byKind = Map.groupBy(found, ({ kind }) => kind);
+  return lookAtKinds.flatMap((kind) => {
+    const files = (byKind.get(kind) ?? []).sort((a, b) => depthOf(a.path) - depthOf(b.path));
+    return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
+  });
 }
 
-/** Both together, each once, at most 50. */
+/** Both together. A file that both count and neither names counts twice. */
 export function moreToLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
-  const byText = new Map([...known, ...found].map((item) => [`${item.path}\n${item.why}`, item]));
-  return [...byText.values()].slice(0, MAX_LOOK_AT);
+  return lookAtKinds.flatMap((kind) => {
+    const both = [...known, ...found].filter((one) => one.kind === kind);
+    const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];
+    const unnamed = both.reduce((sum, one) => sum + one.fileCount - one.files.length, 0);
+    return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: named(files) }];
+  });
 }
 
-interface Reason {
-  readonly rank: number;
-  readonly why: string;
+function named(files: readonly LookAtFile[]): readonly LookAtFile[] {
+  return files
+    .slice(0, MAX_NAMED_FILES)
+    .map(({ path, what }) => ({ path, what: what === null ? null : capped(flatten(what), MAX_WHAT_CHARS) }));
 }
 
-const WEAKER_TESTS = 0;
-const RUNS_UNASKED = 1;
-const INSTALLS = 2;
-const STEERS = 3;
-const UNREADABLE = 4;
-const UNTESTED = 5;
+function depthOf(path: string): number {
+  return path.split('/').length;
+}
 
 const LARGE_BYTES = 256 * 1024;
 
-function reasonsFor(change: ReviewedChange): readonly Reason[] {
-  const { path, kind, binary, before, after, bytes } = change;
-  const isTest = isTestFile(path);
-  const skips = countSkips(after ?? '') - countSkips(before ?? '');
-  // A text that was not read says nothing.
-  const lost = before === null || after === null ? 0 : countChecks(before) - countChecks(after);
-  const [scripts, dependencies] = isManifest(path)
-    ? [manifestReasons(before, after), dependencyReasons(before, after)]
-    : [[], []];
+/** At most one of a kind. What the name of a file says needs no text. */
+function findingsIn(change: ReviewedChange): readonly Finding[] {
+  const { path, kind, binary, bytes } = change;
   return [
-    ...(isTest && kind === 'deleted' ? [{ rank: WEAKER_TESTS, why: 'a test file was deleted' }] : []),
-    ...(isTest && skips > 0
-      ? [{ rank: WEAKER_TESTS, why: skips === 1 ? 'a test is skipped' : `tests are skipped in ${skips} places` }]
-      : []),
-    ...(isTest && lost > 0
-      ? [
-          {
-            rank: WEAKER_TESTS,
-            why: `it checks less than before: ${lost === 1 ? '1 check is' : `${lost} checks are`} gone`,
-          },
-        ]
-      : []),
-    ...scripts.map((why) => ({ rank: why.includes('runs by itself') ? RUNS_UNASKED : WEAKER_TESTS, why })),
-    ...dependencies.map((why) => ({ rank: INSTALLS, why })),
-    ...pathRules.filter(({ pattern }) => pattern.test(path)).map(({ rank, why }) => ({ rank, why })),
-    ...(binary && kind === 'added' ? [{ rank: UNREADABLE, why: 'a new binary file' }] : []),
+    ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
+    ...textFindings(change),
+    ...kindsByPath(path).map((found) => ({ kind: found, what: null })),
+    ...(binary && kind === 'added' ? [{ kind: 'new-binary', what: null } as const] : []),
     ...(bytes !== null && bytes >= LARGE_BYTES
-      ? [{ rank: UNREADABLE, why: `a large file: ${Math.round(bytes / 1024)} KiB` }]
+      ? [{ kind: 'large-file', what: `${Math.round(bytes / 1024)} KiB` } as const]
       : []),
   ];
 }
 
-function isManifest(path: string): boolean {
-  return /(?:^|\/)package\.json$/.test(path);
+function textFindings(change: ReviewedChange): readonly Finding[] {
+  const { path, unread, before, after } = change;
+  if (!readsTexts(change)) return [];
+  if (unread) return [{ kind: isManifest(path) ? 'manifest-not-read' : 'test-not-read', what: null }];
+  if (isManifest(path)) return manifestFindings(before, after);
+  const skips = countSkips(after ?? '') - countSkips(before ?? '');
+  const lost = before === null ? 0 : countChecks(before) - countChecks(after ?? '');
+  return [
+    ...(skips > 0 ? [{ kind: 'skipped-test', what: skips === 1 ? null : `in ${skips} places` } as const] : []),
+    ...(lost > 0
+      ? [{ kind: 'weaker-test', what: lost === 1 ? '1 check is gone' : `${lost} checks are gone` } as const]
+      : []),
+  ];
 }
-
-/** Letter case is ignored, as some file systems do. */
-const pathRules: readonly (Reason & { readonly pattern: RegExp })[] = [
-  {
-    rank: WEAKER_TESTS,
-    why: 'it decides what is tested',
-    pattern:
-      /(?:^|\/)(?:(?:vitest|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc)$/i,
-  },
-  { rank: RUNS_UNASKED, why: 'workflows may run it as an action', pattern: /(?:^|\/)action\.ya?ml$/i },
-  {
-    rank: RUNS_UNASKED,
-    why: 'another CI system runs it',
-    pattern:
-      /(?:^|\/)(?:\.gitlab-ci[^/]*\.ya?ml|\.?azure-pipelines[^/]*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.(?:ya?ml|star)|wercker\.ya?ml|codefresh\.ya?ml|buildspec\.ya?ml|cloudbuild\.ya?ml|\.woodpecker\.ya?ml|Jenkinsfile[^/]*|(?:\.circleci|\.buildkite|\.semaphore|\.teamcity|\.woodpecker|\.gitlab|\.azure-pipelines|\.gitea|\.forgejo|\.tekton)\/.*)$/i,
-  },
-  {
-    rank: RUNS_UNASKED,
-    why: "git runs it on people's machines",
-    pattern:
-      /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)\/.*|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
-  },
-  {
-    rank: RUNS_UNASKED,
-    why: 'editors run what it says',
-    pattern: /(?:^|\/)(?:(?:\.vscode|\.idea|\.zed|\.fleet)(?:\/.*)?|[^/]+\.code-workspace)$/i,
-  },
-  {
-    rank: RUNS_UNASKED,
-    why: 'it sets up the machine of everyone who opens it',
-    pattern: /(?:^|\/)(?:\.devcontainer(?:\/.*)?|\.?devcontainer\.json|\.gitpod\.(?:ya?ml|dockerfile))$/i,
-  },
-  { rank: RUNS_UNASKED, why: 'a shell runs it in this folder', pattern: /(?:^|\/)\.envrc$/i },
-  {
-    rank: RUNS_UNASKED,
-    why: 'it decides where packages come from',
-    pattern:
-      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
-  },
-  {
-    rank: INSTALLS,
-    why: 'it decides what is installed',
-    pattern:
-      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
-  },
-  { rank: RUNS_UNASKED, why: 'it decides where large files come from', pattern: /(?:^|\/)\.lfsconfig$/i },
-  {
-    rank: STEERS,
-    why: 'it instructs agents',
-    pattern:
-      /(?:^|\/)(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints)|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
-  },
-];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { firstNames } from '../text/lists.ts';
 import { tryJson } from '../text/try-json.ts';
+import type { Finding } from './kinds.ts';
 
 const versions = z.record(z.string(), z.unknown()).catch({}).default({});
 const dependenciesSchema = z.object({
@@ -21,40 +22,58 @@ const TEST_SCRIPT = /^(?:pre|post)?test(?::|$)/;
 const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 
-/** What a change of a package.json does beyond its dependencies, as reasons to look at it. null: the file is not there. */
-export function manifestReasons(before: string | null, after: string | null): readonly string[] {
+/** What a change of a package.json brings that a reviewer looks at first. `after` null: it is not there. */
+export function manifestFindings(before: string | null, after: string | null): readonly Finding[] {
   if (after === null) return [];
-  const old = scriptsOf(before ?? '{}') ?? {};
-  const now = scriptsOf(after);
-  if (now === null) return ['its scripts cannot be read'];
-  const changed = Object.keys(now).filter((name) => now[name] !== old[name]);
-  const gone = Object.keys(old).filter((name) => now[name] === undefined);
+  const dependencies = dependencyWords(before, after);
   return [
-    ...changed.filter((name) => isTest(name) && passesAlways(now[name])).map((name) => `script ${name} always passes`),
-    ...gone.filter(isTest).map((name) => `script ${name} was removed`),
-    ...changed
-      .filter((name) => isTest(name) && old[name] !== undefined && !passesAlways(now[name]))
-      .map((name) => `script ${name} was changed`),
-    ...changed
-      .filter((name) => !isTest(name) && runsByItself(name, now))
-      .map((name) => `script ${name} runs by itself`),
+    ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
+    ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
 }
 
-/** Which dependencies a change of a package.json adds, or takes from elsewhere, as a reason to look at it. */
-export function dependencyReasons(before: string | null, after: string | null): readonly string[] {
-  if (after === null) return [];
+function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
+  if (now === null) return [{ kind: 'unreadable-scripts', what: null }];
+  const changed = Object.keys(now).filter((name) => now[name] !== old[name]);
+  const tests = changed.filter(isTest).sort(byLength);
+  const isVoid = (name: string): boolean => passesAlways(now[name]);
+  const gone = Object.keys(old)
+    .filter((name) => isTest(name) && now[name] === undefined)
+    .sort(byLength);
+  return [
+    ...finding('void-test-script', [
+      ...(tests.some(isVoid) ? [`${firstNames(tests.filter(isVoid), 3)} always passes`] : []),
+      ...(gone.length > 0 ? [`${firstNames(gone, 3)} was removed`] : []),
+    ]),
+    ...finding('changed-test-script', wordsOf(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
+    ...finding('script-by-itself', wordsOf(changed.filter((name) => !isTest(name) && runsByItself(name, now)))),
+  ];
+}
+
+function finding(kind: Finding['kind'], words: readonly string[]): readonly Finding[] {
+  return words.length === 0 ? [] : [{ kind, what: words.join('; ') }];
+}
+
+function wordsOf(names: readonly string[]): readonly string[] {
+  return names.length === 0 ? [] : [firstNames(names, 3)];
+}
+
+/** `test` itself stands before its variants, however many there are. */
+function byLength(a: string, b: string): number {
+  return a.length - b.length;
+}
+
+/** Which dependencies a change adds, or takes from elsewhere; empty: none. */
+function dependencyWords(before: string | null, after: string): string {
   const old = dependenciesOf(before ?? '{}');
   const now = dependenciesOf(after);
   const names = (isKnown: boolean) =>
     Object.keys(now).filter((name) => now[name] !== old[name] && Object.hasOwn(old, name) === isKnown);
   const [added, changed] = [names(false), names(true)];
   return [
-    ...(added.length > 0
-      ? [`it adds ${added.length === 1 ? 'a dependency' : 'dependencies'}: ${firstNames(added, 3)}`]
-      : []),
+    ...(added.length > 0 ? [`adds ${firstNames(added, 3)}`] : []),
     ...(changed.length > 0 ? [`other versions of ${firstNames(changed, 3)}`] : []),
-  ];
+  ].join('; ');
 }
 
 function dependenciesOf(text: string): Readonly<Record<string, string>> {
@@ -64,7 +83,9 @@ function dependenciesOf(text: string): Readonly<Record<string, string>> {
   );
 }
 
-function scriptsOf(text: string): Readonly<Record<string, string>> | null {
+type Scripts = Readonly<Record<string, string>>;
+
+function scriptsOf(text: string): Scripts | null {
   return manifestSchema.safeParse(tryJson(text)).data?.scripts ?? null;
 }
 
@@ -77,7 +98,7 @@ function passesAlways(script: string | undefined): boolean {
 }
 
 /** Also what runs before or behind another script of the file. */
-function runsByItself(name: string, scripts: Readonly<Record<string, string>>): boolean {
+function runsByItself(name: string, scripts: Scripts): boolean {
   const [, of = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? [];
   return LIFECYCLE.test(name) || Object.hasOwn(scripts, of);
 }

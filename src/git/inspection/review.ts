@@ -1,15 +1,12 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import { isGenerated } from '../../core/review/generated.ts';
-import { lookAtFirst, wantsTexts, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
+import { lookAtFirst, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
+import { readsTexts, toRead } from '../../core/review/texts.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { changesOfEach, withObjects, type Change, type Objects } from '../objects.ts';
-
-/** Longer texts are not read, nor are more than so many. */
-const LONGEST_TEXT = 256 * 1024;
-const MOST_TEXTS = 400;
 
 /** More commits of a branch are not measured. */
 const MOST_COMMITS = 1000;
@@ -75,35 +72,38 @@ async function commitsOfTasks(git: Git, fork: ObjectId, tip: ObjectId): Promise<
 
 /** What a reviewer of what is published looks at first. */
 export async function lookAtOf(objects: Objects, changes: readonly Change[]): Promise<readonly LookAt[]> {
-  const wanted = changes
-    .filter(({ path }) => wantsTexts(path))
-    .flatMap(({ oldId, newId }) => [oldId, newId])
-    .filter((id) => id !== null)
-    .slice(0, MOST_TEXTS);
-  const there = changes.map(({ newId }) => newId).filter((id) => id !== null);
-  const sizes = await objects.sizesOf([...new Set([...wanted, ...there])]);
-  const isWanted = new Set(wanted);
+  const asked = changes.flatMap((change) => [...(readsTexts(bare(change)) ? [change.oldId] : []), change.newId]);
+  const sizes = await objects.sizesOf([...new Set(asked.filter((id) => id !== null))]);
+  const sized = changes.map((change) => ({
+    ...bare(change),
+    change,
+    bytesBefore: sizeIn(sizes, change.oldId),
+    bytesAfter: sizeIn(sizes, change.newId),
+  }));
+  const read = new Set(toRead(sized).map(({ change }) => change));
+  const ids = new Set([...read].flatMap(({ oldId, newId }) => [oldId, newId]));
   const texts = new Map<ObjectId | null, string>();
-  const short = [...sizes].filter(([id, size]) => isWanted.has(id) && size <= LONGEST_TEXT);
-  await objects.each(new Map(short), (id, content) => {
+  await objects.each(new Map([...sizes].filter(([id]) => ids.has(id))), (id, content) => {
     texts.set(id, content.toString());
   });
-  return lookAtFirst(changes.map((change) => reviewed(change, texts, sizes)));
+  return lookAtFirst(
+    sized.map(({ change, path, kind, bytesAfter }): ReviewedChange => ({
+      path,
+      kind,
+      binary: change.insertions === null,
+      insertions: change.insertions ?? 0,
+      bytes: bytesAfter,
+      unread: !read.has(change),
+      before: texts.get(change.oldId) ?? null,
+      after: texts.get(change.newId) ?? null,
+    })),
+  );
 }
 
-function reviewed(
-  change: Change,
-  texts: ReadonlyMap<ObjectId | null, string>,
-  sizes: ReadonlyMap<ObjectId, number>,
-): ReviewedChange {
-  const { path, oldId, newId, insertions } = change;
-  return {
-    path,
-    kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed',
-    binary: insertions === null,
-    insertions: insertions ?? 0,
-    bytes: newId === null ? null : (sizes.get(newId) ?? null),
-    before: texts.get(oldId) ?? null,
-    after: texts.get(newId) ?? null,
-  };
+function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'kind'> {
+  return { path, kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
+}
+
+function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): number | null {
+  return id === null ? null : (sizes.get(id) ?? null);
 }

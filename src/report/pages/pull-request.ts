@@ -64,7 +64,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
-    { name: 'look at first', rank: 1, markdown: lookAtSection(report) },
+    { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
     { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
     { name: 'left out', rank: 3, markdown: withheldSection(report) },
     {

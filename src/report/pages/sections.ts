@@ -16,7 +16,9 @@ import {
   workOf,
 } from '../facts.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
-import { firstLines, firstNames } from '../../core/text/lists.ts';
+import type { LookAt } from '../../core/review/look-at.ts';
+import { firstLines, firstNames, namesOutOf } from '../../core/text/lists.ts';
+import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
 export interface Section {
@@ -174,19 +176,21 @@ export function unlistedLine(report: RunReport): string {
   return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
-/** Published files that a reviewer looks at before all others, and why. */
+/** What a reviewer looks at first: one line for each kind that there is. No number of files makes it long. */
 export function lookAtSection(report: RunReport): string {
-  const lookAt = workOf(report)?.lookAt ?? [];
-  const whys = new Map<string, string[]>();
-  for (const { path, why } of lookAt) whys.set(path, [...(whys.get(path) ?? []), why]);
-  const lines = [...whys].map(
-    ([path, own]) => `${code(path, 120)}: ${[...new Set(own)].map((why) => prose(why, 120)).join('; ')}`,
-  );
-  return list('Look at first', firstLines(lines, MAX_LOOK_AT_SHOWN));
+  const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one)}`);
+  return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
 }
 
-/** A longer list is read by nobody. */
-const MAX_LOOK_AT_SHOWN = 15;
+/** Of the names in a line. */
+const MAX_NAMES_CHARS = 300;
+
+function lookAtLine({ kind, fileCount, files }: LookAt): string {
+  const names = files.map(({ path, what }) => `${code(path, 120)}${what === null ? '' : ` (${prose(what, 120)})`}`);
+  const fitting = names.filter((_, i) => names.slice(0, i + 1).join(', ').length <= MAX_NAMES_CHARS);
+  const shown = fitting.length > 0 ? fitting : files.slice(0, 1).map(({ path }) => code(path, 40));
+  return `**${LOOK_AT_WORDS[kind]}** (${count(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
+}
 
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {

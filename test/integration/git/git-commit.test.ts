@@ -173,13 +173,18 @@ describe('commit() takes what the agent left and the contents of what it committ
       await scene.write('logo.bin', Buffer.from([0, 1, 2, 0]));
     });
     expect(committed.withheld).toEqual([]);
+    const one = (kind: string, path: string, what: string | null = null) => ({
+      kind,
+      fileCount: 1,
+      files: [{ path, what }],
+    });
     expect(committed.lookAt).toEqual([
-      { path: 'package.json', why: 'script test always passes' },
-      { path: 'src/a.test.js', why: 'a test is skipped' },
-      { path: 'package.json', why: 'script postinstall runs by itself' },
-      { path: 'tools/action.yml', why: 'workflows may run it as an action' },
-      { path: 'AGENTS.md', why: 'it instructs agents' },
-      { path: 'logo.bin', why: 'a new binary file' },
+      one('void-test-script', 'package.json', 'test always passes'),
+      one('skipped-test', 'src/a.test.js'),
+      one('script-by-itself', 'package.json', 'postinstall'),
+      one('action', 'tools/action.yml'),
+      one('agent-instructions', 'AGENTS.md'),
+      one('new-binary', 'logo.bin'),
     ]);
     const { committed: next } = await iterate(scene, () => scene.write('src/a.js', 'a\n'));
     expect(next.lookAt).toEqual([]);
@@ -205,7 +210,7 @@ describe('commit() takes what the agent left and the contents of what it committ
       'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0, since: before.head },
     });
     expect(review?.lines).toBe(15);
-    expect(review?.lookAt).toEqual([{ path: 'src/long.js', why: 'new code, and no changed test mentions it' }]);
+    expect(review?.lookAt).toEqual([{ kind: 'untested', fileCount: 1, files: [{ path: 'src/long.js', what: null }] }]);
   });
 
   test('a second iteration goes on from the first', async () => {

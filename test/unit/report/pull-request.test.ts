@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../../src/core/evidence.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
+import { lookAtKinds } from '../../../src/core/review/kinds.ts';
+import type { LookAt } from '../../../src/core/review/look-at.ts';
 import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
@@ -102,20 +104,38 @@ describe('headline', () => {
 
 describe('body', () => {
   test('names above the tasks what a reviewer looks at first, the most important fifteen', () => {
-    const lookAt = [
-      { path: 'a`|b.test.ts', why: 'a test is skipped' },
-      { path: 'a`|b.test.ts', why: 'a test file was deleted' },
-      ...Array.from({ length: 19 }, (_, i) => ({ path: `p${i}/AGENTS.md`, why: 'it instructs @agents' })),
+    const files = Array.from({ length: 10 }, (_, i) => ({ path: `p${i}/AGENTS.md`, what: null }));
+    const lookAt: readonly LookAt[] = [
+      {
+        kind: 'void-test-script',
+        fileCount: 1,
+        files: [{ path: 'package.json', what: 'test always passes for @agents' }],
+      },
+      { kind: 'skipped-test', fileCount: 1, files: [{ path: 'a`|b.test.ts', what: null }] },
+      { kind: 'agent-instructions', fileCount: 19, files },
     ];
     const body = shown(bodyOf(report(complete, { lookAt })));
     const [, section = ''] = body.split('### Look at first');
     expect(body.indexOf('### Look at first')).toBeLessThan(body.indexOf('### Tasks'));
-    expect(section.split('###')[0]?.trim().split('\n')).toHaveLength(16);
-    expect(section).toContain('a test is skipped; a test file was deleted');
-    expect(section).toContain('- `p13/AGENTS.md`: it instructs');
-    expect(section).toContain('- … and 5 more');
+    expect(section.split('###')[0]?.trim().split('\n')).toEqual([
+      '- **Test scripts that always pass or were removed** (1 file): `package.json` (test always passes for @agents)',
+      '- **Skipped tests** (1 file): <code>a&#x60;&#x7c;b&#x2e;test&#x2e;ts</code>',
+      `- **Instructions for agents** (19 files): ${files.map(({ path }) => `\`${path}\``).join(', ')} and 9 more`,
+    ]);
     expect(bodyOf(report(complete, { lookAt }))).not.toMatch(/@agents/);
     expect(bodyOf(report(complete))).not.toContain('Look at first');
+  });
+
+  test('says every kind of what to look at first, whatever the names are', () => {
+    const lookAt = lookAtKinds.map((kind): LookAt => ({
+      kind,
+      fileCount: 1000,
+      files: Array.from({ length: 10 }, (_, i) => ({ path: `${i}${'`'.repeat(500)}`, what: '`'.repeat(500) })),
+    }));
+    const { body } = renderPullRequest(report(complete, { lookAt }), 60_000);
+    const section = /### Look at first\n\n([^]*?)\n\n/.exec(body)?.[1] ?? '';
+    expect(section.split('\n')).toHaveLength(lookAtKinds.length);
+    expect(section.length).toBeLessThan(10_000);
   });
 
   test('is about all runs of the branch: per task what the agent says, what was measured and what it cost', () => {

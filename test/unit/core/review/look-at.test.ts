@@ -1,45 +1,59 @@
 import { describe, expect, test } from 'vitest';
-import { lookAtFirst, MAX_LOOK_AT, moreToLookAt, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
+import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/kinds.ts';
+import {
+  lookAtFirst,
+  MAX_NAMED_FILES,
+  moreToLookAt,
+  type LookAt,
+  type ReviewedChange,
+} from '../../../../src/core/review/look-at.ts';
 import { isGenerated } from '../../../../src/core/review/generated.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChange {
-  return { path, kind: 'changed', binary: false, insertions: 0, bytes: 10, before: null, after: null, ...more };
+  return {
+    path,
+    kind: 'changed',
+    binary: false,
+    insertions: 0,
+    bytes: 10,
+    unread: false,
+    before: null,
+    after: null,
+    ...more,
+  };
 }
 
+/** `kind`, or `kind: what`. */
 const whysFor = (path: string, more: Partial<ReviewedChange> = {}): readonly string[] =>
-  lookAtFirst([change(path, more)]).map(({ why }) => why);
+  lookAtFirst([change(path, more)]).flatMap(({ kind, files }) =>
+    files.map(({ what }) => (what === null ? kind : `${kind}: ${what}`)),
+  );
 
 describe('files are named by what they may do', () => {
-  test.each<readonly [string, string]>([
-    ['tools/lint/action.yml', 'workflows may run it as an action'],
-    ['packages/a/Action.YAML', 'workflows may run it as an action'],
+  test.each<readonly [string, LookAtKind]>([
+    ['tools/lint/action.yml', 'action'],
+    ['packages/a/Action.YAML', 'action'],
     ...['AGENTS.md', 'docs/CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', '.cursor/rules/a.mdc', '.cursorrules'].map(
-      (path) => [path, 'it instructs agents'] as const,
+      (path) => [path, 'agent-instructions'] as const,
     ),
     ...['copilot-instructions.md', 'prompts/system.txt', 'a/review.prompt.md', '.ralph/PROMPT.md', 'PROMPT.md'].map(
-      (path) => [path, 'it instructs agents'] as const,
+      (path) => [path, 'agent-instructions'] as const,
     ),
-    ...['.vscode/tasks.json', 'a/.idea/workspace.xml', 'x.code-workspace'].map(
-      (path) => [path, 'editors run what it says'] as const,
-    ),
-    ['.devcontainer/devcontainer.json', 'it sets up the machine of everyone who opens it'],
+    ...['.vscode/tasks.json', 'a/.idea/workspace.xml', 'x.code-workspace'].map((path) => [path, 'editor'] as const),
+    ['.devcontainer/devcontainer.json', 'machine'],
     ...['.husky/pre-commit', '.githooks/pre-push', 'lefthook.yml', '.pre-commit-config.yaml'].map(
-      (path) => [path, "git runs it on people's machines"] as const,
+      (path) => [path, 'git-hook'] as const,
     ),
-    ...['.npmrc', 'packages/a/.yarnrc.yml', '.yarnrc', '.pypirc'].map(
-      (path) => [path, 'it decides where packages come from'] as const,
-    ),
-    ['.envrc', 'a shell runs it in this folder'],
-    ['.lfsconfig', 'it decides where large files come from'],
+    ...['.npmrc', 'packages/a/.yarnrc.yml', '.yarnrc', '.pypirc'].map((path) => [path, 'package-source'] as const),
+    ['.envrc', 'shell'],
+    ['.lfsconfig', 'large-file-source'],
     ...['.gitlab-ci.yml', '.circleci/config.yml', 'Jenkinsfile', 'azure-pipelines.yml', '.travis.yml'].map(
-      (path) => [path, 'another CI system runs it'] as const,
+      (path) => [path, 'other-ci'] as const,
     ),
-    ...['bitbucket-pipelines.yml', '.buildkite/pipeline.yml', '.drone.yml'].map(
-      (path) => [path, 'another CI system runs it'] as const,
-    ),
+    ...['bitbucket-pipelines.yml', '.buildkite/pipeline.yml', '.drone.yml'].map((path) => [path, 'other-ci'] as const),
     ...['vitest.config.ts', 'jest.config.js', 'pytest.ini', 'tox.ini', 'a/playwright.config.ts'].map(
-      (path) => [path, 'it decides what is tested'] as const,
+      (path) => [path, 'test-settings'] as const,
     ),
   ])('%s: %s', (path, why) => {
     expect(whysFor(path)).toEqual([why]);
@@ -55,12 +69,12 @@ describe('files are named by what they may do', () => {
 });
 
 test('a new binary is named, a changed one is not', () => {
-  expect(whysFor('logo.png', { kind: 'added', binary: true })).toEqual(['a new binary file']);
+  expect(whysFor('logo.png', { kind: 'added', binary: true })).toEqual(['new-binary']);
   expect(whysFor('logo.png', { binary: true })).toEqual([]);
 });
 
 test('a large file is named', () => {
-  expect(whysFor('data.json', { bytes: 300 * 1024 })).toEqual(['a large file: 300 KiB']);
+  expect(whysFor('data.json', { bytes: 300 * 1024 })).toEqual(['large-file: 300 KiB']);
   expect(whysFor('data.json', { bytes: 200 * 1024 })).toEqual([]);
 });
 
@@ -68,19 +82,24 @@ describe('what decides what is installed', () => {
   test.each(['pyproject.toml', 'requirements-dev.txt', 'Cargo.toml', 'a/go.mod', 'build.gradle.kts', 'Dockerfile'])(
     '%s',
     (path) => {
-      expect(whysFor(path)).toEqual(['it decides what is installed']);
+      expect(whysFor(path)).toEqual(['dependencies']);
     },
   );
 
   test.each<readonly [string, object, object, readonly string[]]>([
-    ['a new one', {}, { dependencies: { lodash: '^4' } }, ['it adds a dependency: lodash']],
+    ['a new one', {}, { dependencies: { lodash: '^4' } }, ['dependencies: adds lodash']],
     [
       'several',
       { dependencies: { a: '1' } },
       { dependencies: { a: '1' }, devDependencies: { b: '1', c: '1', d: '1', e: '1' } },
-      ['it adds dependencies: b, c, d and 1 more'],
+      ['dependencies: adds b, c, d and 1 more'],
     ],
-    ['another version', { dependencies: { a: '1' } }, { dependencies: { a: '2' } }, ['other versions of a']],
+    [
+      'another version',
+      { dependencies: { a: '1' } },
+      { dependencies: { a: '2' } },
+      ['dependencies: other versions of a'],
+    ],
     ['a removed one', { dependencies: { a: '1' } }, {}, []],
     ['no object', {}, { dependencies: 'x' }, []],
   ])('package.json: %s', (_, before, after, expected) => {
@@ -89,11 +108,10 @@ describe('what decides what is installed', () => {
 });
 
 describe('new code without a test', () => {
-  const why = 'new code, and no changed test mentions it';
   const untested = (paths: Readonly<Record<string, string | null>>): readonly string[] =>
     lookAtFirst(Object.entries(paths).map(([path, after]) => change(path, { insertions: 10, after })))
-      .filter((found) => found.why === why)
-      .map(({ path }) => path);
+      .filter(({ kind }) => kind === 'untested')
+      .flatMap(({ files }) => files.map(({ path }) => path));
 
   test.each<readonly [string, Readonly<Record<string, string | null>>, readonly string[]]>([
     ['none was changed', { 'src/cart.ts': null }, ['src/cart.ts']],
@@ -134,12 +152,12 @@ describe('weaker tests', () => {
     ['test_a.py', 'assert a\nassert b\nassert c', 'pass', '3 checks are gone'],
     ['a_test.go', 't.Errorf("x")\nt.Fatal("y")', '', '2 checks are gone'],
   ])('%s checks less', (path, before, after, gone) => {
-    expect(whysFor(path, { before, after })).toEqual([`it checks less than before: ${gone}`]);
+    expect(whysFor(path, { before, after })).toEqual([`weaker-test: ${gone}`]);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
   });
 
   test.each(['test/a.test.ts', 'src/a.spec.js', 'a_test.go', 'tests/test_a.py'])('%s was deleted', (path) => {
-    expect(whysFor(path, { kind: 'deleted' })).toEqual(['a test file was deleted']);
+    expect(whysFor(path, { kind: 'deleted' })).toEqual(['deleted-test']);
   });
 
   test.each([
@@ -153,14 +171,14 @@ describe('weaker tests', () => {
     ['tests/a.rs', '#[test]', '#[test]\n#[ignore]'],
     ['src/ATest.java', '@Test', '@Test @Disabled'],
   ])('a test is skipped in %s', (path, before, after) => {
-    expect(whysFor(path, { before, after })).toEqual(['a test is skipped']);
+    expect(whysFor(path, { before, after })).toEqual(['skipped-test']);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
     expect(whysFor(path, { before: after, after })).toEqual([]);
   });
 
   test('all others are counted', () => {
     expect(whysFor('a.test.ts', { kind: 'added', after: "it.skip('a');it.todo('b');" })).toEqual([
-      'tests are skipped in 2 places',
+      'skipped-test: in 2 places',
     ]);
   });
 });
@@ -175,17 +193,17 @@ describe('package.json', () => {
   test.each(['true', 'exit 0', ':', '', 'echo ok', 'echo ok && exit 0', 'vitest || true', 'vitest; exit 0'])(
     'a test script that is %j',
     (script) => {
-      expect(reasons({ test: 'vitest' }, { test: script })).toEqual(['script test always passes']);
+      expect(reasons({ test: 'vitest' }, { test: script })).toEqual(['void-test-script: test always passes']);
     },
   );
 
   test.each<[string, object, object, readonly string[]]>([
-    ['a test script is gone', { test: 'vitest' }, {}, ['script test was removed']],
-    ['another one', { test: 'vitest' }, { test: 'vitest run unit' }, ['script test was changed']],
+    ['a test script is gone', { test: 'vitest' }, {}, ['void-test-script: test was removed']],
+    ['another one', { test: 'vitest' }, { test: 'vitest run unit' }, ['changed-test-script: test']],
     ['a new one', {}, { test: 'vitest', 'test:e2e': 'x' }, []],
-    ['a lifecycle script', {}, { postinstall: 'node x.js' }, ['script postinstall runs by itself']],
-    ['a changed one', { prepare: 'husky' }, { prepare: 'node x.js' }, ['script prepare runs by itself']],
-    ['one before another', { build: 'tsc' }, { build: 'tsc', prebuild: 'x' }, ['script prebuild runs by itself']],
+    ['a lifecycle script', {}, { postinstall: 'node x.js' }, ['script-by-itself: postinstall']],
+    ['a changed one', { prepare: 'husky' }, { prepare: 'node x.js' }, ['script-by-itself: prepare']],
+    ['one before another', { build: 'tsc' }, { build: 'tsc', prebuild: 'x' }, ['script-by-itself: prebuild']],
     ['an ordinary one', {}, { build: 'tsc', preview: 'vite' }, []],
     ['one that stays', { postinstall: 'x', test: 'true' }, { postinstall: 'x', test: 'true' }, []],
   ])('%s', (_, before, after, expected) => {
@@ -193,24 +211,61 @@ describe('package.json', () => {
   });
 
   test('that cannot be read', () => {
-    expect(whysFor('package.json', { before: '{}', after: '{' })).toEqual(['its scripts cannot be read']);
+    expect(whysFor('package.json', { before: '{}', after: '{' })).toEqual(['unreadable-scripts']);
     expect(whysFor('package.json', { kind: 'deleted', before: '{}' })).toEqual([]);
   });
 });
 
-test('the most important come first, each once, and only so many', () => {
-  expect(
-    lookAtFirst([
-      change('logo.png', { kind: 'added', binary: true }),
-      change('AGENTS.md'),
-      change('.npmrc'),
-      change('a.test.ts', { kind: 'deleted' }),
-    ]).map(({ path }) => path),
-  ).toEqual(['a.test.ts', '.npmrc', 'AGENTS.md', 'logo.png']);
-  const many = Array.from({ length: 80 }, (_, i) => ({ path: `${i}/AGENTS.md`, why: 'it instructs agents' }));
-  expect(lookAtFirst(many.map(({ path }) => change(path)))).toHaveLength(MAX_LOOK_AT);
-  expect(moreToLookAt(many, many)).toHaveLength(MAX_LOOK_AT);
-  expect(moreToLookAt(many.slice(0, 2), many.slice(1, 3))).toEqual(many.slice(0, 3));
+describe('a flood', () => {
+  const flood = Array.from({ length: 500 }, (_, i) => change(`test/deep/a${i}.test.js`, { after: 'it.skip(f);' }));
+  const one = (kind: LookAtKind, path: string): LookAt => ({ kind, fileCount: 1, files: [{ path, what: null }] });
+
+  test.each<readonly [LookAtKind, string, Partial<ReviewedChange>]>([
+    [
+      'void-test-script',
+      'zz/package.json',
+      { before: '{"scripts":{"test":"x"}}', after: '{"scripts":{"test":"true"}}' },
+    ],
+    ['deleted-test', 'zz/z.test.js', { kind: 'deleted' }],
+    ['action', 'zz/action.yml', {}],
+    ['agent-instructions', 'zz/AGENTS.md', {}],
+    ['new-binary', 'zz/tool', { kind: 'added', binary: true }],
+    ['untested', 'zz/new.js', { insertions: 10 }],
+    ['manifest-not-read', 'zz/package.json', { unread: true }],
+    ['test-not-read', 'zz/z.test.js', { unread: true }],
+  ])('hides no %s', (kind, path, more) => {
+    const found = lookAtFirst([...flood, change(path, more)]);
+    expect(found).toHaveLength(2);
+    expect(found.find((each) => each.kind === kind)).toMatchObject({ fileCount: 1, files: [{ path }] });
+    expect(found.find((each) => each.kind === 'skipped-test')).toMatchObject({ fileCount: 500 });
+    expect(found.map((each) => lookAtKinds.indexOf(each.kind))).toEqual(
+      found.map((each) => lookAtKinds.indexOf(each.kind)).sort((a, b) => a - b),
+    );
+  });
+
+  test('is counted, and those nearest to the root are named', () => {
+    const [skipped] = lookAtFirst([...flood, change('z.test.js', { after: 'it.skip(f);' })]);
+    expect(skipped).toMatchObject({ kind: 'skipped-test', fileCount: 501 });
+    expect(skipped?.files).toHaveLength(MAX_NAMED_FILES);
+    expect(skipped?.files[0]).toEqual({ path: 'z.test.js', what: null });
+  });
+
+  test('of scripts does not hide the one that is called test', () => {
+    const scripts = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`test:${i}`, 'true']));
+    expect(
+      whysFor('package.json', { before: '{}', after: JSON.stringify({ scripts: { ...scripts, test: 'true' } }) }),
+    ).toEqual(['void-test-script: test, test:0, test:1 and 48 more always passes']);
+  });
+
+  test('of several iterations is counted together', () => {
+    const found = lookAtFirst(flood);
+    expect(moreToLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
+    expect(moreToLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
+      { kind: 'action', fileCount: 2, files: [...one('action', 'a').files, ...one('action', 'b').files] },
+      one('editor', 'c'),
+    ]);
+    expect(moreToLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
+  });
 });
 
 test('hostile names and texts cost nothing', () => {

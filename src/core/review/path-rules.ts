@@ -1,0 +1,48 @@
+import type { LookAtKind } from './kinds.ts';
+
+/** What the name of a file alone says of it. */
+export function kindsByPath(path: string): readonly LookAtKind[] {
+  return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
+}
+
+/** Letter case is ignored, as some file systems do. */
+const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] = [
+  {
+    kind: 'test-settings',
+    pattern:
+      /(?:^|\/)(?:(?:vitest|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc)$/i,
+  },
+  { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
+  {
+    kind: 'other-ci',
+    pattern:
+      /(?:^|\/)(?:\.gitlab-ci[^/]*\.ya?ml|\.?azure-pipelines[^/]*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.(?:ya?ml|star)|wercker\.ya?ml|codefresh\.ya?ml|buildspec\.ya?ml|cloudbuild\.ya?ml|\.woodpecker\.ya?ml|Jenkinsfile[^/]*|(?:\.circleci|\.buildkite|\.semaphore|\.teamcity|\.woodpecker|\.gitlab|\.azure-pipelines|\.gitea|\.forgejo|\.tekton)\/.*)$/i,
+  },
+  {
+    kind: 'git-hook',
+    pattern:
+      /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)\/.*|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
+  },
+  { kind: 'editor', pattern: /(?:^|\/)(?:(?:\.vscode|\.idea|\.zed|\.fleet)(?:\/.*)?|[^/]+\.code-workspace)$/i },
+  {
+    kind: 'machine',
+    pattern: /(?:^|\/)(?:\.devcontainer(?:\/.*)?|\.?devcontainer\.json|\.gitpod\.(?:ya?ml|dockerfile))$/i,
+  },
+  { kind: 'shell', pattern: /(?:^|\/)\.envrc$/i },
+  {
+    kind: 'package-source',
+    pattern:
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
+  },
+  {
+    kind: 'dependencies',
+    pattern:
+      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
+  },
+  { kind: 'large-file-source', pattern: /(?:^|\/)\.lfsconfig$/i },
+  {
+    kind: 'agent-instructions',
+    pattern:
+      /(?:^|\/)(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints)|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+  },
+];
