@@ -1,9 +1,10 @@
+import { needsIn, type Need } from '../core/people/notifications.ts';
 import type { Forge } from '../ports/forge.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
-type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'settleComment' | 'react'>;
+type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'settleComment' | 'settleNotifications' | 'react'>;
 
 /** First line of every notification, without its end. */
 const NOTIFICATION_START = '<!-- ralph-action:notification ';
@@ -64,15 +65,27 @@ export function createComments({ ask }: Client): CommentMethods {
       return ask({ doing: `settle comment ${String(id)}`, needs: ['issues: write'] }, async (octokit, at) => {
         const found = await octokit.rest.issues.getComment({ ...at, comment_id: id }).catch(unlessDeleted);
         if (found === undefined || !isNotification(found.data)) return;
-        const { body = '', node_id: nodeId } = found.data;
-        const [marker = '', ...rest] = body.split(/\r?\n/);
-        const first = closing ? SETTLED_MARKER : marker;
-        const said = rest.includes(words) ? rest : ['', words, ...rest];
-        const settled = fitBody([first, ...said].join('\n'));
-        if (!sameText(body, settled)) await octokit.rest.issues.updateComment({ ...at, comment_id: id, body: settled });
+        await settle(octokit, at, { comment: found.data, words, closing });
         for (const [key, comment] of known) if (comment.id === id) known.delete(key);
-        if (closing) await minimize(octokit, nodeId);
       });
+    },
+
+    settleNotifications(number, { needs, words }) {
+      const isOver = (need: Need): boolean =>
+        needs.some(({ kind, about }) => kind === need.kind && about === need.about);
+      return ask(
+        { doing: `settle what was asked on #${String(number)}`, needs: ['issues: write'] },
+        async (octokit, at) => {
+          for await (const page of ourPages(octokit, { ...at, issue_number: number })) {
+            const others = page.filter(({ body = '' }) => !needsIn(firstLine(body)).some(isOver));
+            remember(known, number, others);
+            for (const comment of page) {
+              const asked = needsIn(firstLine(comment.body ?? ''));
+              if (asked.some(isOver)) await settle(octokit, at, { comment, words, closing: asked.every(isOver) });
+            }
+          }
+        },
+      );
     },
 
     react(target, reaction) {
@@ -87,6 +100,29 @@ export function createComments({ ask }: Client): CommentMethods {
       });
     },
   };
+}
+
+/** `closing`: nothing else is asked for in it. */
+async function settle(
+  octokit: Octokit,
+  at: RepositoryName,
+  {
+    comment,
+    words,
+    closing,
+  }: {
+    readonly comment: Pick<ListedComment, 'id' | 'node_id' | 'body'>;
+    readonly words: string;
+    readonly closing: boolean;
+  },
+): Promise<void> {
+  const { id, body = '', node_id: nodeId } = comment;
+  const [marker = '', ...rest] = body.split(/\r?\n/);
+  const first = closing ? SETTLED_MARKER : marker;
+  const said = rest.includes(words) ? rest : ['', words, ...rest];
+  const settled = fitBody([first, ...said].join('\n'));
+  if (!sameText(body, settled)) await octokit.rest.issues.updateComment({ ...at, comment_id: id, body: settled });
+  if (closing) await minimize(octokit, nodeId);
 }
 
 async function minimize(octokit: Octokit, id: string): Promise<void> {
@@ -132,19 +168,30 @@ async function find(
     readonly known: Map<string, KnownComment>;
   },
 ): Promise<KnownComment | null> {
-  for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listComments, {
-    ...issue,
-    per_page: 100,
-  })) {
-    const ours = data.filter(isOurs);
-    for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of ours) {
-      const key = keyOf(issue.issue_number, firstLine(body));
-      if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
-    }
+  for await (const ours of ourPages(octokit, issue)) {
+    remember(known, issue.issue_number, ours);
     const found = known.get(keyOf(issue.issue_number, marker));
     if (found !== undefined) return found;
   }
   return null;
+}
+
+type ListedComment = Awaited<ReturnType<Octokit['rest']['issues']['listComments']>>['data'][number];
+
+/** The comments of ours in a thread, page by page, oldest first. */
+async function* ourPages(
+  octokit: Octokit,
+  thread: RepositoryName & { readonly issue_number: number },
+): AsyncGenerator<readonly ListedComment[]> {
+  const pages = octokit.paginate.iterator(octokit.rest.issues.listComments, { ...thread, per_page: 100 });
+  for await (const { data } of pages) yield data.filter(isOurs);
+}
+
+function remember(known: Map<string, KnownComment>, number: number, comments: readonly ListedComment[]): void {
+  for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of comments) {
+    const key = keyOf(number, firstLine(body));
+    if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
+  }
 }
 
 /** null when there is none, or when somebody deleted it meanwhile. */

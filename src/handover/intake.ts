@@ -1,4 +1,6 @@
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
+import type { Settlement } from '../core/people/needs.ts';
+import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
@@ -28,8 +30,16 @@ export type Intake =
       readonly tasks: readonly Task[];
       readonly state: LaneState | null;
       readonly answer: Answer | null;
+      readonly over: Over | null;
       readonly notes: Notes;
     };
+
+/** What nobody is needed for any more since the event, and the thread that may have asked for them; null: nothing. */
+export interface Over {
+  readonly thread: number;
+  readonly needs: readonly Need[];
+  readonly why: Settlement;
+}
 
 /** A lane as this run found it. */
 export interface Lane {
@@ -75,6 +85,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     tasks: [],
     state: null,
     answer: null,
+    over: null,
     notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null },
   };
 }

@@ -1,4 +1,5 @@
 import type { RawComment } from '../core/people/comments.ts';
+import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 
@@ -103,6 +104,8 @@ export interface Forge {
   ): Promise<WrittenComment>;
   /** Says below the first line of a notification of ours what settles it: `closing` hides it as resolved, and no later `upsertComment` finds it. One that is gone, or not ours, stays as it is. */
   settleComment(id: number, settled: { readonly words: string; readonly closing: boolean }): Promise<void>;
+  /** Looks on this issue or pull request for notifications of ours of any of these needs, and settles each: hidden when it is about nothing else. On the way it comes across other comments, as `upsertComment` does. */
+  settleNotifications(number: number, over: { readonly needs: readonly Need[]; readonly words: string }): Promise<void>;
   /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComment`. */
   amendComment(
     number: number,

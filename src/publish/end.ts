@@ -5,6 +5,8 @@ import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
 import { approversOf, notifyOnce, threadOfLane } from './notifications.ts';
+import { APPROVAL_MARKER, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
+import { renderSettled } from '../report/pages/notification.ts';
 import { reportOfEnd } from './report-of.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -19,6 +21,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   );
   for (const warning of unanswered) deps.log.warning(warning);
   const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
+  const unsettled = await settleOver(deps, intake);
   const unnotified = await notifyOfWaiting(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
@@ -27,9 +30,32 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     ...intake,
     notes: {
       ...intake.notes,
-      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unnotified, ...failed],
+      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unsettled, ...unnotified, ...failed],
     },
   };
+}
+
+/** Nobody waits for the lane's next run to see that an issue or a pull request was closed. What the state remembers of it, that run settles without writing it twice. */
+async function settleOver({ forge, redact, log, clock }: PublishDeps, { over }: EndIntake): Promise<readonly string[]> {
+  if (over === null) return [];
+  const { thread, needs, why } = over;
+  const [about = ''] = needs.map((need) => need.about);
+  try {
+    await forge.settleNotifications(thread, {
+      needs,
+      words: redact(renderSettled([{ notification: { about }, why }])),
+    });
+    await forge.amendComment(thread, APPROVAL_MARKER, {
+      body: NOT_ASKED_FOR,
+      writtenBefore: clock.now(),
+      closing: true,
+    });
+    return [];
+  } catch (error) {
+    const warning = `Earlier notifications could not be marked as settled: ${sentence(textOf(error))}`;
+    log.warning(warning);
+    return [warning];
+  }
 }
 
 /** The lane waits for a review: people hear of it once, from the run that began to wait or from this one. */

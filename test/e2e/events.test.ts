@@ -69,7 +69,7 @@ const leavings: readonly [string, (scene: Scene, issue: StoredIssue) => SceneJob
       return events.unlabeled(issue);
     },
     '#1 was unlabeled: it is out of the queue',
-    2,
+    3,
   ],
   [
     'deleted',
@@ -87,7 +87,7 @@ const leavings: readonly [string, (scene: Scene, issue: StoredIssue) => SceneJob
       return events.issue('closed', issue);
     },
     '#1 was closed: it is out of the queue',
-    2,
+    3,
   ],
   [
     'transferred',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
-import { finisher, steadyWorker } from './stage/behaviours.ts';
+import { claimsBlocked, finisher, steadyWorker } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
 import {
   addIssue,
@@ -308,4 +308,56 @@ test('a state of another shape than the tasks of the queue does not keep a merge
   expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
     'No task on its branch is done.',
   );
+});
+
+describe('what nobody is needed for any more is settled by the event itself', () => {
+  const shownOn = ({ forge }: Project, thread: number): readonly string[] =>
+    [...(forge.notifications.get(thread)?.entries() ?? [])].map(([marker, body]) =>
+      marker.startsWith('settled') ? (body.match(/\*\*Settled:.*/)?.[0].replaceAll('\u200B', '') ?? '') : 'open',
+    );
+
+  test.each(['closed', 'unlabeled'])('its issue is %s', async (action) => {
+    const project = createProject({ issues: [1], agent: [claimsBlocked] });
+    await runOnce(project);
+    expect(shownOn(project, 1)).toEqual(['open']);
+    addIssue(project.forge, 1, action === 'closed' ? { state: 'closed' } : { labels: [] });
+    const { forge } = project;
+    expect(await runOnce(project, { event: issueEvent(action, 1) })).toMatchObject(updated);
+    expect(shownOn(project, 1)).toEqual([
+      expect.stringMatching(/^\*\*Settled:\*\* .*1 is not on the list of tasks any more\.$/),
+    ]);
+    // The lane's next run has nothing to add.
+    const before = JSON.stringify([...(forge.notifications.get(1)?.values() ?? [])]);
+    addIssue(forge, 2);
+    project.script.behaviours = [finisher];
+    await runOnce(project);
+    expect(JSON.stringify([...(forge.notifications.get(1)?.values() ?? [])])).toBe(before);
+    expect(savedState(project).notified.map(({ kind }) => kind)).toEqual(['ready']);
+  });
+
+  test.each([true, false])('its pull request is closed (merged: %s)', async (merged) => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    const number = project.forge.pulls.at(-1)?.number ?? 0;
+    expect(shownOn(project, number)).toEqual(['open']);
+    await runOnce(project, { event: pullClosed(project, merged) });
+    expect(shownOn(project, number)).toEqual(['**Settled:** The pull request was merged or closed.']);
+  });
+
+  test('an issue that is a task again is still asked about', async () => {
+    const project = createProject({ issues: [1], agent: [claimsBlocked] });
+    await runOnce(project);
+    await runOnce(project, { event: issueEvent('closed', 1) });
+    expect(shownOn(project, 1)).toEqual(['open']);
+  });
+
+  test('what cannot be settled is a warning', async () => {
+    const project = createProject({ issues: [1], agent: [claimsBlocked] });
+    await runOnce(project);
+    addIssue(project.forge, 1, { state: 'closed' });
+    project.forge.faults.set('settleNotifications', new UserError('infrastructure', 'Down.'));
+    const run = await runOnce(project, { event: issueEvent('closed', 1) });
+    expect(run).toMatchObject(updated);
+    expect(warningsIn(run)).toContain('Earlier notifications could not be marked as settled: Down.');
+  });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
-import type { LaneId } from '../tasks/ids.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
 
 /** More open notifications are not kept; the oldest go first. */
 export const MAX_NOTIFICATIONS = 50;
@@ -50,8 +50,33 @@ export function aboutLane(lane: LaneId): string {
 /** First line of the comment that notifies of these needs; the same for the same ones. */
 export function markerOf(needs: readonly Need[]): string {
   const names = needs.map(({ kind, about }) => `${kind}:${about.replaceAll(/[^\w.-]+/g, '_')}`).sort();
-  return `${MARKER_START}${names.slice(0, MAX_MARKED).join(' ')} -->`;
+  return `${MARKER_START}${names.slice(0, MAX_MARKED).join(' ')}${MARKER_END}`;
+}
+
+/** What a comment with this first line notifies of; empty for any other line. */
+export function needsIn(line: string): readonly Need[] {
+  if (!line.startsWith(MARKER_START) || !line.endsWith(MARKER_END)) return [];
+  return line
+    .slice(MARKER_START.length, -MARKER_END.length)
+    .split(' ')
+    .flatMap((name): readonly Need[] => {
+      const kind = notificationKinds.find((known) => name.startsWith(`${known}:`));
+      return kind === undefined ? [] : [{ kind, about: name.slice(kind.length + 1) }];
+    });
+}
+
+/** Everything that a person can be needed for by a task. */
+export function needsOfTask(about: TaskId): readonly Need[] {
+  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do'] as const;
+  return kinds.map((kind) => ({ kind, about }));
+}
+
+/** What a person can be needed for by a pull request that is open. */
+export function needsOfPullRequest(lane: LaneId): readonly Need[] {
+  const kinds = ['ready', 'waiting_for_review'] as const;
+  return kinds.map((kind) => ({ kind, about: aboutLane(lane) }));
 }
 
 const MARKER_START = '<!-- ralph-action:notification ';
+const MARKER_END = ' -->';
 const MAX_MARKED = 20;

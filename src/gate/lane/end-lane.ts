@@ -1,4 +1,5 @@
 import type { LaneState } from '../../core/lane/state.ts';
+import { needsOfPullRequest } from '../../core/people/notifications.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
@@ -29,11 +30,15 @@ export async function endLane(
       deps,
       `${name} belongs to the branch ${branch}, which is neither the queue's nor an issue's. There is nothing to do.`,
     );
+  const over: EndIntake['over'] = { thread: number, needs: needsOfPullRequest(lane), why: 'pull_request_over' };
   if (!merged)
-    return updated(
-      deps,
-      `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to go on from there, or delete the branch ${branch} to start again.`,
-    );
+    return {
+      ...updated(
+        deps,
+        `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to go on from there, or delete the branch ${branch} to start again.`,
+      ),
+      over,
+    };
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, deps });
   const remains = await whatRemains(deps, state);
   // Whoever works on the lane now pushes to its branch.
@@ -47,6 +52,7 @@ export async function endLane(
   );
   return {
     ...end,
+    over,
     notes: {
       ...end.notes,
       warnings: [

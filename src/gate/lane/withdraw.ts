@@ -1,5 +1,6 @@
 import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
-import { issueLane } from '../../core/tasks/ids.ts';
+import { needsOfTask } from '../../core/people/notifications.ts';
+import { issueLane, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
@@ -36,7 +37,11 @@ export async function withdraw(
     wanted === null
       ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again`
       : 'was closed, and is done';
-  return { ...updated(deps, `${name} ${what}.`), ...(await takeLabelsOff(deps, issue, wanted)) };
+  return {
+    ...updated(deps, `${name} ${what}.`),
+    ...(await takeLabelsOff(deps, issue, wanted)),
+    over: { thread: number, needs: needsOfTask(taskIdOfIssue(number)), why: wanted === null ? 'gone' : 'done' },
+  };
 }
 
 /** An issue with the task label was opened again. */

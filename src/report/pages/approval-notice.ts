@@ -9,6 +9,10 @@ export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
 export const APPROVED_SINCE =
   '\n**This issue does not wait for approval any more.** Ralph has worked on it since; its other comment says how that stands.';
 
+/** What becomes of it when nobody wants the issue worked on any more. */
+export const NOT_ASKED_FOR =
+  '\n**This issue does not wait for approval any more.** It was closed, or its label was removed.';
+
 /** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string): string {
   const label = code(taskLabel, 60);

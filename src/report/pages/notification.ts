@@ -46,7 +46,7 @@ export function mentionLine(logins: readonly string[]): readonly string[] {
 
 /** What of a notification is settled, on one line. */
 export function renderSettled(
-  settled: readonly { readonly notification: Notification; readonly why: Settlement }[],
+  settled: readonly { readonly notification: Pick<Notification, 'about'>; readonly why: Settlement }[],
 ): string {
   return `**Settled:** ${settled.map(({ notification: { about }, why }) => settledWords(nameOfTaskId(about), why)).join(' ')}`;
 }

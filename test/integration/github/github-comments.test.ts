@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Person } from '../../../sandbox/github/accounts.ts';
 import { editComment, transferIssue } from '../../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
+import { needsOfTask } from '../../../src/core/people/notifications.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 
 const MARKER = '<!-- ralph-action:status:queue -->';
@@ -248,6 +249,30 @@ describe('what is settled', () => {
     await using at = await asked(body, author);
     await at.forge.settleComment(at.id, { words: '**Settled.**', closing: true });
     expect(at.github.state.comments).toMatchObject([{ body, minimized: false }]);
+  });
+
+  test('on a thread: every one of these needs, hidden where it is about nothing else', async () => {
+    const both = '<!-- ralph-action:notification blocked:issue-1 failed:issue-2 -->';
+    const other = '<!-- ralph-action:notification blocked:issue-10 -->';
+    await using at = await asked();
+    for (const body of [`${both}\nTwo.`, `${other}\nOne.`])
+      addComment(at.github.state, { issue: 1, body, author: bot }, now);
+    addComment(at.github.state, { issue: 1, body: question, author: { login: 'stranger', type: 'User' } }, now);
+    const over = { needs: needsOfTask('issue-1'), words: '**Settled.**' };
+    await at.forge.settleNotifications(1, over);
+    expect(at.github.state.comments).toMatchObject([
+      { body: '<!-- ralph-action:settled -->\n\n**Settled.**\n\n@ann Which colour?', minimized: true },
+      { body: `${both}\n\n**Settled.**\nTwo.`, minimized: false },
+      { body: `${other}\nOne.`, minimized: false },
+      { body: question, minimized: false },
+    ]);
+    expect(at.sent()).toHaveLength(4);
+  });
+
+  test('on a thread without any costs one look', async () => {
+    await using at = await openThread();
+    await at.forge.settleNotifications(1, { needs: needsOfTask('issue-1'), words: '**Settled.**' });
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100']);
   });
 
   test('may be gone', async () => {

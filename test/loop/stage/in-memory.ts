@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { needsIn } from '../../../src/core/people/notifications.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
@@ -460,6 +461,23 @@ export function createForge({ branches }: Origin): FakeForge {
         );
         if (closing) thread.delete(marker);
         writes.push(`${closing ? 'settled' : 'settled in part'} on #${String(number)}`);
+      }),
+    settleNotifications: (number, { needs, words }) =>
+      ask('settleNotifications', () => {
+        const thread = notifications.get(number);
+        for (const [marker, body] of [...(thread ?? [])]) {
+          const asked = needsIn(marker);
+          const over = asked.filter((one) => needs.some(({ kind, about }) => kind === one.kind && about === one.about));
+          if (over.length === 0) continue;
+          const closing = over.length === asked.length;
+          const [first = '', ...rest] = body.split('\n');
+          thread?.set(
+            closing ? settledMarker(idOf(number, marker)) : marker,
+            [first, ...(rest.includes(words) ? [] : ['', words]), ...rest].join('\n'),
+          );
+          if (closing) thread?.delete(marker);
+          writes.push(`${closing ? 'settled' : 'settled in part'} on #${String(number)}`);
+        }
       }),
     requestReview: (number, { logins, teams }) =>
       ask('requestReview', () => {

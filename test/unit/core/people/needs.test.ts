@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { mayNotify, planNotifications, type LaneEnd } from '../../../../src/core/people/needs.ts';
-import type { Notification } from '../../../../src/core/people/notifications.ts';
+import { markerOf, needsIn, type Notification } from '../../../../src/core/people/notifications.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
 
@@ -179,3 +179,22 @@ test.each<[string, readonly number[], boolean]>([
 ])('a day has its bound: %s', (_, given, expected) => {
   expect(mayNotify(given, at)).toBe(expected);
 });
+
+test.each([
+  [[{ kind: 'blocked', about: 'issue-1' }]],
+  [
+    [
+      { kind: 'nothing_to_do', about: 'plan-3f9a12c0' },
+      { kind: 'waiting_for_review', about: 'lane-queue' },
+    ],
+  ],
+] as const)('a comment names its needs: %j', (needs) => {
+  expect(needsIn(markerOf(needs))).toEqual(needs);
+});
+
+test.each(['<!-- ralph-action:status -->', '<!-- ralph-action:notification anything:else -->', ''])(
+  'another first line names none: %s',
+  (line) => {
+    expect(needsIn(line)).toEqual([]);
+  },
+);
