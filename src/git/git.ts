@@ -1,6 +1,6 @@
 import { UserError } from '../errors.ts';
 import { startConversation, type Conversation } from './conversation.ts';
-import { collectOutput, describeCollected } from '../processes/collect-output.ts';
+import { collectOutput, describeCollected, type CollectedEnd } from '../processes/collect-output.ts';
 import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../core/time.ts';
 
@@ -68,17 +68,15 @@ export function createGit(setup: GitSetup): Git {
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
     const slow = setTimeout(unblock, SLOW_MS);
+    const timeoutMs =
+      options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
     const { end, stdout, stderr } = await collectOutput(
-      {
-        ...call(args, options.variables),
-        input: options.input ?? '',
-        timeoutMs: options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS),
-      },
+      { ...call(args, options.variables), input: options.input ?? '', timeoutMs },
       MAX_OUTPUT_BYTES,
     ).finally(() => {
       clearTimeout(slow);
     });
-    const why = end.kind === 'exited' ? '' : `it ${describeCollected(end)}\n`;
+    const why = end.kind === 'exited' ? '' : `it ${whyEnded(end, timeoutMs)}\n`;
     return {
       exitCode: end.kind === 'exited' ? end.code : -1,
       stdout,
@@ -141,7 +139,7 @@ export function basicCredentials(token: string): string {
 
 /** A whole history may have to come. */
 const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
-const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote', 'clone']);
+const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote']);
 /** What takes longer waits for something: a named pipe in a file's place, say. */
 const LOCAL_TIMEOUT_MS = MINUTE_MS;
 /** Most commands are done in a hundredth of it. */
@@ -256,6 +254,11 @@ function findGit(env: NodeJS.ProcessEnv): string {
       `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git 2.38 or newer on the runner.`,
     );
   return found;
+}
+
+/** Continues a sentence whose subject is git. */
+function whyEnded(end: CollectedEnd, timeoutMs: number): string {
+  return end.kind === 'timeout' ? `took too long (more than ${String(timeoutMs / 1000)} s)` : describeCollected(end);
 }
 
 function splitRecords(bytes: Buffer): readonly string[] {

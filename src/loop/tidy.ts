@@ -102,7 +102,7 @@ async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Pro
         ? null
         : [
             [problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'),
-            `${problem.message}.`,
+            sentence(problem.message),
           ].join(' '),
   };
 }

@@ -40,7 +40,7 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
   const name = [file, ...program.args].join(' ');
   throw new UserError(
     'infrastructure',
-    `The agent does not answer "${name}": it ${describeCollected(end)}. ${stderr.toString().trim().slice(-300)}`.trim(),
+    `The agent does not answer "${name}": it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim(),
   );
 }
 

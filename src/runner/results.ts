@@ -25,7 +25,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The step's outputs could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`,
+      `The step's outputs could not be written: ${sentence(messageOf(error))} The runner makes that file for each step; nothing in the job may change or remove it.`,
       { cause: error },
     );
   }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { sentence } from '../core/text/sentence.ts';
 import { messageOf, UserError } from '../errors.ts';
 
 /** What main and post of one use of the action know of their run without telling each other. */
@@ -52,7 +53,7 @@ function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new UserError(
       'infrastructure',
-      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${messageOf(error)}. It must be an existing folder that the runner may write to.`,
+      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${sentence(messageOf(error))} It must be an existing folder that the runner may write to.`,
       { cause: error },
     );
   }

@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
+import { sentence } from '../core/text/sentence.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/watchdog.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
@@ -81,7 +82,7 @@ function putBack(actionFiles: ActionFiles): readonly string[] {
   } catch (error) {
     // The rest of this program may be what the agent wrote: nothing more of it is loaded.
     process.stdout.write(
-      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${messageOf(error).replaceAll('\n', ' ')}. The run ends here.\n`,
+      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${sentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
     );
     process.exit(1);
   }

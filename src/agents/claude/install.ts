@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sentence } from '../../core/text/sentence.ts';
 import { UserError } from '../../errors.ts';
 import { describeCollected, type CollectedEnd } from '../../processes/collect-output.ts';
 import { programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
@@ -139,7 +140,7 @@ function installError(version: string, end: CollectedEnd, stderr: string): UserE
       `${what}: npm cannot reach the registry. Check the runner's network and proxy, or set agent-path. ${reasonIn(stderr)}`.trim(),
     );
   }
-  return new UserError('infrastructure', `${what}: npm ${describeCollected(end)}. ${reasonIn(stderr)}`.trim());
+  return new UserError('infrastructure', `${what}: npm ${sentence(describeCollected(end))} ${reasonIn(stderr)}`.trim());
 }
 
 /** The first line of npm's error that is no code. */

@@ -16,7 +16,7 @@ import { problemsOf } from './problems.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createWorkspaceRestorer, type WorkspaceRestorer } from './restore.ts';
 import { mayHave, textsOf } from './texts.ts';
-import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
+import { putBackWorkTree, readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
@@ -190,12 +190,7 @@ export function createRepository(options: RepositoryOptions): Repository {
       if (quarantined === null || lastRead === null) return [];
       const { workspace } = await needOpened();
       const { quarantine } = quarantined;
-      const { tree } = await readWorkTree(quarantine, workspace);
-      const wanted = lastRead.content.tree;
-      const left = await changesBetween(quarantine.git, wanted, tree);
-      // From the index as it was just read: what changes meanwhile is left alone by git, and is the next snapshot's.
-      if (left.length > 0) await quarantine.git.answer(['read-tree', '-m', '-u', tree, wanted]);
-      return left.map(({ path }) => path);
+      return await putBackWorkTree(quarantine, workspace, lastRead.content.tree);
     },
 
     async review() {

@@ -1,6 +1,7 @@
 import { access, mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
+import { sentence } from '../../core/text/sentence.ts';
 import { UserError } from '../../errors.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { MINUTE_MS } from '../../core/time.ts';
@@ -70,25 +71,22 @@ export async function layCleanClone(
     variables: { GIT_ALLOW_PROTOCOL: 'file' },
     unblock: () => workspace.removePipes([source]),
   });
-  const cloned = await git.answer(
-    [
-      'clone',
-      '--quiet',
-      '--no-tags',
-      '--no-local',
-      '--single-branch',
-      '--branch',
-      'clone',
-      '--template=',
-      source,
-      folder,
-    ],
-    { timeoutMs: COPY_MS },
-  );
+  const cloned = await git.answer([
+    'clone',
+    '--quiet',
+    '--no-tags',
+    '--no-local',
+    '--single-branch',
+    '--branch',
+    'clone',
+    '--template=',
+    source,
+    folder,
+  ]);
   if (cloned.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The commit ${commit} cannot be cloned for its verification: ${lastWords(cloned.stderr)}.`,
+      `The commit ${commit} cannot be cloned for its verification: ${sentence(lastWords(cloned.stderr))}`,
     );
   await copyPaths(kept, { from: keptFolder(workFolder), to: folder, env });
   return folder;
@@ -145,7 +143,7 @@ async function copyPaths(
     if (end.kind !== 'exited' || end.code !== 0)
       throw new UserError(
         'infrastructure',
-        `Ignored files of the checkout cannot be copied for the verification: cp ${describeCollected(end)}: ${lastWords(stderr.toString())}.`,
+        `Ignored files of the checkout cannot be copied for the verification: cp ${describeCollected(end)}: ${sentence(lastWords(stderr.toString()))}`,
       );
   }
 }

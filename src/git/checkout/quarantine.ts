@@ -1,7 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { MINUTE_MS } from '../../core/time.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { writeRegular } from '../regular-files.ts';
@@ -30,8 +29,6 @@ export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
-/** For a work tree of gigabytes. */
-const FILL_MS = 10 * MINUTE_MS;
 /** GitHub takes no larger push; what an agent packs to be larger is not worth unpacking. */
 const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
@@ -57,7 +54,6 @@ export async function createQuarantine(
         GIT_OBJECT_DIRECTORY: objects,
         GIT_ALTERNATE_OBJECT_DIRECTORIES: join(workspace.commonFolder, 'objects'),
       },
-      timeoutMs: FILL_MS,
     },
   );
   if (fill.exitCode !== 0)
@@ -99,7 +95,7 @@ export async function createQuarantine(
     if (packed.exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `The commits of this run cannot be read in ${folder}: ${lastWords(packed.stderr)}.`,
+        `The commits of this run cannot be read in ${folder}: ${sentence(lastWords(packed.stderr))}`,
       );
     await checkout.seal();
     // Strict: what the commits build on must be there as well.

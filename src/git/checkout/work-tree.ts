@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, lstat, stat } from 'node:fs/promises';
+import { access, chmod, lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { indexLine } from '../objects.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { UserError } from '../../errors.ts';
+import { lastWords } from '../git.ts';
+import { changesBetween, indexLine } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { agentNotes, isLoopState } from '../inspection/protected-paths.ts';
 import type { Workspace } from './workspace.ts';
@@ -55,6 +59,48 @@ export async function readWorkTree(
   const standIns = new Map(entries.flatMap((entry) => ('why' in entry ? [[entry.path, entry.why] as const] : [])));
   const tree = await repository.git.text(['write-tree']);
   return { tree, evidence: await withoutNotes(repository, workspace, tree), standIns };
+}
+
+/** A file may change between the look at it and git's: then git puts nothing back at all. */
+const PUT_BACK_ATTEMPTS = 3;
+
+/** Makes the work tree what `wanted` says, but for ignored files; returns the paths that differed. Throws UserError when it cannot. */
+export async function putBackWorkTree(
+  repository: PrivateRepository,
+  workspace: Workspace,
+  wanted: ObjectId,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  let words = '';
+  for (let attempt = 1; ; attempt += 1) {
+    const { tree } = await readWorkTree(repository, workspace);
+    const left = (await changesBetween(repository.git, wanted, tree)).map(({ path }) => path);
+    if (left.length === 0) return [...found].sort();
+    if (attempt > PUT_BACK_ATTEMPTS)
+      throw new UserError(
+        'infrastructure',
+        `What verify left in the work tree (${oneLine(left.slice(0, 3).join(', '), 300)}) cannot be put back as it was, so the run ends here. ${words === '' ? '' : `git says: ${sentence(words)} `}Let verify leave files that it may remove, or have git ignore them.`,
+      );
+    for (const path of left) found.add(path);
+    // A folder that may not be written, such as one of a package cache, keeps its files.
+    if (attempt > 1) await allowWriting(workspace, left);
+    const { exitCode, stderr } = await repository.git.answer(['read-tree', '-m', '-u', tree, wanted]);
+    words = exitCode === 0 && stderr === '' ? '' : lastWords(stderr);
+  }
+}
+
+async function allowWriting({ top }: Workspace, paths: readonly string[]): Promise<void> {
+  const folders = new Set(paths.flatMap(foldersAbove));
+  // From the outside in: what is below a closed folder cannot even be looked at.
+  for (const folder of [...folders].sort()) {
+    const found = await lstat(join(top, folder)).catch(() => null);
+    if (found?.isDirectory()) await chmod(join(top, folder), found.mode | 0o700).catch(() => undefined);
+  }
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
 /** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */

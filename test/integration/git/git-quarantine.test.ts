@@ -1,4 +1,5 @@
-import { access, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { access, chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, setScene, type Scene } from './git-fixture.ts';
@@ -98,6 +99,33 @@ describe('what the agent committed comes in hashed and checked', () => {
 });
 
 describe('what is put back after a verification', () => {
+  test('files in a folder that may not be written', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { tree } = await scene.repository.snapshot();
+    await scene.write('cache/module/file.txt', 'x');
+    await chmod(join(scene.folder, 'cache', 'module'), 0o555);
+    await chmod(join(scene.folder, 'cache'), 0o555);
+    expect(await scene.repository.putBack()).toEqual(['cache/module/file.txt']);
+    expect((await scene.repository.snapshot()).tree).toBe(tree);
+  });
+
+  test('where that cannot be done the run ends, and nothing of it is taken for work', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await scene.repository.snapshot();
+    await scene.write('coverage/report.txt', 'x');
+    let text = 'changed by a process that verify left behind';
+    const writing = setInterval(() => {
+      writeFileSync(join(scene.folder, 'README.md'), (text += '.'));
+    }, 1);
+    try {
+      await expect(scene.repository.putBack()).rejects.toThrow(/README\.md.* cannot be put back as it was/);
+    } finally {
+      clearInterval(writing);
+    }
+  });
+
   test('changed, removed and new files, but nothing that git ignores', async () => {
     await using scene = await setScene();
     await openFresh(scene);
