@@ -37,11 +37,12 @@ const issue = z
   }));
 
 const label = z.object({ name });
-const dispatch = z.object({ sender: account }).transform(({ sender }) => sender.login);
-const repositoryDispatch = z.object({
-  client_payload: z.object({ command: z.string().max(1000).nullish() }).nullish(),
-  sender: account,
-});
+const given = z
+  .object({ command: z.string().max(1000).nullish() })
+  .nullish()
+  .transform((inputs) => (inputs?.command ?? '').trim());
+const dispatch = z.object({ inputs: given, sender: account.optional().catch(undefined) });
+const repositoryDispatch = z.object({ client_payload: given, sender: account });
 const push = z.object({ ref: name, deleted: z.boolean().nullish() });
 const labeled = z.object({ label, issue, sender: account });
 const writtenText = z
@@ -64,25 +65,30 @@ const closedPull = z.object({
 });
 
 /** Parses `workflow_dispatch`. A server need not say who dispatched. */
-export function parseDispatch(payload: unknown, { command }: EventInputs): Intent {
-  if (command === '') return { kind: 'work-queue' };
-  return {
-    kind: 'dispatched-command',
-    command: commandOf(command, 'The input command'),
-    actor: dispatch.safeParse(payload).data ?? 'someone',
-  };
+export function parseDispatch(payload: unknown, inputs: EventInputs): Intent | null {
+  const parsed = dispatch.safeParse(payload);
+  if (!parsed.success) return null;
+  const { inputs: words, sender } = parsed.data;
+  return dispatched({ field: 'inputs.command', words, actor: sender?.login ?? 'someone' }, inputs);
 }
 
-/** Parses `repository_dispatch`; the step's own input `command` goes first. */
-export function parseRepositoryDispatch(payload: unknown, { command }: EventInputs): Intent | null {
+/** Parses `repository_dispatch`. */
+export function parseRepositoryDispatch(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = repositoryDispatch.safeParse(payload);
   if (!parsed.success) return null;
-  const { client_payload: given, sender } = parsed.data;
-  const [words, whence] =
-    command === '' ? [(given?.command ?? '').trim(), 'client_payload.command'] : [command, 'The input command'];
+  const { client_payload: words, sender } = parsed.data;
+  return dispatched({ field: 'client_payload.command', words, actor: sender.login }, inputs);
+}
+
+/** The step's own input `command` goes first; a workflow that does not pass the event's on loses no order. */
+function dispatched(
+  event: { readonly field: string; readonly words: string; readonly actor: string },
+  { command }: EventInputs,
+): Intent {
+  const [words, whence] = command === '' ? [event.words, event.field] : [command, 'The input command'];
   return words === ''
     ? { kind: 'work-queue' }
-    : { kind: 'dispatched-command', command: commandOf(words, whence), actor: sender.login };
+    : { kind: 'dispatched-command', command: commandOf(words, whence), actor: event.actor };
 }
 
 function commandOf(words: string, whence: string): Command {

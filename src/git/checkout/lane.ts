@@ -102,7 +102,7 @@ async function keepStart({ workspace, repository }: BranchSource): Promise<void>
 function moved(branch: string, from: ObjectId, to: ObjectId | null): UserError {
   return new UserError(
     'infrastructure',
-    `Branch ${branch} moved from ${from} to ${to ?? 'nothing'} while this run began; another run or a person pushed to it. Run again; set "concurrency" in the workflow so that runs wait for each other.`,
+    `Branch ${branch} moved from ${from} to ${to ?? 'nothing'} while this run began; another run or a person pushed to it. Run the workflow again.`,
   );
 }
 

@@ -129,7 +129,7 @@ describe('openLane()', () => {
         baseBranch: 'main',
         start: { kind: 'continue', remoteHead: '1'.repeat(40) },
       }),
-    ).rejects.toThrow(/moved from 1{40}.*concurrency/);
+    ).rejects.toThrow(/moved from 1{40}.*Run the workflow again/);
   });
 
   test('an unknown base branch is a configuration error that names it', async () => {

@@ -69,7 +69,7 @@ describe('readTexts()', () => {
     await using scene = await setScene();
     await pushLane(scene, { [PLAN]: '- [ ] two\n' });
     await expect(scene.repository.readTexts([PLAN], { branch: BRANCH, head: '1'.repeat(40) })).rejects.toThrow(
-      /moved from 1{40}.*concurrency/,
+      /moved from 1{40}.*Run the workflow again/,
     );
   });
 

@@ -180,21 +180,28 @@ test('the list of supported events in an error is the table', () => {
 });
 
 describe('what a dispatch brings', () => {
-  const dispatched = examplesOf('repository_dispatch', null)[0] ?? {};
-  test.each([
-    ['the input alone', 'status', {}, { kind: 'status' }],
-    ['the payload alone', '', { client_payload: { command: ' Stop ' } }, { kind: 'order', order: 'stop' }],
-    ['both: the workflow decides', 'pause', { client_payload: { command: 'run' } }, { kind: 'order', order: 'pause' }],
-  ])('%s', (_what, command, values, expected) => {
-    expect(read('repository_dispatch', changed(dispatched, values), { command })).toMatchObject({
+  const given = { repository_dispatch: 'client_payload', workflow_dispatch: 'inputs' } as const;
+  const dispatched = (name: keyof typeof given): Payload => examplesOf(name, null)[0] ?? {};
+  test.each(
+    (['repository_dispatch', 'workflow_dispatch'] as const).flatMap((name) => [
+      [name, 'the input alone', 'status', {}, { kind: 'status' }] as const,
+      [name, 'the payload alone', '', { command: ' Stop ' }, { kind: 'order', order: 'stop' }] as const,
+      [name, 'both: the workflow decides', 'pause', { command: 'run' }, { kind: 'order', order: 'pause' }] as const,
+    ]),
+  )('%s with %s', (name, _what, command, values, expected) => {
+    expect(read(name, changed(dispatched(name), { [given[name]]: values }), { command })).toMatchObject({
       kind: 'dispatched-command',
       command: expected,
-      actor: 'Codertocat',
+      actor: { repository_dispatch: 'Codertocat', workflow_dispatch: 'octocat' }[name],
     });
   });
 
-  test('of a workflow without a sender has no name', () => {
-    expect(read('workflow_dispatch', null, { command: 'pause' })).toMatchObject({ actor: 'someone' });
+  test('of a server that does not say who dispatched has no name', () => {
+    expect(read('workflow_dispatch', {}, { command: 'pause' })).toMatchObject({ actor: 'someone' });
+  });
+
+  test('that cannot be read is never a run', () => {
+    expect(() => read('workflow_dispatch', { inputs: { command: 7 } })).toThrow('does not have the shape');
   });
 
   test.each([
@@ -211,8 +218,9 @@ describe('what a dispatch brings', () => {
       { client_payload: { command: 'rm -rf' } },
       /client_payload\.command is "rm -rf", which is not a command\. Commands are: run, /,
     ],
-  ])('%s with "%s" %j is an error that lists the commands', (name, command, values, message) => {
-    expect(() => read(name, changed(dispatched, values), { command })).toThrow(message);
+    ['workflow_dispatch', '', { inputs: { command: 'puase' } }, /inputs\.command is "puase".* Did you mean "pause"\?/],
+  ] as const)('%s with "%s" %j is an error that lists the commands', (name, command, values, message) => {
+    expect(() => read(name, changed(dispatched(name), values), { command })).toThrow(message);
   });
 });
 
