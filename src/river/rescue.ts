@@ -1,7 +1,5 @@
-import { believedBefore, believedState, unstoredTasks } from '../core/sharing/believed.ts';
-import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
-import { applyOrders } from '../core/sharing/orders.ts';
-import { issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
+import { unstoredTasks } from '../core/sharing/believed.ts';
+import { isLaneId, issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -10,6 +8,7 @@ import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
+import { believedWork, type Known } from './believed.ts';
 import type { RunDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './ends.ts';
 import { failureOf } from './failure.ts';
@@ -56,8 +55,8 @@ export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
     return report;
   }
   const { claimed, work } = record;
-  if (claimed !== null && lane.kind === 'claimed')
-    await giveBackInTime(deps, claimed, work !== null ? 'claim' : 'claim-and-reservation');
+  if (claimed !== null && isLaneId(claimed) && lane.kind === 'claimed')
+    await giveBackInTime(deps, claimed, work === null ? 'claim-and-reservation' : 'claim');
   return report;
 }
 
@@ -90,6 +89,13 @@ function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
   }
 }
 
+/** Whether this run can have worked there. A pull request where a command was given may be of any of our branches. */
+function isPossible(deps: RescueDeps, { lane }: Work): boolean {
+  const { config, context } = deps;
+  const isNamed = lanesOf(deps).includes(lane.id) || parseIntent(context.event, config).kind === 'command';
+  return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
+}
+
 async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
   try {
     const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
@@ -118,8 +124,13 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
     return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
   }
+  if (!isPossible(deps, work))
+    return unusable(
+      deps,
+      'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
+    );
   return within(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
-    report: unpublished(deps, believed(deps, work, null), error),
+    report: unpublished(deps, believedWork(work, knownTo(deps, null)), error),
     lane: untried,
   }));
 }
@@ -129,7 +140,7 @@ async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   const agent = await deps.connect.agent();
   const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
   const restored = await storedLane(deps, recorded.lane.id);
-  const work = believed(deps, recorded, restored);
+  const work = believedWork(recorded, knownTo(deps, restored));
   const unstored = unstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(
@@ -139,12 +150,23 @@ async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   return { report: withRequests(deps, report), lane };
 }
 
+function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {
+  return { restored, config, runTag, now: clock.now() };
+}
+
 /** What could not be read is not replaced: what is stored is newer than nothing. */
 function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
   if (stateStore === 'none') return null;
   return restored === null || restored.kind === 'unavailable'
     ? `the stored state could not be read${restored === null ? '' : ` (${restored.why})`}, so it stays as it is`
     : null;
+}
+
+/** What a run that has pushed had reserved stands for its calls, whatever the record says. */
+async function giveBackUnused(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<Released> {
+  const restored = what === 'claim' ? null : await storedLane(deps, lane);
+  const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === deps.runTag;
+  return giveBack(deps, lane, hasPushed ? 'claim' : what);
 }
 
 /** What the store knows of the lane; null where it keeps nothing, or does not answer. */
@@ -158,65 +180,10 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   }
 }
 
-/**
- * The record as far as it is believed: it lay where the agent could write. What holds is the stored state; the record says
- * what was made and used besides, never that something is done.
- */
-function believed({ clock, runTag }: RescueDeps, work: Work, restored: RestoredState | null): Work {
-  const now = clock.now();
-  const stored = storedState(work, restored, now);
-  const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
-  const recorded = parsed.kind === 'state' ? parsed.state : stored;
-  const kept = restored !== null && 'savedBy' in restored ? restored : null;
-  const isAtWork = kept?.lease?.runTag === runTag;
-  const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
-  // While the claim stands nobody else has saved: what is stored is this run's, or what it began from.
-  const sequence = isAtWork ? Math.max(stored.sequence, recorded.sequence) : recorded.sequence;
-  return {
-    ...work,
-    outcome: believedOutcome(work.outcome, end),
-    stateBefore: {
-      ...work.stateBefore,
-      approvals: stored.approvals,
-      ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
-    },
-    state: { ...believedState(stored, recorded, now), sequence },
-    safe: { ...work.safe, state: stored },
-  };
-}
-
-/** What the run's own state is held against: with the orders that it has obeyed, and no other. */
-function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {
-  switch (restored?.kind) {
-    case 'found':
-    case 'unreadable':
-    case 'absent': {
-      const begun = restored.kind === 'unreadable' ? probeState(lane.id, now) : initialState(lane.id, now);
-      const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
-      return applyOrders(restored.kind === 'found' ? restored.state : begun, obeyed);
-    }
-    default:
-      return { ...initialState(lane.id, now), ordersApplied: state.ordersApplied };
-  }
-}
-
-/** How a run ended that post finishes. `end`: how main has saved that it ended; null: it has not. */
-function believedOutcome(recorded: Outcome, end: LaneState['lastRun']): Outcome {
-  if (recorded.kind === 'cancelled' || recorded.kind === 'failed') return recorded;
-  if (end?.outcome === recorded.kind && end.reason === recorded.reason) return recorded;
-  if (end?.outcome !== 'failed') return { kind: 'cancelled', reason: 'killed' };
-  return {
-    kind: 'failed',
-    reason: 'infrastructure',
-    message:
-      'The main step could not publish all that this run made, and the post step finished it. The next run verifies what is not known to be done.',
-  };
-}
-
 async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
-  const released = await within(limitMs, giveBack(deps, lane, what)).catch((error: unknown): Released => ({
+  const released = await within(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({
     kind: 'claimed',
     why: messageOf(error),
   }));

@@ -24,7 +24,7 @@ import { chargeCall, chargeUsage } from './windows.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
-export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
+const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
 /** STATUS: BLOCKED so often in a row is believed. */
 export const BLOCKED_IN_A_ROW = 2;
 

@@ -1,34 +1,40 @@
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { isStuck, type TaskProgress } from '../tasks/task.ts';
+import { isSettled, type TaskProgress } from '../tasks/task.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import type { LedgerDay } from '../lane/ledger.ts';
-import { MAX_USAGE_WAIT_MS } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
-import { openWindows, tighter } from '../lane/windows.ts';
+import { openWindows, tighter, type Windows } from '../lane/windows.ts';
+import type { Policy } from '../policy.ts';
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
+/** What a run was allowed: the record of it can have used no more. */
+type Allowed = Pick<Policy, 'maxIterations' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
+
 /**
- * The stored state, with what the record of a run that was killed adds to it: only what can make the next runs more
- * cautious, and the conversation. A call that was made is charged and an attempt is used up, but a task is done only if it
- * is so in both, and approvals, pauses, checks and signals are what is stored.
+ * The stored state, with what the record of a run that was killed adds to it: the conversation, and what was used, as far
+ * as the run was allowed to. A task is done if it is stored so. Nothing stops the next run that is not stored: no
+ * park, no open circuit, no task that is stuck; approvals, pauses, checks and signals are what is stored.
  */
-export function believedState(stored: LaneState, recorded: LaneState, now: number): LaneState {
+export function believedState(
+  stored: LaneState,
+  recorded: LaneState,
+  { now, policy }: { readonly now: number; readonly policy: Allowed },
+): LaneState {
   const ids = new Set([...Object.keys(stored.tasks), ...Object.keys(recorded.tasks)]);
+  const storedWindows = openWindows(stored.windows, now);
   return {
     ...stored,
-    circuit: stricter(stored.circuit, recorded.circuit, now),
-    windows: tighter(openWindows(stored.windows, now), openWindows(recorded.windows, now)),
-    ledger: greater(stored.ledger, recorded.ledger),
+    circuit: stricter(stored.circuit, recorded.circuit),
+    windows: boundedWindows(tighter(storedWindows, openWindows(recorded.windows, now)), storedWindows, policy),
+    ledger: greater(stored.ledger, recorded.ledger, policy),
     tasks: Object.fromEntries(
-      [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), now)]),
+      [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
     ),
     session: recorded.session,
     transcript: null,
-    park: later(stored.park, recorded.park, now),
     journalHash: recorded.journalHash,
-    refusedPush: stored.refusedPush ?? recorded.refusedPush,
   };
 }
 
@@ -39,28 +45,23 @@ export function unstoredTasks(stored: LaneState, recorded: LaneState): readonly 
   );
 }
 
-function believedTask(stored: TaskProgress, recorded: TaskProgress, now: number): TaskProgress {
-  const attempts = Math.max(stored.attempts, recorded.attempts);
-  if (stored.state === 'done' && recorded.state === 'done') return { ...stored, attempts };
-  const { state, reason } = isStuck(stored) ? stored : recorded;
-  const [one, other] = [stored.setAside, recorded.setAside];
-  const setAside = (other?.times ?? 0) > (one?.times ?? 0) ? other : one;
+function believedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterations }: Allowed): TaskProgress {
+  const attempts = Math.max(stored.attempts, Math.min(recorded.attempts, stored.attempts + maxIterations));
+  if (isSettled(stored)) return { ...stored, attempts };
   return {
-    state: state === 'done' ? 'in-progress' : state,
-    reason,
+    ...stored,
+    state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
-    setAside: setAside && { ...setAside, at: Math.min(setAside.at, now) },
     // What it was when the task began: only from there its own content is seen.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
 }
 
-function stricter(a: Circuit, b: Circuit, now: number): Circuit {
-  const totalOpens = Math.max(a.totalOpens, b.totalOpens);
-  if (a.kind === 'closed' && b.kind === 'closed') return { ...worse(a, b), totalOpens };
-  const open = [a, b].filter((circuit) => circuit.kind === 'open').sort((x, y) => y.openedAt - x.openedAt)[0];
-  return open === undefined ? a : { ...open, totalOpens, openedAt: Math.min(open.openedAt, now) };
+/** What the record calls open is at most about to open: the next iteration decides. */
+function stricter(stored: Circuit, recorded: Circuit): Circuit {
+  if (stored.kind === 'open') return stored;
+  return recorded.kind === 'closed' ? worse(stored, recorded) : { ...stored, probes: true };
 }
 
 function worse(a: Closed, b: Closed): Closed {
@@ -79,12 +80,30 @@ function highest(streaks: Closed['errorStreaks']): number {
   return Math.max(0, ...streaks.map(({ count }) => count));
 }
 
-function greater(a: readonly LedgerDay[], b: readonly LedgerDay[]): readonly LedgerDay[] {
-  const days = [...new Set([...a, ...b].map(({ day }) => day))].sort();
-  return days.flatMap((day) => {
-    const found = [...a, ...b].filter((entry) => entry.day === day);
-    return found.length === 0 ? [] : [found.reduce((one, other) => combined(one, other, Math.max))];
+function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], allowed: Allowed): readonly LedgerDay[] {
+  const days = [...new Set([...stored, ...recorded].map(({ day }) => day))].sort();
+  return days.map((day) => {
+    const known = stored.find((entry) => entry.day === day) ?? { day, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
+    const more = recorded.find((entry) => entry.day === day) ?? known;
+    const most = {
+      ...more,
+      calls: Math.min(more.calls, known.calls + allowed.maxIterations),
+      costUsd: Math.min(more.costUsd, known.costUsd + allowedCostUsd(allowed)),
+    };
+    return combined(known, most, Math.max);
   });
+}
+
+function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Allowed): Windows {
+  return {
+    hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowed.maxIterations) },
+    day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + allowedCostUsd(allowed)) },
+  };
+}
+
+/** 0 is no limit. */
+function allowedCostUsd({ maxCostUsd, maxCostUsdPerDay }: Allowed): number {
+  return maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY;
 }
 
 /** The ledger from before a run, as its record has it: of a day it cannot hold more than what is stored after the run. */
@@ -100,12 +119,4 @@ function combined(one: LedgerDay, other: LedgerDay, pick: (a: number, b: number)
     costUsd: pick(one.costUsd, other.costUsd),
     minutes: pick(one.minutes, other.minutes),
   };
-}
-
-type Park = LaneState['park'];
-
-/** A limit of the provider that the record knows of, as long as one can be. */
-function later(stored: Park, recorded: Park, now: number): Park {
-  const isSooner = recorded === null || (stored !== null && stored.resumeAt >= recorded.resumeAt);
-  return isSooner || recorded.resumeAt > now + MAX_USAGE_WAIT_MS ? stored : recorded;
 }

@@ -508,7 +508,7 @@ const diskRows: readonly FaultRow[] = [
     meanwhile: (_project, machine) => {
       machine.diskProblem = full;
     },
-    thisRun: 'failed (infrastructure), 1 call; post: cancelled (killed)',
+    thisRun: 'failed (infrastructure), 1 call; post: failed (infrastructure)',
     nextRun: 'complete (plan_complete), 1 call',
     reported: /no space left/,
   },

@@ -6,6 +6,7 @@ import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const DAY = 24 * HOUR;
+const policy = { maxIterations: 10, maxCostUsd: 5, maxCostUsdPerDay: 20 };
 const stateOf = (change: Partial<LaneState>): LaneState => ({ ...initialState('queue', noon), ...change });
 const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}): TaskProgress => ({
   state,
@@ -19,7 +20,7 @@ const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}):
 const done = task('done', { doneCommit: 'c'.repeat(40), startedTree: 'a' });
 
 function believe(stored: Partial<LaneState>, recorded: Partial<LaneState>): LaneState {
-  return believedState(stateOf(stored), stateOf(recorded), noon);
+  return believedState(stateOf(stored), stateOf(recorded), { now: noon, policy });
 }
 
 describe('a task', () => {
@@ -39,20 +40,28 @@ describe('a task', () => {
       done,
       { startedTree: 'b' },
     ],
-    [
-      'is open again where the run has reopened it',
-      done,
-      task('in-progress'),
-      { state: 'in-progress', doneCommit: null },
-    ],
-    ['is open again where its work was lost', done, null, { state: 'todo', doneCommit: null }],
+    ['is done where it is stored so', done, task('in-progress'), { state: 'done', doneCommit: 'c'.repeat(40) }],
+    ['is done where it is stored so', done, task('failed'), { state: 'done', doneCommit: 'c'.repeat(40) }],
+    ['is done where it is stored so', done, null, done],
     ['stays stuck', task('failed'), done, { state: 'failed' }],
     ['stays stuck', task('blocked'), task('in-progress'), { state: 'blocked' }],
     [
-      'is stuck where the record says so',
+      'is not stuck because the record says so',
       task('in-progress'),
-      task('blocked', { attempts: 2 }),
-      { state: 'blocked', attempts: 2 },
+      task('blocked', { attempts: 2, reason: 'status_blocked' }),
+      { state: 'in-progress', reason: null, attempts: 2 },
+    ],
+    [
+      'is not set aside because the record says so',
+      task('todo'),
+      task('stuck', { setAside: { times: 30, at: noon } }),
+      { state: 'in-progress', setAside: null },
+    ],
+    [
+      'has used no more attempts than the run has iterations',
+      task('in-progress', { attempts: 2 }),
+      task('in-progress', { attempts: 999 }),
+      { attempts: 12 },
     ],
     [
       'has used the attempts of which more are known',
@@ -81,12 +90,16 @@ describe('the circuit', () => {
     taskId: null,
   } as const satisfies Circuit;
   test.each<[string, Circuit, Circuit, object]>([
-    ['counts what the record counts', closedCircuit(0), counted, { noProgress: 2, denials: 1, totalOpens: 1 }],
+    ['counts what the record counts', closedCircuit(0), counted, { noProgress: 2, denials: 1, totalOpens: 0 }],
     ['forgets nothing because the record has', counted, closedCircuit(0), { noProgress: 2, denials: 1, totalOpens: 1 }],
-    ['is open where the record says so', closedCircuit(0), open, open],
-    ['is not closed because the record says so', open, closedCircuit(3), { ...open, totalOpens: 3 }],
-    ['cools down from the later of two', open, { ...open, openedAt: noon - 1 }, { openedAt: noon - 1 }],
-    ['never cools down from the future', closedCircuit(0), { ...open, openedAt: noon + DAY }, { openedAt: noon }],
+    [
+      'is about to open where the record calls it open',
+      { ...closedCircuit(1), noProgress: 2 },
+      open,
+      { kind: 'closed', noProgress: 2, probes: true, totalOpens: 1 },
+    ],
+    ['is not closed because the record says so', open, closedCircuit(3), open],
+    ['cools down from when it is stored to have opened', open, { ...open, openedAt: noon + DAY }, open],
   ])('%s', (_, stored, recorded, expected) => {
     expect(believe({ circuit: stored }, { circuit: recorded }).circuit).toMatchObject(expected);
   });
@@ -120,6 +133,23 @@ describe('what was used', () => {
     expect(believe({ windows: hour(50, noon - 2 * HOUR) }, { windows: hour(2) }).windows.hour).toEqual(hour(2).hour);
   });
 
+  test.each([
+    ['as far as the run was allowed to', policy, { calls: 11, costUsd: 6 }],
+    ['of a run without a limit of its own: as far as the day allows', { ...policy, maxCostUsd: 0 }, { costUsd: 21 }],
+    ['where nothing is limited', { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 }, { costUsd: 900 }],
+  ])('is believed %s', (_, allowed, expected) => {
+    const used = (calls: number, costUsd: number) => ({
+      ledger: [{ ...day(calls), costUsd }],
+      windows: { hour: { openedAt: noon, calls, tokens: 0 }, day: { openedAt: noon, costUsd } },
+    });
+    const { ledger, windows } = believedState(stateOf(used(1, 1)), stateOf(used(900, 900)), {
+      now: noon,
+      policy: allowed,
+    });
+    expect(ledger[0]).toMatchObject(expected);
+    expect({ ...windows.hour, ...windows.day }).toMatchObject(expected);
+  });
+
   test('before the run was never more than what is stored after it', () => {
     expect(believedBefore([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
       day(3),
@@ -129,12 +159,11 @@ describe('what was used', () => {
   });
 });
 
-test('a limit of the provider is believed, but no longer than one can be', () => {
+test('the park is what is stored, whatever the record says', () => {
   const park = (resumeAt: number) => ({ reason: 'usage_limit', resumeAt, taskId: null, branchHead: null }) as const;
-  expect(believe({}, { park: park(noon + HOUR) }).park).toEqual(park(noon + HOUR));
-  expect(believe({ park: park(noon + DAY) }, { park: park(noon + HOUR) }).park).toEqual(park(noon + DAY));
+  expect(believe({}, { park: park(noon + HOUR) }).park).toBeNull();
+  expect(believe({ park: park(noon + HOUR) }, { park: park(noon + DAY) }).park).toEqual(park(noon + HOUR));
   expect(believe({ park: park(noon + DAY) }, { park: null }).park).toEqual(park(noon + DAY));
-  expect(believe({}, { park: park(noon + 9 * DAY) }).park).toBeNull();
 });
 
 test('what people said, what was checked and what was seen is what is stored', () => {
@@ -153,8 +182,10 @@ test('what people said, what was checked and what was seen is what is stored', (
       signals: { ...stored.signals, doneInARow: 2 },
       lastRun: { outcome: 'complete', reason: 'plan_complete', at: noon, published: null },
       transcript: { sha256: '0'.repeat(64), bytes: 1 },
+      refusedPush: { why: 'Approved by the security team.', at: noon },
+      park: { reason: 'usage_limit', resumeAt: noon + HOUR, taskId: null, branchHead: null },
     }),
-    noon,
+    { now: noon, policy },
   );
   expect(believed).toEqual(stored);
 });
