@@ -21,6 +21,7 @@ const commands = {
   },
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
   simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],
+  docs: () => [['node', 'scripts/docs.ts']],
   pictures: (args) => [['node', 'scripts/pictures.ts', ...args]],
   faults: (args) => [['node', 'scripts/faults.ts', ...args]],
   mutation: (args) => [['node', binary('stryker'), 'run', ...args]],

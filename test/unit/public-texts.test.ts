@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
+import { filesIn, PAGES, read } from './documents/pages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -37,11 +38,8 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
 
 /** Texts of the documents that people read, by path. */
 function documents(): readonly (readonly [string, string])[] {
-  const templates = readdirSync(join(root, 'templates'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length));
-  return ['action.yml', 'README.md', 'SECURITY.md', ...templates].flatMap((path) =>
-    readFileSync(join(root, path), 'utf8')
+  return ['action.yml', ...PAGES, ...filesIn('templates')].flatMap((path) =>
+    read(path)
       .split('\n')
       .map((line, index) => [`${path}:${String(index + 1)}`, line] as const),
   );

@@ -1,6 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { outcomeSchema } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt/prompt.ts';
@@ -8,12 +5,9 @@ import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
 import { EVENTS } from '../../src/gate/event/events.ts';
 import { promptParts, task } from './core/core-fixtures.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+import { plain, read, tableUnder } from './documents/pages.ts';
 
 const action = read('action.yml');
-const readme = read('README.md');
 const workflow = withoutComments(read('templates/workflows/ralph.yml'));
 
 /** Every end there is. */
@@ -23,15 +17,15 @@ const ends = outcomeSchema.options.flatMap(({ shape: { kind, reason } }) =>
 
 describe('the workflow', () => {
   test('of the README is the template, but for comments', () => {
-    const [block] = [...readme.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text ?? '');
+    const [block] = [...read('README.md').matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text ?? '');
     expect(withoutComments(block ?? '')).toBe(workflow);
   });
 
-  test('asks for the permissions that the README gives reasons for, and no others', () => {
+  test('asks for the permissions that docs/security.md gives reasons for, and no others', () => {
     const asked = [...section(workflow, 'permissions:').matchAll(/^ {2}([\w-]+: \w+)$/gm)].map(
       ([, permission]) => permission,
     );
-    const explained = tableOf('Permissions').map(([permission]) => permission);
+    const explained = rowsOf('docs/security.md', '## Permissions').map(([permission]) => permission);
     expect(asked.length).toBeGreaterThan(0);
     expect(asked).toEqual(explained);
   });
@@ -63,43 +57,49 @@ describe('the workflow', () => {
   });
 });
 
-describe('the README', () => {
-  test('explains every end once, and none that there is not', () => {
+describe('the documents', () => {
+  test('explain every end once, and none that there is not', () => {
     expect(
-      tableOf('How it stops')
+      rowsOf('docs/how-it-stops.md', '## Outcomes')
         .map(([kind, reason]) => `${kind ?? ''} ${reason ?? ''}`)
         .sort(),
     ).toEqual([...ends].sort());
   });
 
-  test('calls red what fails by default', () => {
+  test('call red what fails by default', () => {
     const failOn = (/^ {2}fail-on:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? '').split(',');
-    const red = tableOf('How it stops')
+    const red = rowsOf('docs/how-it-stops.md', '## Outcomes')
       .filter((row) => row.at(-1) === 'red')
       .map(([kind]) => kind);
     expect(new Set(red)).toEqual(new Set(failOn));
     expect(
-      tableOf('How it stops')
+      rowsOf('docs/how-it-stops.md', '## Outcomes')
         .filter(([kind]) => failOn.includes(kind ?? ''))
         .every((row) => row.at(-1) === 'red'),
     ).toBe(true);
   });
 
-  test('has a row for every output, in the order of action.yml', () => {
+  test('have a row for every output, in the order of action.yml', () => {
     const outputs = [...section(action, 'outputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
-    expect(tableOf('Outputs').map(([name]) => name)).toEqual(outputs);
+    expect(rowsOf('docs/inputs-and-outputs.md', '## Outputs').map(([name]) => name)).toEqual(outputs);
   });
 
-  test('says of every event what the run does', () => {
+  test('say of every event what the run does', () => {
     const rows = EVENTS.map(({ event, types, does }) => [
       types === null ? event : `\`${event}\` (${types.map((type) => `\`${type}\``).join(', ')})`,
       does,
     ]);
-    expect(tableOf('What a run does').slice(0, -1)).toEqual(rows);
+    expect(rowsOf('docs/tasks-and-branches.md', '## What starts a run').slice(0, -1)).toEqual(rows);
   });
 
-  test('has a row for every command', () => {
-    expect(tableOf('Commands').map(([command]) => command)).toEqual(
+  test('name every command in the README', () => {
+    expect([...read('README.md').matchAll(/`\/ralph ([^`]+)`/g)].map(([, name]) => name)).toEqual(
+      expect.arrayContaining(Object.keys(COMMANDS)),
+    );
+  });
+
+  test('have a row for every command', () => {
+    expect(rowsOf('docs/tasks-and-branches.md', '## Commands').map(([command]) => command)).toEqual(
       Object.keys(COMMANDS).map((name) => `/ralph ${name}`),
     );
   });
@@ -197,48 +197,6 @@ describe('the project’s own workflow', () => {
   });
 });
 
-describe('documents', () => {
-  const handbook = ['README.md', 'CONTRIBUTING.md', 'docs/internals.md', 'docs/decisions/README.md'];
-  const documents = [
-    ...handbook,
-    'action.yml',
-    '.github/workflows/ci.yml',
-    ...readdirSync(join(root, 'templates'), { recursive: true })
-      .map((name) => `templates/${String(name)}`)
-      .filter((name) => /\.(md|yml)$/.test(name)),
-  ];
-
-  test.each(documents)('%s names no folder of the machine that it was written on', (path) => {
-    expect(read(path)).not.toMatch(/(?:^|[\s("'`=:])\/(?:work|tmp|home|root|Users)\//m);
-  });
-
-  test.each(handbook)('%s links to files and headings that exist', (path) => {
-    const targets = [...read(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
-    expect(targets.length).toBeGreaterThan(0);
-    const broken = targets.filter((target) => {
-      const [file = '', heading] = target.split('#');
-      const linked = file === '' ? path : join(dirname(path), file);
-      return !existsSync(join(root, linked)) || (heading !== undefined && !headingsOf(linked).has(heading));
-    });
-    expect(broken).toEqual([]);
-  });
-
-  test.each(handbook.slice(1))('%s names source files that exist', (path) => {
-    const named = [...read(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|cjs|json))`/g)].map(
-      ([, file = '']) => file,
-    );
-    const isThere = (file: string): boolean =>
-      ['', 'src', 'src/git'].some((room) => existsSync(join(root, room, file)));
-    expect(named.filter((file) => !isThere(file))).toEqual([]);
-  });
-});
-
-/** What GitHub makes of the headings of a document: the parts of addresses behind `#`. */
-function headingsOf(path: string): ReadonlySet<string> {
-  const headings = [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase());
-  return new Set(headings.map((heading) => heading.replace(/[^\w -]/g, '').replaceAll(' ', '-')));
-}
-
 /** YAML without comments, blank lines and blanks at line ends. */
 function withoutComments(yaml: string): string {
   return yaml
@@ -255,15 +213,7 @@ function section(yaml: string, key: string): string {
   return rest.slice(0, end === -1 ? rest.length : end).join('\n');
 }
 
-/** Rows of the first table below a heading of the README; code marks are taken off. */
-function tableOf(heading: string): string[][] {
-  const lines = readme.slice(readme.indexOf(`\n## ${heading}\n`)).split('\n');
-  const start = lines.findIndex((line) => /^\|[-| ]+\|$/.test(line)) + 1;
-  const end = lines.findIndex((line, at) => at >= start && !line.startsWith('|'));
-  return lines.slice(start, end).map((line) =>
-    line
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
-  );
+/** Rows of the tables below a heading of a document; code marks are taken off. */
+function rowsOf(path: string, heading: string): string[][] {
+  return tableUnder(path, heading).map((cells) => cells.map(plain));
 }

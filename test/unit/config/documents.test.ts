@@ -6,12 +6,13 @@ import { INPUT_NAMES } from '../../../src/config/inputs.ts';
 import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';
+import { plain, tableUnder } from '../documents/pages.ts';
 
 const NO_JOURNAL = { path: null, hash: null };
 
-const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
+const PAGE = 'docs/inputs-and-outputs.md';
 
-describe('action.yml, the schema and the README say the same', () => {
+describe('action.yml, the schema and the page about them say the same', () => {
   const defaults = readInputDefaults(actionYml, '${{ github.token }}');
 
   test('inputs of action.yml and of the schema', () => {
@@ -33,8 +34,8 @@ describe('action.yml, the schema and the README say the same', () => {
     });
   });
 
-  test("inputs, defaults and descriptions of the README's table", () => {
-    const rows = tableUnder('Inputs').map(([name, value, description]) => ({
+  test('inputs, defaults and descriptions of the page', () => {
+    const rows = tableUnder(PAGE, '## Inputs').map(([name, value, description]) => ({
       name: plain(name),
       default: value === 'empty' ? '' : plain(value),
       description,
@@ -47,7 +48,7 @@ describe('action.yml, the schema and the README say the same', () => {
     expect(rows).toEqual(expected);
   });
 
-  test('outputs of action.yml, of the code and of the README', () => {
+  test('outputs of action.yml, of the code and of the page', () => {
     const report = reportWithoutLane({
       outcome: { kind: 'idle', reason: 'no_tasks' },
       repositoryUrl: '',
@@ -56,7 +57,7 @@ describe('action.yml, the schema and the README say the same', () => {
       endedAt: 0,
     });
     expect(Object.keys(renderOutputs(report, NO_JOURNAL)).sort()).toEqual([...namesIn('outputs')].sort());
-    expect(tableUnder('Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(
+    expect(tableUnder(PAGE, '## Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(
       namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })),
     );
   });
@@ -106,24 +107,4 @@ function descriptionsIn(section: Section): string[] {
   return [...sectionOf(section).matchAll(/^ {4}description: (.+)$/gm)].map((match) =>
     (match[1] ?? '').replace(/^"(.*)"$/, '$1'),
   );
-}
-
-/** Cells of the first table under a heading, without its head. */
-function tableUnder(heading: string): string[][] {
-  const [, text = ''] = readme.split(`\n## ${heading}\n`);
-  const rows =
-    text
-      .split('\n## ')[0]
-      ?.split('\n')
-      .filter((line) => line.startsWith('| `')) ?? [];
-  return rows.map((line) =>
-    line
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
-
-function plain(cell: string | undefined): string {
-  return (cell ?? '').replace(/^`(.*)`$/, '$1');
 }

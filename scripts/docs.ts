@@ -1,0 +1,123 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** The page that is made of action.yml, from the root. */
+export const INPUTS_PAGE = 'docs/inputs-and-outputs.md';
+
+/** The pages with whole workflows. */
+export const WORKFLOW_PAGES = ['README.md', 'docs/recipes.md'];
+
+/** An input or output as action.yml describes it; `value`: its default, null for an output. */
+interface Entry {
+  readonly group: string;
+  readonly name: string;
+  readonly value: string | null;
+  readonly description: string;
+}
+
+/** Markdown of the page about inputs and outputs; comments between the inputs of `actionYml` become its headings. */
+export function renderInputsPage(actionYml: string): string {
+  const [inputs, outputs] = [entriesIn(actionYml, 'inputs'), entriesIn(actionYml, 'outputs')];
+  const groups = [...new Set(inputs.map(({ group }) => group))];
+  const tables = groups.map((name) => {
+    const rows = inputs
+      .filter(({ group }) => group === name)
+      .map((entry) => `| \`${entry.name}\` | ${shown(entry.value)} | ${cell(entry.description)} |`);
+    return [`### ${name}\n`, '| name | default | description |', '|---|---|---|', ...rows].join('\n');
+  });
+  const rows = outputs.map((entry) => `| \`${entry.name}\` | ${cell(entry.description)} |`);
+  return `<!-- Generated from action.yml by \`npm run docs\`: change action.yml, then run it. -->
+
+# Inputs and outputs
+
+## Inputs
+
+Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists take commas and new lines. Anything unknown, unreadable or out of range is an error; the run reports all errors at once, before it makes a call.
+
+${tables.join('\n\n')}
+
+## Outputs
+
+Give the step an \`id\` to use them: \`\${{ steps.ralph.outputs.outcome }}\`.
+
+${['| name | description |', '|---|---|', ...rows].join('\n')}
+`;
+}
+
+/**
+ * A page with its workflows as the template is now. A workflow of the page keeps what is below `runs-on:`, but for the
+ * checkout; the README's first one is the template itself.
+ */
+export function withCurrentWorkflow(page: string, template: string): string {
+  const current = withoutComments(template);
+  return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
+    const isWhole = page.startsWith('# ralph-action\n') && page.indexOf('```yaml\n') === at;
+    return `\`\`\`yaml\n${isWhole ? current : fitted(workflow, current)}\`\`\``;
+  });
+}
+
+function fitted(workflow: string, template: string): string {
+  const [, ownSteps] = parts(workflow);
+  const [head, steps] = parts(template);
+  const checkout = CHECKOUT.exec(steps)?.[0] ?? '';
+  return head + ownSteps.replace(CHECKOUT, () => checkout);
+}
+
+/** What stands above `runs-on:`, and the rest. */
+function parts(workflow: string): readonly [string, string] {
+  const at = workflow.indexOf('    runs-on:');
+  return [workflow.slice(0, at), workflow.slice(at)];
+}
+
+/** The step that checks out, with its lines. */
+const CHECKOUT = /^ {6}- uses: actions\/checkout@.*\n(?: {8}.*\n)*/m;
+
+/** YAML without comments, and without what was only there for them. */
+function withoutComments(yaml: string): string {
+  return yaml
+    .replaceAll(/^ *#.*\n/gm, '')
+    .replaceAll(/ +#.*$/gm, '')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .replace(/\n\n(?= {6}- )/g, '\n');
+}
+
+function entriesIn(actionYml: string, section: 'inputs' | 'outputs'): readonly Entry[] {
+  const [, text = ''] = actionYml.split(new RegExp(`^${section}:\\n`, 'm'));
+  const found: Entry[] = [];
+  let group = '';
+  for (const line of text.split(/^\S/m)[0]?.split('\n') ?? []) {
+    group = /^ {2}# (.+)$/.exec(line)?.[1] ?? group;
+    const name = /^ {2}([\w-]+):$/.exec(line)?.[1];
+    if (name !== undefined) found.push({ group, name, value: null, description: '' });
+    const [, key, text] = /^ {4}(description|default): (.*)$/.exec(line) ?? [];
+    const last = found.at(-1);
+    if (last === undefined || key === undefined || text === undefined) continue;
+    const value = text.replace(/^(["'])(.*)\1$/, '$2');
+    found[found.length - 1] = key === 'default' ? { ...last, value } : { ...last, description: value };
+  }
+  return found;
+}
+
+function shown(value: string | null): string {
+  return value === null || value === '' ? 'empty' : `\`${cell(value)}\``;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+if (import.meta.main) {
+  const template = read('templates/workflows/ralph.yml');
+  for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), template));
+  write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+function write(path: string, text: string): void {
+  writeFileSync(join(root, path), text);
+}

@@ -1,0 +1,210 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format } from 'prettier';
+import { describe, expect, test } from 'vitest';
+import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { INPUTS_PAGE, renderInputsPage, withCurrentWorkflow, WORKFLOW_PAGES } from '../../../scripts/docs.ts';
+import { COMMANDS } from '../../../src/core/people/command.ts';
+import { commands } from '../cli/fixture.ts';
+import { cellsOf, filesIn, namesIn, nodesOf, PAGES, proseOf, read, tableUnder, USER_PAGES } from './pages.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const inputs = namesIn('inputs');
+const outputs = namesIn('outputs');
+
+describe('how long documents are', () => {
+  test.each([
+    ['README.md', 900],
+    ['CONTRIBUTING.md', 700],
+  ])('%s has at most %i words', (path, most) => {
+    expect(read(path).split(/\s+/).length).toBeLessThanOrEqual(most);
+  });
+});
+
+describe('links', () => {
+  test.each(PAGES)('of %s lead to files and headings that exist', (path) => {
+    const targets = [...nodesOf(path, 'link'), ...nodesOf(path, 'image')].map(({ url }) => url);
+    const broken = targets.filter((target) => {
+      if (/^https:\/\//.test(target)) return false;
+      const [file = '', heading] = target.split('#');
+      const linked = file === '' ? path : join(dirname(path), decodeURI(file));
+      return !existsSync(join(root, linked)) || (heading !== undefined && !headingsOf(linked).has(heading));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('lead from the README to every page', () => {
+    const linked = nodesOf('README.md', 'link').map(({ url }) => url.split('#')[0]);
+    const pages = PAGES.filter((path) => path !== 'README.md' && !path.startsWith('docs/decisions/'));
+    expect(pages.filter((path) => !linked.includes(path))).toEqual([]);
+  });
+
+  test.each([
+    'docs/how-it-stops.md',
+    'docs/tasks-and-branches.md',
+    'docs/state.md',
+    'docs/command-line.md',
+    'docs/recipes.md',
+  ])('at the top of %s name its sections, all and in order', (path) => {
+    const [top = ''] = read(path).split('\n## ');
+    const listed = [...top.matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, name]) => name);
+    expect(listed).toEqual([...read(path).matchAll(/^## (.+)$/gm)].map(([, name]) => name));
+  });
+});
+
+describe('tables', () => {
+  test.each(PAGES)('of %s have as many cells in each row as in their head', (path) => {
+    const lines = proseOf(path);
+    const uneven = lines.filter((line, at) => {
+      if (!line.startsWith('|')) return false;
+      const above = lines[at - 1] ?? '';
+      return above.startsWith('|') && cellsOf(above).length !== cellsOf(line).length;
+    });
+    expect(uneven).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('|') && !line.endsWith('|'))).toEqual([]);
+  });
+});
+
+describe('code blocks', () => {
+  const blocks = PAGES.flatMap((path) =>
+    nodesOf(path, 'code').map(({ lang, value }, at) => ({ where: `${path}, block ${String(at + 1)}`, lang, value })),
+  );
+  const yaml = blocks.filter(({ lang }) => lang === 'yaml' || lang === 'yml');
+
+  test('name their language where they have a fence, and there are some', () => {
+    expect(yaml.length).toBeGreaterThan(2);
+    const known = [null, 'sh', 'yaml', 'json', 'text', 'markdown', undefined];
+    expect(blocks.filter(({ lang }) => !known.includes(lang)).map(({ where }) => where)).toEqual([]);
+  });
+
+  test.each(yaml)('in $where: it is YAML', async ({ value }) => {
+    await expect(format(value, { parser: 'yaml' })).resolves.toBeTruthy();
+  });
+
+  test.each(yaml)('in $where: its inputs and outputs are the action’s', ({ value }) => {
+    const steps = value.split(/^ *- (?=\w+:)/m).filter((step) => /OWNER\/ralph-action@/.test(step));
+    const given = steps.flatMap((step) => namesGiven(step));
+    expect(given.filter((name) => !inputs.includes(name))).toEqual([]);
+    const read = [...value.matchAll(/steps\.ralph\.outputs\.([\w-]+)/g)].map(([, name = '']) => name);
+    expect(read.filter((name) => !outputs.includes(name))).toEqual([]);
+  });
+
+  test('of shells, and commands in the text, are commands that exist', () => {
+    const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+    const pieces = PAGES.flatMap((path) => [
+      ...[...nodesOf(path, 'inlineCode'), ...nodesOf(path, 'code')].map(({ value }) => ({ path, value })),
+    ]);
+    const unknown = pieces.filter(({ value }) =>
+      [
+        ...[...value.matchAll(/(?:^|\n)ralph (?!\.|…|COMMAND)(?:help )?(\S+)/g)].map(([, name = '']) =>
+          knownToCli(name),
+        ),
+        ...[...value.matchAll(/dist\/cli\/index\.js (\S+)/g)].map(([, name = '']) => knownToCli(name)),
+        ...[...value.matchAll(/(?:^|\n)\/ralph (\S+(?: \S+)?)/g)].map(([, words = '']) => knownToRalph(words)),
+        ...[...value.matchAll(/(?:^|\n)npm run ([\w:-]+)/g)].map(([, name = '']) => scripts.includes(name)),
+      ].includes(false),
+    );
+    expect(unknown).toEqual([]);
+    expect(pieces.filter(({ value }) => value.startsWith('ralph ')).length).toBeGreaterThan(10);
+  });
+
+  function knownToCli(name: string): boolean {
+    return name === 'COMMAND' || commands.some((command) => command.name === name);
+  }
+
+  function knownToRalph(words: string): boolean {
+    return Object.keys(COMMANDS).some(
+      (name) => words === name || words.startsWith(`${name} `) || words === name.split(' ')[0],
+    );
+  }
+});
+
+describe('what is made of other files is fresh: npm run docs', () => {
+  test(INPUTS_PAGE, () => {
+    expect(read(INPUTS_PAGE)).toBe(renderInputsPage(read('action.yml')));
+  });
+
+  test.each(WORKFLOW_PAGES)('the workflows of %s', (path) => {
+    expect(read(path)).toBe(withCurrentWorkflow(read(path), read('templates/workflows/ralph.yml')));
+  });
+});
+
+describe('names', () => {
+  const beginnings = new Set(
+    [...inputs, ...outputs].filter((name) => name.includes('-')).map((name) => name.split('-')[0]),
+  );
+
+  test.each(USER_PAGES)('in %s that look like an input or output are one', (path) => {
+    const words = nodesOf(path, 'inlineCode')
+      .map(({ value }) => /^([a-z]+(?:-[a-z]+)+)(?:: .*)?$/.exec(value)?.[1] ?? '')
+      .filter((word) => beginnings.has(word.split('-')[0]));
+    expect(words.filter((word) => ![...inputs, ...outputs].includes(word))).toEqual([]);
+  });
+
+  const pages = PAGES.filter((path) => path !== 'README.md' && !/^docs\/decisions\/(?!README)/.test(path));
+
+  test.each(pages)('%s names source files that exist', (path) => {
+    const named = [...read(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|cjs))`/g)].map(([, file = '']) => file);
+    const isThere = (file: string): boolean =>
+      ['', 'src', 'src/git'].some((room) => existsSync(join(root, room, file)));
+    expect(named.filter((file) => !isThere(file))).toEqual([]);
+  });
+
+  test('of limits stand beside the defaults of action.yml', () => {
+    const defaults = readInputDefaults(read('action.yml'), '');
+    const rows = tableUnder('docs/how-it-stops.md', '## Limits').map((cells) => cells[1] ?? '');
+    const said = rows.flatMap((cell) => [...cell.matchAll(/(none|\$?[\d,.]+)[^`;\d]*`([\w-]+)`/g)]);
+    expect(said.length).toBeGreaterThan(10);
+    expect(said.map(([, value = '', name]) => [name, value === 'none' ? '0' : value.replace(/[$,]/g, '')])).toEqual(
+      said.map(([, , name = '']) => [name, defaults[name]]),
+    );
+  });
+
+  const documents = [...PAGES, 'action.yml', '.github/workflows/ci.yml', ...filesIn('templates')];
+
+  test.each(documents)('in %s: no folder of the machine that it was written on', (path) => {
+    expect(read(path)).not.toMatch(/(?:^|[\s("'`=:])\/(?:work|tmp|home|root|Users)\//m);
+  });
+});
+
+test('messages that troubleshooting quotes are messages of the source', () => {
+  const source = filesIn('src')
+    .map((path) => read(path))
+    .join('\n');
+  const quoted = tableUnder('docs/troubleshooting.md', '# Troubleshooting').flatMap(([cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => text.split('…').map((part) => part.trim())),
+  );
+  expect(quoted.length).toBeGreaterThan(30);
+  expect(quoted.filter((part) => part !== '' && !FROM_ELSEWHERE.includes(part) && !source.includes(part))).toEqual([]);
+});
+
+/** Messages of GitHub and of the agent's CLI, and those that the source puts together. */
+const FROM_ELSEWHERE = [
+  'GitHub Actions is not permitted to create or approve pull requests',
+  'Resource not accessible by integration',
+  'refusing to allow a GitHub App to create or update workflow',
+  'The agent cannot work: Invalid API key',
+  'Credit balance is too low',
+  'An input is not usable',
+  'inputs are not usable',
+  'ref ✗',
+];
+
+/** Names below `with:` in one step. */
+function namesGiven(step: string): readonly string[] {
+  const inline = /^ *with: \{ (.*) \}$/m.exec(step)?.[1] ?? '';
+  const [, indent = '', block = ''] = /^( *)with:\n([^]*)$/m.exec(step) ?? [];
+  const lines = block.split('\n');
+  const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith(`${indent} `));
+  const names = lines.slice(0, end === -1 ? lines.length : end).map((line) => {
+    return new RegExp(`^${indent} {2}([\\w-]+):`).exec(line)?.[1];
+  });
+  return [...names, ...[...inline.matchAll(/([\w-]+):/g)].map(([, name]) => name)].filter((name) => name !== undefined);
+}
+
+/** What GitHub makes of the headings of a document: the parts of addresses behind `#`. */
+function headingsOf(path: string): ReadonlySet<string> {
+  const headings = proseOf(path).flatMap((line) => /^#+ (.+)$/.exec(line)?.[1]?.toLowerCase() ?? []);
+  return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')));
+}

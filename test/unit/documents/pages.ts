@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import type { Nodes } from 'mdast';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Documents for people who use the action. */
+export const USER_PAGES = [
+  'README.md',
+  'SECURITY.md',
+  ...markdownIn('docs').filter((path) => !/^docs\/(?:internals\.md|decisions\/)/.test(path)),
+];
+
+/** Every document, those for contributors included. */
+export const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownIn('docs')];
+
+/** A file of the repository as text. */
+export function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+/** Files of a folder, those in folders below it included, from the root. */
+export function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length))
+    .sort();
+}
+
+function markdownIn(folder: string): readonly string[] {
+  return filesIn(folder).filter((path) => path.endsWith('.md'));
+}
+
+/** Nodes of one kind in a document, at any depth. */
+export function nodesOf<Kind extends Nodes['type']>(
+  path: string,
+  kind: Kind,
+): readonly Extract<Nodes, { type: Kind }>[] {
+  const found: Extract<Nodes, { type: Kind }>[] = [];
+  const visit = (node: Nodes): void => {
+    if (node.type === kind) found.push(node as Extract<Nodes, { type: Kind }>);
+    if ('children' in node) for (const child of node.children) visit(child);
+  };
+  visit(fromMarkdown(read(path)));
+  return found;
+}
+
+/** Lines of a document outside of fences. */
+export function proseOf(path: string): readonly string[] {
+  return read(path)
+    .replace(/^ *```[^]*?^ *```$/gm, '')
+    .split('\n');
+}
+
+/** Cells of a row of a table, as they are written. */
+export function cellsOf(row: string): readonly string[] {
+  return row
+    .trim()
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** Rows below a heading of a document, without heads; all its tables together. */
+export function tableUnder(path: string, heading: string): readonly (readonly string[])[] {
+  const text = read(path);
+  const level = /^(#+) /.exec(heading)?.[1]?.length ?? 0;
+  const start = `\n${text}`.indexOf(`\n${heading}\n`);
+  if (start === -1) throw new Error(`${path} has no heading "${heading}"`);
+  const lines = text.slice(start + heading.length).split('\n');
+  const end = lines.findIndex((line) => new RegExp(`^#{1,${String(level)}} `).test(line));
+  return lines
+    .slice(0, end === -1 ? lines.length : end)
+    .filter((line, at, all) => line.startsWith('|') && !isRule(line) && !isRule(all[at + 1] ?? ''))
+    .map(cellsOf);
+}
+
+function isRule(line: string): boolean {
+  return /^\|[-| :]+\|$/.test(line);
+}
+
+/** A cell without its code marks. */
+export function plain(cell: string | undefined): string {
+  return (cell ?? '').replace(/^`(.*)`$/, '$1');
+}
+
+/** Names that action.yml lists, in its order. */
+export function namesIn(section: 'inputs' | 'outputs'): readonly string[] {
+  const [, text = ''] = read('action.yml').split(new RegExp(`^${section}:\\n`, 'm'));
+  return [...(text.split(/^\S/m)[0] ?? '').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name = '']) => name);
+}
