@@ -141,6 +141,25 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
 }
 
+/** Whom to reach, and how, where some other input stops the run. What is not usable itself is as if it named nobody and nothing; for `notify` it is who asked. */
+export type Reach = Pick<
+  Config,
+  'githubToken' | 'notify' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
+>;
+
+/** null: without a token nobody can be reached. */
+export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
+  const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputs;
+  const { settings } = parseTexts<Reach>(
+    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix },
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()])),
+  );
+  const { githubToken } = settings;
+  if (githubToken === undefined) return null;
+  const nothing = { taskLabel: '', taskSources: [], allowedBots: [], command: '', branchPrefix: '' };
+  return { ...nothing, notify: { kind: 'auto' }, ...settings, githubToken };
+}
+
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {
   return names
     .filter((name) => !INPUT_NAMES.includes(name))

@@ -1,10 +1,11 @@
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
+import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseInputs } from '../config/inputs.ts';
+import { parseInputs, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { describeOutcome } from '../report/sentences/outcome-text.ts';
@@ -21,6 +22,7 @@ import { readRunContext } from '../runner/run-context.ts';
 import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
 import { runRiver } from '../river/river.ts';
+import { notifyOfInputs } from '../river/unusable.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -42,8 +44,10 @@ export async function main(): Promise<void> {
       log.warning(`Something else wrote to the file of ${name} during the run. The action's own content was restored.`);
     foreign.add(name);
   });
-  if (read.kind === 'unusable') finish(endedReport(read.failure, startedAt), 'failure');
-  else
+  if (read.kind === 'unusable') {
+    await notifyOf(read);
+    finish(endedReport(read.failure, startedAt), 'failure');
+  } else
     await run(read)
       .then((report) => {
         finish(report, conclude(report.outcome, read.config.failOn));
@@ -77,6 +81,22 @@ export async function main(): Promise<void> {
       }),
       left,
     ]);
+  }
+
+  async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {
+    if (reach === null || context === null || failure.reason !== 'configuration') return;
+    const connecting = { environment, context, log, debug: debugRedacted };
+    await notifyOfInputs(
+      {
+        reach,
+        context,
+        connectForge: (config) => connectForge({ ...connecting, config }, null),
+        clock: systemClock,
+        log,
+        redact,
+      },
+      failure,
+    );
   }
 
   function giveUp(error: unknown): void {
@@ -122,7 +142,13 @@ export async function main(): Promise<void> {
 
 type ReadRun =
   | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
-  | { readonly kind: 'unusable'; readonly failure: Failure };
+  /** `reach`: what of the inputs is usable to notify people; null: nobody can be reached. */
+  | {
+      readonly kind: 'unusable';
+      readonly failure: Failure;
+      readonly reach: Reach | null;
+      readonly context: RunContext | null;
+    };
 
 /** Inputs and environment, with the problems of both at once. */
 async function readRun(environment: World['environment']): Promise<ReadRun> {
@@ -145,6 +171,8 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {
     kind: 'unusable',
+    reach: parseReach(inputTexts(environment)),
+    context,
     failure: {
       kind: 'failed',
       reason: ours ? 'infrastructure' : 'configuration',

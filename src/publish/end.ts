@@ -1,4 +1,4 @@
-import { aboutLane, type Need } from '../core/people/notifications.ts';
+import { aboutLane, EVERY_RUN, markerOf, type Need } from '../core/people/notifications.ts';
 import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
@@ -6,7 +6,7 @@ import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
 import { approversOf, notifyOnce, threadOfLane } from './notifications.ts';
 import { APPROVAL_MARKER, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
-import { renderSettled } from '../report/pages/notification.ts';
+import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
 import { reportOfEnd } from './report-of.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -21,7 +21,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   );
   for (const warning of unanswered) deps.log.warning(warning);
   const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
-  const unsettled = await settleOver(deps, intake);
+  const unsettled = [...(await settleOver(deps, intake)), ...(await settleConfiguration(deps, intake))];
   const unnotified = await notifyOfWaiting(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
@@ -55,6 +55,21 @@ async function settleOver({ forge, redact, log, clock }: PublishDeps, { over }: 
     const warning = `Earlier notifications could not be marked as settled: ${sentence(textOf(error))}`;
     log.warning(warning);
     return [warning];
+  }
+}
+
+/** A run that got so far that it answers has a configuration that works. */
+async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<readonly string[]> {
+  if (outcome.kind === 'failed' || answer === null || answer.thread === null) return [];
+  try {
+    await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
+      body: WORKS_AGAIN,
+      writtenBefore: deps.clock.now(),
+      closing: true,
+    });
+    return [];
+  } catch (error) {
+    return [`An earlier notification could not be marked as settled: ${sentence(textOf(error))}`];
   }
 }
 

@@ -6,6 +6,9 @@ import {
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
 } from '../core/people/notifications.ts';
+import type { Config } from '../config/config.ts';
+import { lifecycleLabels } from '../core/people/labels.ts';
+import { DAY_MS } from '../core/time.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
@@ -17,7 +20,12 @@ import { textOf, UserError } from '../errors.ts';
 import type { RunReport, WorkedReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { renderNotification, renderSettled, type NotificationText } from '../report/pages/notification.ts';
+import {
+  ANOTHER_REASON,
+  renderNotification,
+  renderSettled,
+  type NotificationText,
+} from '../report/pages/notification.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 
@@ -75,23 +83,25 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, warnings };
 }
 
+/** What it takes to notify of something that no state remembers. */
+type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs'> & { readonly config: Pick<Config, 'notify'> };
+
+type NotifiedOnce = Pick<NotificationText, 'needs' | 'report'> & {
+  readonly thread: number;
+  readonly askers: readonly (string | null)[];
+};
+
 /** Notifies of something that no state remembers: the comment itself says that it was done. Whether it was written is a matter of its marker alone. */
-export async function notifyOnce(
-  deps: PublishDeps,
-  {
-    thread,
-    askers,
-    ...notification
-  }: Pick<NotificationText, 'needs' | 'report'> & {
-    readonly thread: number;
-    readonly askers: readonly (string | null)[];
-  },
-): Promise<void> {
+export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<void> {
   if (deps.config.notify.kind === 'none') return;
-  const mentions = peopleOf(deps.config.notify, askers);
-  const body = renderNotification({ ...notification, change: noChange, lastTask: null, mentions });
-  const written = deps.forge.upsertComment(thread, markerOf(notification.needs), onlyOnce(deps.redact(body)));
-  await within(deps.stepWithinMs, written);
+  const { thread, needs } = notification;
+  const body = onlyOnce(textOnce(deps, notification));
+  await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
+}
+
+function textOnce({ config, redact }: Notifying, { askers, needs, report }: NotifiedOnce): string {
+  const mentions = peopleOf(config.notify, askers);
+  return redact(renderNotification({ needs, report, change: noChange, lastTask: null, mentions }));
 }
 
 /** What was written before stays as it is: GitHub sends no message for an edit. */
@@ -99,22 +109,62 @@ function onlyOnce(body: string): (before: string | null) => string {
   return (before) => before ?? body;
 }
 
-/** The configuration stops every run before it knows a lane: says so once, where somebody asked, else on the queue's pull request, else on the first issue with the task label. */
-export async function notifyOfConfiguration(deps: PublishDeps, report: RunReport): Promise<void> {
+/** How a configuration that stops every run is made known, before a run knows its lane. */
+type ConfigurationDeps = Notifying &
+  Pick<PublishDeps, 'asked' | 'clock'> & {
+    readonly config: Pick<Config, 'branchPrefix' | 'taskLabel' | 'taskSources'>;
+  };
+
+/** The configuration stops every run before it knows a lane: says so once for each reason, where somebody asked, else on the queue's pull request, else on the first issue with the task label. */
+export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { config, forge, asked } = deps;
   if (config.notify.kind === 'none') return;
-  const needs = [{ kind: 'configuration', about: EVERY_RUN }] as const;
-  const { thread } = asked;
-  if (thread !== null) {
-    await notifyOnce(deps, { needs, thread, report, askers: [asked.by] });
+  if (asked.thread !== null) {
+    await notifyOfReason(deps, { needs: CONFIGURATION, thread: asked.thread, report, askers: [asked.by] });
     return;
   }
-  const pullRequest = await forge.pullRequestOf(config.branchPrefix + QUEUE);
-  const issues = config.taskSources.includes('issues') ? await forge.openIssuesWithLabel(config.taskLabel) : [];
-  const first = issues[0]?.number ?? null;
-  const ofQueue = pullRequest?.state === 'open' ? pullRequest.number : first;
-  if (ofQueue === null) return;
-  await notifyOnce(deps, { needs, thread: ofQueue, report, askers: await labellersOf(deps, [first]) });
+  const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
+  const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
+  const issues = byIssues ? await forge.openIssuesWithLabel(config.taskLabel) : [];
+  // The one that a run is likely to work on, which then says that it is over.
+  const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
+  const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
+  if (thread === null) return;
+  const askers = [asked.by, ...(await labellersOf(deps, [first]))];
+  await notifyOfReason(deps, { needs: CONFIGURATION, thread, report, askers });
+}
+
+const CONFIGURATION: readonly Need[] = [{ kind: 'configuration', about: EVERY_RUN }];
+
+function isAtRest(label: string): boolean {
+  const name = label.toLowerCase();
+  return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
+}
+
+/** Another reason than that of the comment: it is corrected, and after a day there is a new one, of which people get a message. */
+async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
+  const { forge, clock } = deps;
+  const { thread, needs } = notification;
+  const marker = markerOf(needs);
+  const body = textOnce(deps, notification);
+  const found: { text: string | null } = { text: null };
+  await forge.upsertComment(thread, marker, (before) => {
+    found.text = before;
+    return before ?? body;
+  });
+  if (found.text === null || reasonIn(found.text) === reasonIn(body)) return;
+  const writtenBefore = clock.now() - DAY_MS;
+  await forge.amendComment(thread, marker, { body: ANOTHER_REASON, writtenBefore, closing: true });
+  await forge.upsertComment(thread, marker, body);
+}
+
+/** What a notification says, without what differs from run to run: whom it mentions, numbers, links. */
+function reasonIn(text: string): string {
+  return text
+    .replaceAll(/^@.*$/gm, '')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .replaceAll(/\d+/g, '0')
+    .replaceAll(/\s+/g, ' ');
 }
 
 /** The thread of the lane: its pull request, or the first issue that it is about. Null: it has neither. */
@@ -212,7 +262,7 @@ export function approversOf(
 
 /** The same, as GitHub says it. */
 async function labellersOf(
-  { forge, config }: PublishDeps,
+  { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
   issues: readonly (number | null)[],
 ): Promise<readonly (string | null)[]> {
   const numbers = issues.filter((issue) => issue !== null).slice(0, MAX_LOOKED_UP);

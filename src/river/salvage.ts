@@ -1,11 +1,11 @@
 import { messageOf } from '../errors.ts';
 import { parseIntent } from '../gate/event/events.ts';
-import type { Intent } from '../gate/event/intent.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
+import { isAskedFor } from './asked.ts';
 import type { RiverDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, type Failure } from './failure.ts';
@@ -42,15 +42,11 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
 async function tryToNotify(deps: RiverDeps, report: RunReport): Promise<void> {
   try {
     const intent = parseIntent(deps.context.event, deps.config);
-    if (asksForWork(intent))
-      await notifyOfConfiguration(await connectStages(deps, { agent: null, stepWithinMs: null }), report);
+    const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+    if (await isAskedFor(stages, intent)) await notifyOfConfiguration(stages, report);
   } catch (error) {
     deps.log.warning(`Nobody could be notified of it: ${sentence(messageOf(error))}`);
   }
-}
-
-function asksForWork({ kind }: Intent): boolean {
-  return kind === 'work-queue' || kind === 'work-issue' || kind === 'command' || kind === 'dispatched-command';
 }
 
 /** Publishes work, and records whether anything of it is left to post. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
 import { parseIntent } from '../gate/event/events.ts';
-import type { Intent } from '../gate/event/intent.ts';
 import type { Agent } from '../ports/agent.ts';
-import type { Account } from '../ports/forge.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
+import { askedOf } from './asked.ts';
 import type { RunDeps } from './deps.ts';
 
 /** What the stages have in common, and the publisher's part; `agent` (null: none at hand) knows where the session's transcript is. */
@@ -31,21 +30,6 @@ export async function connectStages(
   const asked = askedOf(parseIntent(context.event, config));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
   return { config, context, asked, runTag, ...ports, exportSession, stepWithinMs, unsaved: null };
-}
-
-/** Who asked for the run by name, and where. */
-function askedOf(intent: Intent): PublishDeps['asked'] {
-  const person = ({ kind, login }: Account): string | null => (kind === 'user' ? login : null);
-  switch (intent.kind) {
-    case 'work-issue':
-      return { by: person(intent.actor), thread: intent.issue };
-    case 'command':
-      return { by: person(intent.actor), thread: intent.thread.number };
-    case 'dispatched-command':
-      return { by: intent.actor, thread: null };
-    default:
-      return { by: null, thread: null };
-  }
 }
 
 function sha256(text: string): string {

@@ -1,10 +1,17 @@
+import type { Config } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import { userAgent } from '../runner/user-agent.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
 /** GitHub's API. */
 export async function connectForge(
-  { environment, config, context, log, debug }: World,
+  {
+    environment,
+    config,
+    context,
+    log,
+    debug,
+  }: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
   patience: Patience | null,
 ): Promise<Forge> {
   const { createForge } = await import('../github/forge.ts');

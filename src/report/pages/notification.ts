@@ -69,6 +69,9 @@ function settledWords(name: string, why: Settlement): string {
   }
 }
 
+/** What becomes of a notification about the configuration when something else is wrong with it. */
+export const ANOTHER_REASON = '\n**Settled:** Something else stops the runs now: see the newer comment.';
+
 /** What becomes of a notification that no state remembers, when the lane works again. */
 export const WORKS_AGAIN = '\n**Settled:** Runs work again.';
 

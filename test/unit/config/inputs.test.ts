@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
-import { parseInputs } from '../../../src/config/inputs.ts';
+import { parseInputs, parseReach } from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';
@@ -273,3 +273,24 @@ function errorOf(body: () => unknown): UserError {
   }
   throw new Error('Nothing was thrown.');
 }
+
+describe('whom a run reaches whose inputs are not usable', () => {
+  const texts = (change: Readonly<Record<string, string>>) => ({ ...readInputDefaults(actionYml, 'token'), ...change });
+
+  test('whom the usable ones name, as every run would', () => {
+    const { taskLabel, notify } = configOf({ notify: 'ann', 'task-label': 'bug' });
+    expect(
+      parseReach(texts({ notify: 'ann', 'task-label': 'bug', 'max-iterations': 'many', nonsense: '1' })),
+    ).toMatchObject({ taskLabel, notify, branchPrefix: 'ralph/' });
+  });
+
+  test('what is not usable itself names nobody', () => {
+    expect(
+      parseReach(texts({ notify: '@ann', 'task-label': 'a,b', 'branch-prefix': '/', 'task-sources': 'mail' })),
+    ).toMatchObject({ notify: { kind: 'auto' }, taskLabel: '', branchPrefix: '', taskSources: [] });
+  });
+
+  test('nobody without a token', () => {
+    expect(parseReach(texts({ 'github-token': '' }))).toBeNull();
+  });
+});

@@ -1,0 +1,48 @@
+import type { Config, RunContext } from '../config/config.ts';
+import type { Reach } from '../config/inputs.ts';
+import { messageOf } from '../errors.ts';
+import { parseIntent } from '../gate/event/events.ts';
+import { reportWithoutLane } from '../handover/report.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import { notifyOfConfiguration } from '../publish/notifications.ts';
+import { within } from '../publish/within.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { askedOf, isAskedFor } from './asked.ts';
+import type { Failure } from './failure.ts';
+
+/** The run has failed already: this is worth so much more of the job's time, in ms. */
+const WITHIN_MS = 30_000;
+
+interface UnusableDeps {
+  readonly reach: Reach;
+  readonly context: RunContext;
+  readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly redact: (text: string) => string;
+}
+
+/** Inputs that stop every run are a need like any other, once for each reason. Never throws. */
+export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
+  await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+    deps.log.warning(`Nobody could be notified of it: ${sentence(messageOf(error))}`);
+  });
+}
+
+async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
+  const { reach: config, context, clock, redact } = deps;
+  const intent = parseIntent(context.event, config);
+  const forge = await deps.connectForge(config);
+  if (!(await isAskedFor({ config, forge }, intent))) return;
+  const { owner, repo } = context.repository;
+  const now = clock.now();
+  const report = reportWithoutLane({
+    outcome,
+    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
+    runUrl: context.runUrl,
+    startedAt: now,
+    endedAt: now,
+  });
+  await notifyOfConfiguration({ config, forge, clock, redact, asked: askedOf(intent), stepWithinMs: null }, report);
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { addComment, addIssue } from '../../../sandbox/github/state.ts';
+import { configOf } from '../../loop/stage/river.ts';
+import { notifyOfConfiguration } from '../../../src/publish/notifications.ts';
+import { reportWithoutLane } from '../../../src/handover/report.ts';
+import { now, openForge } from './github-fixture.ts';
+
+const HOUR = 3_600_000;
+const MARKER = '<!-- ralph-action:notification configuration:every-run -->';
+
+/** A run with an input that nobody can use; the thread has what another run wrote `ago` ms before, of another input. */
+async function runAgain(ago: number, input: string) {
+  const at = await openForge();
+  addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
+  const run = (message: string, runUrl: string) =>
+    notifyOfConfiguration(
+      {
+        config: configOf(),
+        forge: at.nextRun(),
+        asked: { by: 'octo', thread: 1 },
+        clock: { now: () => now },
+        redact: (text) => text,
+        stepWithinMs: null,
+      },
+      reportWithoutLane({
+        outcome: { kind: 'failed', reason: 'configuration', message },
+        repositoryUrl: 'https://github.test/octo/demo',
+        runUrl,
+        startedAt: now,
+        endedAt: now,
+      }),
+    );
+  await run('- draft: "yes" must be one of: true, false.', 'https://github.test/runs/1');
+  const [first] = at.github.state.comments;
+  if (first === undefined) throw new Error('nobody was notified');
+  at.github.state.comments.length = 0;
+  addComment(at.github.state, { issue: 1, body: first.body, author: first.author }, now - ago);
+  await run(`- ${input}: "yes" must be one of: true, false.`, 'https://github.test/runs/2');
+  return at;
+}
+
+test.each([1, 30])('the same reason is said once, whatever the run, also %s hours later', async (hours) => {
+  await using at = await runAgain(hours * HOUR, 'draft');
+  expect(at.github.state.comments).toMatchObject([{ body: expect.stringContaining('/runs/1') as string }]);
+});
+
+test('another reason on the same day is a correction', async () => {
+  await using at = await runAgain(23 * HOUR, 'co-author');
+  expect(at.github.state.comments).toMatchObject([
+    { body: expect.stringMatching(/^<!-- ralph-action:notification [^]*co-author/) as string, minimized: false },
+  ]);
+});
+
+test('another reason after a day is a new comment, and the old one is hidden', async () => {
+  await using at = await runAgain(25 * HOUR, 'co-author');
+  expect(at.github.state.comments).toMatchObject([
+    {
+      body: expect.stringMatching(/^<!-- ralph-action:settled -->[^]*see the newer comment/) as string,
+      minimized: true,
+    },
+    { body: expect.stringContaining(`${MARKER}\n\n@octo`) as string, minimized: false },
+  ]);
+});
