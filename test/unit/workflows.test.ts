@@ -43,6 +43,7 @@ describe('a mistake in a workflow is found', () => {
     ['an input that the dispatch does not have', 'inputs.command', 'inputs.comand', '"comand" is not defined'],
     ['a broken expression', "|| 'queue' }}", '|| }}', 'expression'],
     ['a misspelled input of another action', 'fetch-depth:', 'fetch-deph:', "Invalid action input 'fetch-deph'"],
+    ['a machine that GitHub does not have', 'ubuntu-latest', 'ubuntu-latst', 'label "ubuntu-latst" is unknown'],
     ['a key that nothing knows', '    runs-on:', '    run-on:', 'run-on'],
   ])('%s', async (_what, right, wrong, message) => {
     expect(template).toContain(right);
