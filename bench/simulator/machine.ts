@@ -105,6 +105,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         commit: head === before.head ? null : head,
         withheld: [],
         withheldNow: [],
+        publishedPaths: [],
         lookAt: [],
         published: { head, tree: left.tree },
       });

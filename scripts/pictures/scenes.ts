@@ -420,7 +420,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
     return {
       ...(await commit({ ...iteration, after })),
       withheld: withheld.map((path) => ({ path, why })),
-      withheldNow: withheld,
+      withheldNow: withheld.map((path) => ({ path, why })),
       lookAt: found,
     };
   };

@@ -1,6 +1,7 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { bookEntry } from '../core/journal/book.ts';
+import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
@@ -10,6 +11,7 @@ import { iterationMessage } from '../core/text/commit-message.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
@@ -139,7 +141,7 @@ async function conclude(
     after,
     ...change,
     files: change.files.map(deps.redact),
-    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(deps.redact),
+    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(({ path }) => deps.redact(path)),
     end: agentRun.end,
     outputChars: agentRun.outputChars,
     fencedBlock: agentRun.fencedBlock,
@@ -171,12 +173,28 @@ async function conclude(
     lines: settled.verdict.taskDone ? await linesOfBranch(deps) : null,
   };
   const { taskDone, alsoDone } = settled.verdict;
-  const booked = bookEntry(settled.state, entry, (id) => tasks.find((task) => task.id === id)?.title ?? '');
+  const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
+  const booked = withLeftOut(deps, work, { state: bookEntry(settled.state, entry, titleOf), committed });
   const state = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
+}
+
+/** The state that says what the branch lacks of the work. Redacted first: what is cut later would not be recognised. */
+function withLeftOut(
+  { redact }: LoopDeps,
+  { stateBefore, lane, withheld }: Work,
+  { state, committed }: { readonly state: LaneState; readonly committed: CommittedIteration },
+): LaneState {
+  const change = leaveOut(state.change, {
+    begun: addRun(stateBefore.change, lane.start.kind !== 'continue'),
+    ofRun: withheld.map(({ path }) => redact(path)),
+    now: committed.withheldNow.map(({ path, why }) => ({ path: redact(path), why: redact(why) })),
+    published: committed.publishedPaths.map(redact),
+  });
+  return { ...state, change };
 }
 
 /** How much there is to review by now; the next task begins only while it is not too much. */

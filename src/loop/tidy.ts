@@ -32,7 +32,7 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
       'Archive finished tasks and old notes',
     );
     const archived: Work = { ...warned, head, withheld: [...work.withheld, ...withheld] };
-    if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
+    if (!rewrites.some(({ path }) => withheldNow.some((withheld) => withheld.path === path))) return archived;
     // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
     const undone = await commitRewrites(
       deps,

@@ -109,8 +109,10 @@ export interface CommittedIteration {
   readonly lookAt: readonly LookAt[];
   /** What this iteration changed and must not be published. */
   readonly withheld: readonly Withheld[];
-  /** Paths of the work tree whose content is kept out of the branch, whenever they were changed. */
-  readonly withheldNow: readonly string[];
+  /** What of the work tree is kept out of the branch, whenever it was changed. */
+  readonly withheldNow: readonly Withheld[];
+  /** Paths whose content in the branch this iteration changed. */
+  readonly publishedPaths: readonly string[];
   /** HEAD and content of what is published: the work tree without what is withheld. */
   readonly published: Snapshot;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
+import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
 test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
@@ -202,6 +203,20 @@ test('what may not be published is left out, the rest is published, and the pull
   expect(pull.body).not.toContain('Closes #1');
   expect(pull).toMatchObject({ draft: false, status: { withheldFiles: 3 } });
   expect(`${run.main.log}${run.summary}${pull.body}`).not.toContain(key);
+});
+
+test('what an earlier run left out is named until it is published', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  const withWorkflow: Behaviour = { kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n' } };
+  const one = { 'max-iterations': '1' };
+  await scene.run({ inputs: one, agent: [withWorkflow] });
+  await scene.run({ inputs: one, agent: [{ kind: 'idle' }] });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { withheldFiles: 0, change: { leftOut: 1 } } });
+  expect(scene.pullOf('ralph/queue').body).toMatch(/### Left out\n\n.*\.github\/workflows\/x\.yml.*protected/);
+  await scene.run({ inputs: { 'allow-protected-paths': '.github/workflows/x.yml' }, agent: [withWorkflow] });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'complete', change: { leftOut: 0 } } });
+  expect(scene.pullOf('ralph/queue').body).not.toContain('Left out');
 });
 
 async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subject: string): Promise<void> {

@@ -380,7 +380,9 @@ describe('a prd', () => {
         const { commit } = checkout;
         checkout.commit = async (iteration) => ({
           ...(await commit(iteration)),
-          withheldNow: Object.keys(checkout.files).filter((path) => path === ARCHIVE_PATH),
+          withheldNow: Object.keys(checkout.files)
+            .filter((path) => path === ARCHIVE_PATH)
+            .map((path) => ({ path, why: '' })),
         });
       },
     });

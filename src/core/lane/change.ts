@@ -18,6 +18,10 @@ const MAX_LINE_CHARS = 250;
 /** Tasks that are named; of older ones only the totals are kept. */
 const MAX_SHARES = 60;
 
+/** Files that are named as left out, half of them of earlier runs. */
+const MAX_LEFT_OUT = 40;
+const MAX_PATH_CHARS = 200;
+
 const words = z.string().max(MAX_WORDS_CHARS);
 
 const sizeSchema = z.object({
@@ -64,6 +68,15 @@ export const changeSchema = z.object({
   failingSince: count.nullable(),
   /** Claims that the evidence overruled, newest last. */
   overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
+  /** How many more there were. A document of the first days of version 5 does not say, nor what was left out. */
+  overruledMore: count.default(0),
+  /** Files of the work that are not in the branch. */
+  leftOut: z
+    .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
+    .max(MAX_LEFT_OUT)
+    .default([]),
+  /** How many more there are. */
+  leftOutMore: count.default(0),
   /** Changed lines of the branch, without generated and lock files; null: not measured. */
   lines: count.nullable(),
 });
@@ -81,6 +94,9 @@ export const noChange: Change = {
   tasks: {},
   failingSince: null,
   overruled: [],
+  overruledMore: 0,
+  leftOut: [],
+  leftOutMore: 0,
   lines: null,
 };
 
@@ -137,6 +153,11 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     verification: verification === 'not-run' ? before.verification : verification,
     size: before.size,
   };
+  const claims = [
+    ...change.overruled,
+    ...iteration.overruled.map((claim) => cut(`Iteration ${iterations}: ${claim}`, MAX_LINE_CHARS)),
+  ];
+  const overruled = lastOfEach(claims);
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
     .filter(([id]) => id !== taskId && !isShareOf(change, id))
@@ -154,17 +175,68 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
         : verification === 'passed'
           ? null
           : (change.failingSince ?? iterations),
-    overruled: [
-      ...change.overruled,
-      ...iteration.overruled.map((claim) => cut(`Iteration ${iterations}: ${claim}`, MAX_LINE_CHARS)),
-    ].slice(-MAX_LINES),
+    overruled,
+    overruledMore: change.overruledMore + claims.length - overruled.length,
   };
+}
+
+/** As many as are kept: what was said again goes before what was said once. */
+function lastOfEach(claims: readonly string[]): readonly string[] {
+  const kept = [...claims];
+  while (kept.length > MAX_LINES) {
+    const words = kept.map((claim) => claim.replace(/^Iteration \d+: /, ''));
+    const again = words.findIndex((claim, i) => words.includes(claim, i + 1));
+    kept.splice(Math.max(0, again), 1);
+  }
+  return kept;
+}
+
+/** A file of the work that is not in the branch, and why. */
+type LeftOut = Change['leftOut'][number];
+
+/**
+ * The change with what its branch lacks of the work after an iteration. `begun`: as the run began it; `ofRun`: paths that
+ * any iteration of the run left out; `now`: what it leaves out in the end. A file of an earlier run stays listed until its
+ * path is published: its content went with that run's machine.
+ */
+export function leaveOut(
+  change: Change,
+  iteration: {
+    readonly begun: Pick<Change, 'leftOutMore'>;
+    readonly ofRun: readonly string[];
+    readonly now: readonly LeftOut[];
+    readonly published: readonly string[];
+  },
+): Change {
+  const now = iteration.now.map(({ path, why }) => ({ path: pathOf(path), why: cut(why, MAX_LINE_CHARS) }));
+  const isSettled = new Set([
+    ...[...iteration.ofRun, ...iteration.published].map(pathOf),
+    ...now.map(({ path }) => path),
+  ]);
+  const earlier = change.leftOut.filter(({ path }) => !isSettled.has(path));
+  const { leftOut, leftOutMore } = fewer(now, MAX_LEFT_OUT / 2);
+  return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore: iteration.begun.leftOutMore + leftOutMore };
+}
+
+/** One file of each reason before more of one: no flood hides a reason. */
+function fewer(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
+  const byReason = [...Map.groupBy(files, ({ why }) => why).values()];
+  const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
+    0,
+    most,
+  );
+  return { leftOut, leftOutMore: files.length - leftOut.length };
+}
+
+function pathOf(path: string): string {
+  return cut(path, MAX_PATH_CHARS);
 }
 
 /** The change of a branch on which one more run works; `begins`: it has nothing of earlier runs. */
 export function addRun(change: Change, begins: boolean): Change {
   const before = begins ? noChange : change;
-  return { ...before, runs: before.runs + 1 };
+  const { leftOut, leftOutMore } = fewer(before.leftOut, MAX_LEFT_OUT / 2);
+  return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
 }
 
 /** The change with what its branch was measured to hold. */

@@ -8,7 +8,7 @@ import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
-import { changeSchema, noChange } from './change.ts';
+import { changeSchema, noChange, type Change } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { sessionSchema } from './session.ts';
@@ -266,10 +266,15 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     transitions: [],
     tasks: newest(state.tasks, 150),
     approvals: newest(state.approvals, 150),
-    change: { ...state.change, tasks: newest(state.change.tasks, 20) },
+    change: { ...state.change, ...withFewerLeftOut(state.change), tasks: newest(state.change.tasks, 20) },
     unmarked: state.unmarked.slice(-50),
   }),
 ];
+
+function withFewerLeftOut({ leftOut, leftOutMore }: Change): Pick<Change, 'leftOut' | 'leftOutMore'> {
+  const kept = leftOut.slice(0, 10);
+  return { leftOut: kept, leftOutMore: leftOutMore + leftOut.length - kept.length };
+}
 
 function keepTasks(
   state: LaneState,

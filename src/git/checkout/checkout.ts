@@ -183,7 +183,12 @@ export function createRepository(options: RepositoryOptions): Repository {
       const has = head === null ? [known] : [...new Set([known, head])];
       await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, has, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await withoutNotes(quarantine, workspace, tree);
-      return { ...made, withheldNow: [...withheld.keys()], published: { head: made.head, tree: evidence } };
+      return {
+        ...made,
+        withheldNow: [...withheld].map(([path, why]) => ({ path, why })),
+        publishedPaths: changes.map(({ path }) => path),
+        published: { head: made.head, tree: evidence },
+      };
     },
 
     async putBack() {

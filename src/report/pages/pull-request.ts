@@ -6,19 +6,19 @@ import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { link, linkRuns, prose, text } from '../markdown.ts';
-import { alarms } from '../sentences/alarms.ts';
+import { branchAlarms } from '../sentences/alarms.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
-import { groupedLines, parseOverruled } from './grouped.ts';
 import { markedPart, type PullRequestText } from './pull-request-edits.ts';
 import {
   baseCheckLine,
   commitLink,
   fitSections,
   headCheckLine,
-  list,
+  leftOutSection,
   lookAtSection,
+  overruledSection,
   stateGlyph,
   statusTable,
   taskLink,
@@ -26,7 +26,6 @@ import {
   verifyNames,
   verifyOutputSection,
   warningSection,
-  withheldSection,
   type Section,
 } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
@@ -66,12 +65,8 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
     { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
-    { name: 'left out', rank: 3, markdown: withheldSection(report) },
-    {
-      name: 'claims overruled',
-      rank: 4,
-      markdown: list('Claims overruled', groupedLines(report.change.overruled.map(parseOverruled)).map(upperFirst)),
-    },
+    { name: 'left out', rank: 3, markdown: leftOutSection(report) },
+    { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
     { name: 'warnings', rank: 5, markdown: warningSection(report) },
     { name: 'cost', rank: 0, markdown: costLine(report) },
     { name: 'issues', rank: 0, markdown: issueLine(report) },
@@ -115,7 +110,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
       ? [prose(describeEnd(report).what, 500)]
       : []),
-    ...alarms(report).map((line) => prose(line, 500)),
+    ...branchAlarms(report).map((line) => prose(line, 500)),
     ...(waiting.length === 0
       ? []
       : [

@@ -17,7 +17,8 @@ import {
 } from '../facts.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
-import { firstLines, firstNames, namesOutOf } from '../../core/text/lists.ts';
+import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/lists.ts';
+import { groupedLines, parseOverruled } from './grouped.ts';
 import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
@@ -192,20 +193,40 @@ function lookAtLine({ kind, fileCount, files }: LookAt): string {
   return `**${LOOK_AT_WORDS[kind]}** (${count(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
 }
 
-/** Files that were left out of the commits, and why. */
+/** Files that the run left out of its commits, and why. */
 export function withheldSection(report: RunReport): string {
+  return list('Left out', leftOutLines(workOf(report)?.withheld ?? []));
+}
+
+/** Files of the work that the branch lacks, over all runs, and why. */
+export function leftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
+  return list('Left out', [...leftOutLines(leftOut), ...moreLine(leftOutMore)]);
+}
+
+function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   const paths = new Map<string, string[]>();
-  for (const { path, why } of workOf(report)?.withheld ?? []) paths.set(why, [...(paths.get(why) ?? []), path]);
-  const lines = [...paths].map(
+  for (const { path, why } of files) paths.set(why, [...(paths.get(why) ?? []), path]);
+  return [...paths].map(
     ([why, own]) =>
       `${firstNames(
         [...new Set(own)].map((path) => code(path, 160)),
         10,
       )}: ${prose(why, 200)}`,
   );
-  return list('Left out', lines);
 }
 
+/** Claims of the agent that the evidence overruled, over all runs. */
+export function overruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {
+  const lines = groupedLines(overruled.map(parseOverruled)).map(
+    (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`,
+  );
+  const shown = lines.slice(-MAX_CLAIMS);
+  return list('Claims overruled', [...shown, ...moreLine(lines.length - shown.length + overruledMore)]);
+}
+
+const MAX_CLAIMS = 19;
+
+/** Of the last run alone. */
 export function warningSection(report: RunReport): string {
   return list(
     'Warnings',

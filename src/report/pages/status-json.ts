@@ -78,6 +78,8 @@ const ralphStatusSchema = z.object({
       tokens: whole,
       lines: whole.nullable().describe('Changed lines without generated and lock files; null: not measured.'),
       failingSince: whole.nullable().describe('Iteration of the branch since which verify fails.'),
+      leftOut: whole.optional().describe('Files of the work that are not in the branch.'),
+      overruled: whole.optional().describe('Claims of the agent that the evidence overruled.'),
     })
     .nullable()
     .optional()
@@ -96,8 +98,8 @@ const ralphStatusSchema = z.object({
     .enum(['passing', 'failing', 'not-run'])
     .optional()
     .describe('Result of the verify commands on the base commit before the work.'),
-  discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
-  withheldFiles: whole.describe('Changed files that were left out of the commits.'),
+  discrepancies: whole.describe('Claims of the agent that the evidence contradicted, in this run.'),
+  withheldFiles: whole.describe('Changed files that this run left out of its commits.'),
   circuit: z.enum(circuitWords).nullable(),
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
@@ -220,8 +222,11 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
   };
 }
 
-function changeOf({ runs, iterations, costUsd, tokens, lines, failingSince }: Change): RalphStatus['change'] {
-  return { runs, iterations, costUsd: dollars(costUsd), tokens, lines, failingSince };
+function changeOf(change: Change): RalphStatus['change'] {
+  const { runs, iterations, costUsd, tokens, lines, failingSince } = change;
+  const leftOut = change.leftOut.length + change.leftOutMore;
+  const overruled = change.overruled.length + change.overruledMore;
+  return { runs, iterations, costUsd: dollars(costUsd), tokens, lines, failingSince, leftOut, overruled };
 }
 
 function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSize, 'since'> {

@@ -1,7 +1,7 @@
 import type { Denial } from '../../core/analysis/analysis.ts';
-import { firstNames } from '../../core/text/lists.ts';
+import { namesOutOf } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';
-import type { RunReport } from '../../handover/report.ts';
+import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 
@@ -9,15 +9,34 @@ const SHOWN = 3;
 
 /** What nobody may miss beside the outcome, each with its cure, as sentences in which `backticks` mark code: files that were left out, tools that the agent was denied. */
 export function alarms(report: RunReport): readonly string[] {
-  return [...withheldFiles(report), ...deniedCommands(report)];
+  return [
+    ...leftOutAlarm(
+      (workOf(report)?.withheld ?? []).map(({ path }) => path),
+      0,
+    ),
+    ...deniedCommands(report),
+  ];
 }
 
-function withheldFiles(report: RunReport): readonly string[] {
-  const paths = [...new Set((workOf(report)?.withheld ?? []).map(({ path }) => path))];
-  if (paths.length === 0) return [];
-  const [is, it] = paths.length === 1 ? ['is', 'it'] : ['are', 'them'];
+/** The same of a branch, over all runs. */
+export function branchAlarms(report: WorkedReport): readonly string[] {
+  const { leftOut, leftOutMore } = report.change;
   return [
-    `⚠️ ${count(paths.length, 'changed file')} ${is} not in the branch: ${firstNames(paths.map(marked), SHOWN)}. The reasons are below; \`allow-protected-paths\` lets ${it} in where a path is the reason.`,
+    ...leftOutAlarm(
+      leftOut.map(({ path }) => path),
+      leftOutMore,
+    ),
+    ...deniedCommands(report),
+  ];
+}
+
+function leftOutAlarm(named: readonly string[], more: number): readonly string[] {
+  const paths = [...new Set(named)];
+  const files = paths.length + more;
+  if (files === 0) return [];
+  const [is, it] = files === 1 ? ['is', 'it'] : ['are', 'them'];
+  return [
+    `⚠️ ${count(files, 'changed file')} ${is} not in the branch: ${namesOutOf(paths.slice(0, SHOWN).map(marked), files)}. The reasons are below; \`allow-protected-paths\` lets ${it} in where a path is the reason.`,
   ];
 }
 

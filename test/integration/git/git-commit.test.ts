@@ -65,14 +65,14 @@ describe('commit() takes what the agent left and the contents of what it committ
     const first = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
     expect(first).toMatchObject({
       commit: null,
-      withheldNow: ['.github/workflows/ci.yml'],
+      withheldNow: [{ path: '.github/workflows/ci.yml' }],
       published: { tree: before.tree },
     });
     const again = await scene.repository.snapshot();
     expect(again.tree).toBe(before.tree);
     await scene.write('src/real.js', '// real\n');
     const second = await scene.repository.commit(messageFor(again, await scene.repository.snapshot()));
-    expect(second).toMatchObject({ withheld: [], withheldNow: ['.github/workflows/ci.yml'] });
+    expect(second).toMatchObject({ withheld: [], withheldNow: [{ path: '.github/workflows/ci.yml' }] });
     expect(second.published.tree).toBe(await scene.git('rev-parse', `${BRANCH}^{tree}`));
     await rm(join(scene.folder, '.github'), { recursive: true });
     const third = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));

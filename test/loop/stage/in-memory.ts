@@ -127,7 +127,8 @@ export function createCheckout(origin: Origin): Checkout {
     commit: ({ before, after, message, trailers }) =>
       guarded(faults, 'commit', () => {
         const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
-        if (idOf(treeOf(head)) !== idOf(tree)) {
+        const old = treeOf(head);
+        if (idOf(old) !== idOf(tree)) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
@@ -136,6 +137,7 @@ export function createCheckout(origin: Origin): Checkout {
           commit: head === before.head ? null : head,
           withheld: [],
           withheldNow: [],
+          publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
           lookAt: [],
           published: { head, tree: after.tree },
         };

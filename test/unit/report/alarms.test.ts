@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { alarms, ruleFor } from '../../../src/report/sentences/alarms.ts';
+import { noChange } from '../../../src/core/lane/change.ts';
+import { alarms, branchAlarms, ruleFor } from '../../../src/report/sentences/alarms.ts';
 import { entry, report } from './fixtures.ts';
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
@@ -32,6 +33,13 @@ test('files that were left out are named, and how to let them in', () => {
   const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'no' }));
   expect(alarms(report(limit, { withheld }))).toEqual([
     "⚠️ 4 changed files are not in the branch: `a'b.env`, `.github/x.yml`, `c` and 1 more. The reasons are below; `allow-protected-paths` lets them in where a path is the reason.",
+  ]);
+});
+
+test('a branch says what it lacks over all runs', () => {
+  const leftOut = [{ path: 'a.env', why: 'no' }];
+  expect(branchAlarms(report(limit, { change: { ...noChange, leftOut, leftOutMore: 2 } }))).toEqual([
+    '⚠️ 3 changed files are not in the branch: `a.env` and 2 more. The reasons are below; `allow-protected-paths` lets them in where a path is the reason.',
   ]);
 });
 

@@ -254,6 +254,30 @@ describe('body', () => {
     expect(shown(bodyOf(report(complete, { unlisted })))).toContain(line);
   });
 
+  test('says what the branch lacks of the work and which claims were overruled, over all runs, and how many more there were', () => {
+    const change = {
+      ...noChange,
+      leftOut: [
+        { path: '.github/x.yml', why: 'it is protected' },
+        { path: 'a.env', why: 'it holds a key' },
+        { path: '.github/y.yml', why: 'it is protected' },
+      ],
+      leftOutMore: 4,
+      overruled: Array.from({ length: 20 }, (_, i) => `Iteration ${i + 1}: claim ${i}`),
+      overruledMore: 2,
+    };
+    const body = shown(bodyOf(report(complete, { change, withheld: [] })));
+    expect(body).toContain(
+      '7 changed files are not in the branch: `.github/x.yml`, `a.env`, `.github/y.yml` and 4 more',
+    );
+    expect(body).toContain(
+      '### Left out\n\n- `.github/x.yml`, `.github/y.yml`: it is protected\n- `a.env`: it holds a key\n- … and 4 more',
+    );
+    expect(body).toContain('### Claims overruled\n\n- Iteration 2: claim 1\n');
+    expect(body).toContain('- Iteration 20: claim 19\n- … and 3 more');
+    expect(shown(bodyOf(report(complete, { withheld: change.leftOut })))).not.toContain('x.yml');
+  });
+
   test('shows a withheld file, a warning and the failing output', () => {
     const body = shown(
       bodyOf(
@@ -265,7 +289,7 @@ describe('body', () => {
                 verification: { kind: 'failed', command: 'npm test', code: 1, tail: '✖ greets\n', durationMs: 10 },
               }),
             ],
-            withheld: [{ path: 'a|b.env', why: 'holds a key' }],
+            change: { ...noChange, leftOut: [{ path: 'a|b.env', why: 'holds a key' }] },
             warnings: ['no transcript'],
             saved: { kind: 'not-saved', why: 'the cache is read-only' },
           },
@@ -368,7 +392,7 @@ describe('for any foreign text', () => {
                   verdict: { discrepancies: [f] },
                 }),
               ],
-              withheld: [{ path: e, why: f }],
+              change: { ...noChange, leftOut: [{ path: e, why: f }], overruled: [g] },
               warnings: [g],
               session: g,
               restored: h,
