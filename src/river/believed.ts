@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
+import { lookAtKinds } from '../core/review/kinds.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
@@ -41,7 +42,13 @@ export function believedWork(work: Work, known: Known): Work {
     warnings: [FINISHED_BY_POST],
     journal: work.journal.flatMap(readEntry),
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
-    lookAt: work.lookAt.map(({ path }) => ({ path, why: NAMED })),
+    lookAt: work.lookAt
+      .filter(({ kind }) => lookAtKinds.includes(kind))
+      .map(({ kind, fileCount, files }) => ({
+        kind,
+        fileCount,
+        files: files.map(({ path }) => ({ path, what: null })),
+      })),
     headVerification:
       work.headVerification?.commit === headCheck?.commit && work.headVerification !== null && headCheck !== null
         ? {
@@ -76,7 +83,6 @@ const FINISHED_BY_POST =
   'The main step did not finish this report. Its list of iterations and files comes from a record on the machine that a program of the same user could have changed; the commits, what is done, and what is approved do not.';
 const RESTORED = 'restored by the main step';
 const LEFT_OUT = "left out by the main step; the main step's log says why";
-const NAMED = "named by the main step; the main step's log says why";
 
 /** What the run's own state is held against: with the orders that it has obeyed, and no other. */
 function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {

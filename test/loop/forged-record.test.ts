@@ -97,7 +97,10 @@ describe('what the record says in words is not shown as ours:', () => {
     ['warnings of the gate', ({ notes }) => ({ notes: { ...notes, warnings: [LIE] } })],
     ['where the state came from', ({ notes }) => ({ notes: { ...notes, restored: LIE } })],
     ['why a file was left out', () => ({ withheld: [{ path: 'src/x.ts', why: LIE }] })],
-    ['why a file is to be looked at', () => ({ lookAt: [{ path: 'src/x.ts', why: LIE }] })],
+    [
+      'why a file is to be looked at',
+      () => ({ lookAt: [{ kind: 'manifest-not-read', fileCount: 1, files: [{ path: 'src/x.ts', what: LIE }] }] }),
+    ],
     [
       'a notice to an author',
       ({ notes }) => ({
