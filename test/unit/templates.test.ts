@@ -133,7 +133,7 @@ describe('the built-in prompt', () => {
     );
     expect(at).not.toContain(-1);
     expect(at).toEqual([...at].sort((a, b) => a - b));
-    expect(prompt).toContain('Above stands what happened so far; your task and the form of your report stand below.');
+    expect(prompt).toContain('What happened so far is above; your task and the form of your report are below.');
   });
 
   test.each([

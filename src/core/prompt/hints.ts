@@ -17,7 +17,7 @@ const hints = {
   discrepancy_tests: {
     scope: 'task',
     sentence:
-      'You reported TESTS_STATUS: PASSING, but the verification command failed. Report what you have seen, not what you expect.',
+      'You reported TESTS_STATUS: PASSING, but the verification command failed. Report what you saw, not what you expect.',
   },
   discrepancy_no_change: {
     scope: 'task',
@@ -32,7 +32,7 @@ const hints = {
   discrepancy_removed: {
     scope: 'lane',
     sentence:
-      'Open items are missing from the files of tasks: you deleted or reworded them, or a file cannot be read any more. Put them back as they were in the last commit before yours.',
+      'Open items are missing from the files of tasks: you deleted or reworded them, or a file can no longer be read. Put them back as they were in the last commit before yours.',
   },
   not_marked: {
     scope: 'task',
@@ -42,7 +42,7 @@ const hints = {
   withheld: {
     scope: 'task',
     sentence:
-      'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files; if the task cannot be done without them, report STATUS: BLOCKED and name them.',
+      'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
   },
   verify_failed: {
     scope: 'task',
@@ -56,18 +56,18 @@ const hints = {
   base_fails: {
     scope: 'lane',
     sentence:
-      'The verification command fails on the base branch as well, before any of this work: not all that it reports is yours.',
+      'The verification command fails on the base branch as well, before any of this work: not everything that it reports is your doing.',
   },
   no_change: { scope: 'task', sentence: 'The last iteration changed no file content. Make one small, real step now.' },
   timeout: {
     scope: 'task',
     sentence:
-      'The last iteration ran out of time and was ended. Take a smaller step, and start no servers, watchers or background jobs.',
+      'The last iteration ran out of time and was ended. Take a smaller step, and do not start servers, watchers or background jobs.',
   },
   question: {
     scope: 'task',
     sentence:
-      'Nobody can answer questions here. Decide yourself, write the assumption down in the code or the commit message, and go on.',
+      'Nobody can answer questions here. Decide yourself, write down the assumption in the code or the commit message, and continue.',
   },
   denied: {
     scope: 'task',
@@ -81,12 +81,12 @@ const hints = {
   no_block: {
     scope: 'lane',
     sentence:
-      'Your last message had no RALPH_STATUS block that counts; one in a quote does not, nor one before the final message. End the final message with it as plain text, in exactly the form given below.',
+      'Your last message had no RALPH_STATUS block that counts. A block in a quote or before the final message does not count. End the final message with it as plain text, in exactly the form given below.',
   },
   fenced_block: {
     scope: 'lane',
     sentence:
-      'Your RALPH_STATUS block stood in a code fence, where it does not count. End the final message with it as plain text, without any fence around it.',
+      'Your RALPH_STATUS block was in a code fence, where it does not count. End the final message with it as plain text, without a fence around it.',
   },
   unreadable: {
     scope: 'lane',
@@ -95,12 +95,12 @@ const hints = {
   diagnosis: {
     scope: 'task',
     sentence:
-      'This is a diagnosis: iterations in a row have changed nothing, and if this one does not either, the loop stops. First find out why the last approach failed, then take a clearly different one.',
+      'This is a diagnosis: several iterations in a row have changed nothing, and if this one changes nothing either, the loop stops. First find out why the last approach failed, then try a clearly different one.',
   },
   probe: {
     scope: 'task',
     sentence:
-      'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly changes the code for the better, by another approach than before.',
+      'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly improves the code, with a different approach than before.',
   },
 } as const satisfies Readonly<Record<string, Hint>>;
 

@@ -191,7 +191,7 @@ describe('the prompt', () => {
   test('of a diagnosis says what was tried and asks for another approach; what the agent wrote cannot end the section', () => {
     const prompt = compose({});
     expect(/<<<<< BEGIN (ATTEMPTS-\d+)\n([^]*?)\n>>>>> END \1\n/.exec(prompt)?.[2]).toBe(attempts);
-    expect(prompt).toContain('take a clearly different one');
+    expect(prompt).toContain('try a clearly different one');
   });
 
   test('of any other iteration does not', () => {

@@ -18,10 +18,10 @@ describe('a hint for the agent says', () => {
     ['denied', ['lack of permission', 'Do not try it again']],
     ['compound', ['combined command was refused', 'one plain command per call']],
     ['no_block', ['no RALPH_STATUS block', 'End the final message with it']],
-    ['fenced_block', ['in a code fence', 'without any fence']],
+    ['fenced_block', ['in a code fence', 'without a fence']],
     ['unreadable', ['could not be read', 'only the values given']],
     ['diagnosis', ['diagnosis', 'why the last approach failed', 'clearly different']],
-    ['probe', ['probe', 'single iteration decides', 'another approach']],
+    ['probe', ['probe', 'single iteration decides', 'a different approach']],
   ])('%s', (code, parts) => {
     for (const part of parts) expect(hintSentence(code)).toContain(part);
   });
