@@ -1,10 +1,10 @@
 import type { Intake } from '../handover/intake.ts';
-import { ANSWER_MARKER, renderAnswer } from '../report/pages/status-comment.ts';
+import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER, withAnswer } from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
 
-/** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment of its own, updated. */
+/** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
 export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
@@ -15,5 +15,6 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
-  await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, redact(`${ANSWER_MARKER}\n\n${body}`));
+  if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
+  else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }

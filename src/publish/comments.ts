@@ -7,7 +7,7 @@ import { markerOf } from '../core/people/notifications.ts';
 import { overNeeds } from '../core/people/needs.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import { doneTasks } from '../report/facts.ts';
-import { ANSWER_MARKER, ANSWERED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
@@ -132,12 +132,12 @@ async function writeComments(
   return { notified, warnings };
 }
 
-/** A notice or answer that was written while the run worked is of something that came later. */
+/** A notice or refusal that was written while the run worked is of something that came later. */
 async function correctOlder({ forge }: PublishDeps, thread: number, worked: WorkedReport): Promise<void> {
   const writtenBefore = worked.startedAt;
   // What a run was in need of that could keep no state.
   for (const need of overNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore, closing: true });
-  await forge.amendComment(thread, ANSWER_MARKER, { body: ANSWERED_BEFORE, writtenBefore, closing: false });
+  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
 }

@@ -28,11 +28,14 @@ import { sentence } from '../../core/text/sentence.ts';
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
 
-/** First line of a thread's one answer, to the newest label or command. It has a comment of its own, which no working run edits while it stands there: none of the two overwrites the other. */
-export const ANSWER_MARKER = '<!-- ralph-action:answer -->';
+/** Line of a status comment behind which the answer to the newest command stands. */
+const ANSWER_PART = '<!-- ralph-action:answer -->';
 
-/** What becomes of an answer when Ralph worked on what the thread is about since. */
-export const ANSWERED_BEFORE = `${ANSWER_MARKER}\n\n**Out of date.** Ralph has worked here since it answered; its status comment says how the work stands.`;
+/** First line of the one refusal in a thread: it does not overwrite the status. */
+export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
+
+/** What becomes of a refusal when Ralph worked on what the thread is about since. */
+export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
 
 /** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
 export function renderStatusComment(
@@ -67,7 +70,16 @@ export function renderStatusComment(
   ].join('\n\n');
 }
 
-/** The answer to a label or a `/ralph` comment: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
+/** The status comment with an answer: how the work stands stays, and comes first. `current`: null where there is none. */
+export function withAnswer(current: string | null, answer: string): string {
+  const status = (current ?? STATUS_MARKER).split(ANSWER_PART)[0]?.trimEnd() ?? STATUS_MARKER;
+  const part = `${ANSWER_PART}\n\n${answer}`;
+  return status === STATUS_MARKER
+    ? `${STATUS_MARKER}\n\n${part}`
+    : `${status}\n\n${part.replace(ANSWER_PART, `${ANSWER_PART}\n\n---`)}`;
+}
+
+/** The answer to a label or a `/ralph` comment, a refusal with its own first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
 export function renderAnswer(
   answer: Answer['text'],
   report: RunReport,
@@ -91,6 +103,7 @@ export function renderAnswer(
       return [...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':
       return [
+        REFUSAL_MARKER,
         report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`,
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../../../sandbox/github/accounts.ts';
-import { editComment, transferIssue } from '../../../sandbox/github/people.ts';
+import { transferIssue } from '../../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { needsOfTask } from '../../../src/core/people/notifications.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
@@ -74,7 +74,7 @@ describe('the one comment of a marker', () => {
     addIssue(at.github.state, { title: 'Another', body: '', labels: [], author: 'stranger' }, now);
     await at.forge.upsertComment(1, MARKER, 'Working.');
     await at.forge.upsertComment(2, MARKER, 'Working.');
-    await at.forge.upsertComment(1, '<!-- ralph-action:answer -->', 'Not done.');
+    await at.forge.upsertComment(1, '<!-- ralph-action:refusal:queue -->', 'Not done.');
     expect(at.github.state.comments.map(({ issue, body }) => [issue, body.split('\n')[1]])).toEqual([
       [1, 'Working.'],
       [2, 'Working.'],
@@ -152,7 +152,7 @@ describe('the one comment of a marker', () => {
 });
 
 describe('an older comment of another marker', () => {
-  const other = '<!-- ralph-action:answer -->';
+  const other = '<!-- ralph-action:refusal -->';
   const amended = async (writtenAt: number, amend: readonly string[] = ['Settled.']) => {
     const at = await openThread();
     const { id } = addComment(at.github.state, { issue: 1, body: `${other}\nNot done.`, author: bot }, writtenAt);
@@ -167,17 +167,8 @@ describe('an older comment of another marker', () => {
     expect(at.sent()).toEqual([
       'GET /issues/1/comments?per_page=100',
       'POST /issues/1/comments',
-      `GET /issues/comments/${String(at.id)}`,
       `PATCH /issues/comments/${String(at.id)}`,
     ]);
-  });
-
-  test('stays when another run writes into it in the meantime', async () => {
-    await using at = await amended(now - 60_000, []);
-    const words = `${other}\n\nPaused by octo.`;
-    editComment(at.github.state, at.id, { body: words, by: 'octo', now: now + 60_000 });
-    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now, closing: false });
-    expect(at.bodies()).toEqual([words, `${MARKER}\nWorking.`]);
   });
 
   test('stays when it is newer than that', async () => {

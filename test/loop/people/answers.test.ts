@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of issue #2\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of issue #2\*\*\n/,
     );
   });
 
@@ -39,7 +39,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:answer -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Fix the problems above/,
+      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Fix the problems above/,
     );
   });
 });
@@ -59,13 +59,15 @@ describe('an order is answered with what became of it', () => {
     [['reset circuit'], '**The circuit was closed already.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
-    expect(await ask(createProject(), ...words)).toContain(`<!-- ralph-action:answer -->\n\n${receipt}\n\n**Status of`);
+    expect(await ask(createProject(), ...words)).toContain(
+      `<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n${receipt}\n\n**Status of`,
+    );
   });
 });
 
 test('/ralph help greets', async () => {
   expect(await ask(createProject(), 'help')).toMatch(
-    /^<!-- ralph-action:answer -->\n\nRalph works on open issues with the label `ralph`\./,
+    /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\nRalph works on open issues with the label `ralph`\./,
   );
 });
 

@@ -6,7 +6,7 @@ import { publishComments, publishNotices } from '../../../src/publish/comments.t
 import { publishEnd } from '../../../src/publish/end.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../../../src/report/pages/approval-notice.ts';
-import { ANSWER_MARKER, ANSWERED_BEFORE, STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { UserError } from '../../../src/errors.ts';
 import { createProject, publisherOf, runOnce, schedule } from '../../loop/stage/river.ts';
 import type { Project } from '../../loop/stage/project.ts';
@@ -88,10 +88,10 @@ describe('a run that ended in the gate', () => {
       ended([notice(1), notice(2)], { answer: { thread: 1, text: { kind: 'status', receipt: null } } }),
     );
     expect(threads(project)).toEqual([
-      [1, [ANSWER_MARKER]],
+      [1, [STATUS_MARKER]],
       [2, [APPROVAL_MARKER]],
     ]);
-    expect(project.forge.comments.get(1)?.get(ANSWER_MARKER)).toContain('**This issue waits for approval.**');
+    expect(project.forge.comments.get(1)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
     expect(project.forge.issues.get(1)?.labels).toContain('ralph:needs-approval');
   });
 
@@ -133,7 +133,7 @@ describe('what an older comment says, and is not so any more', () => {
   const olderOn = async (notices: readonly ApprovalNotice[]) => {
     const { project, deps } = await publisher([12]);
     await deps.forge.upsertComment(12, APPROVAL_MARKER, 'It waits.');
-    await deps.forge.upsertComment(12, ANSWER_MARKER, 'Not done.');
+    await deps.forge.upsertComment(12, REFUSAL_MARKER, 'Not done.');
     await publishComments(deps, worked, notices);
     return project.forge.comments.get(12);
   };
@@ -142,7 +142,7 @@ describe('what an older comment says, and is not so any more', () => {
     const comments = await olderOn([]);
     expect(comments?.has(APPROVAL_MARKER)).toBe(false);
     expect([...(comments?.values() ?? [])]).toContain(APPROVED_SINCE);
-    expect(comments?.get(ANSWER_MARKER)).toBe(ANSWERED_BEFORE);
+    expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
   });
 
   test('stays while it is so again', async () => {

@@ -5,7 +5,13 @@ import type { Lease } from '../../../src/core/sharing/lease.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { laneStatusLines, renderLaneStatus } from '../../../src/report/sentences/lane-status.ts';
 import { headline } from '../../../src/report/pages/sections.ts';
-import { renderAnswer, renderStatusComment, STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
+import {
+  REFUSAL_MARKER,
+  renderAnswer,
+  renderStatusComment,
+  withAnswer,
+  STATUS_MARKER,
+} from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import type { LaneView } from '../../../src/handover/report.ts';
 import {
@@ -140,6 +146,22 @@ describe('for any foreign text', () => {
       { numRuns: runs(200) },
     );
   });
+});
+
+test.each<[string, string | null, string]>([
+  ['no comment yet', null, `${STATUS_MARKER}\n\n<!-- ralph-action:answer -->\n\nPaused.`],
+  [
+    'how the work stands stays, and comes first',
+    `${STATUS_MARKER}\n\n**Complete.**`,
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nPaused.`,
+  ],
+  [
+    'an older answer gives way',
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nResumed.`,
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nPaused.`,
+  ],
+])('an answer in the status comment: %s', (_, current, expected) => {
+  expect(withAnswer(current, 'Paused.')).toBe(expected);
 });
 
 describe('answers', () => {
@@ -327,7 +349,7 @@ describe('answers', () => {
     );
   });
 
-  test('a failure is reported whole, with what to do next', () => {
+  test('a failure is reported whole, with what to do next, and does not overwrite the status', () => {
     const failed = report(
       { kind: 'failed', reason: 'configuration', message: 'The run cannot work:\n- no key\n- no push' },
       { iterations: [] },
@@ -340,6 +362,7 @@ describe('answers', () => {
         }),
       ),
     ).toEqual([
+      REFUSAL_MARKER,
       '**Failed: configuration.** The run cannot work:',
       '- no key',
       '- no push',
@@ -347,13 +370,16 @@ describe('answers', () => {
     ]);
   });
 
-  test('a refusal says why', () => {
+  test('a refusal does not overwrite the status', () => {
     const answer = renderAnswer(
       { kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' },
       answered,
       { view: null, notice: null },
     );
-    expect(lines(answer)).toEqual(['**Not done.** `/ralph run` needs write permission, @octocat has read.']);
+    expect(lines(answer)).toEqual([
+      REFUSAL_MARKER,
+      '**Not done.** `/ralph run` needs write permission, @octocat has read.',
+    ]);
     expect(answer).not.toContain('@octocat');
   });
 });
