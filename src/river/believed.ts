@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
-import { lookAtKinds } from '../core/review/kinds.ts';
+import { recordedLookAt } from '../core/review/look-at.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
@@ -42,13 +42,7 @@ export function believedWork(work: Work, known: Known): Work {
     warnings: [FINISHED_BY_POST],
     journal: work.journal.flatMap(readEntry),
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
-    lookAt: work.lookAt
-      .filter(({ kind }) => lookAtKinds.includes(kind))
-      .map(({ kind, fileCount, files }) => ({
-        kind,
-        fileCount,
-        files: files.map(({ path }) => ({ path, what: null })),
-      })),
+    lookAt: recordedLookAt(work.lookAt),
     headVerification:
       work.headVerification?.commit === headCheck?.commit && work.headVerification !== null && headCheck !== null
         ? {

@@ -98,9 +98,10 @@ describe('what the record says in words is not shown as ours:', () => {
     ['where the state came from', ({ notes }) => ({ notes: { ...notes, restored: LIE } })],
     ['why a file was left out', () => ({ withheld: [{ path: 'src/x.ts', why: LIE }] })],
     [
-      'why a file is to be looked at',
-      () => ({ lookAt: [{ kind: 'manifest-not-read', fileCount: 1, files: [{ path: 'src/x.ts', what: LIE }] }] }),
+      'what is to be looked at in a file',
+      () => ({ lookAt: [{ kind: 'action', fileCount: 1, files: [{ path: 'src/x.ts', what: LIE }] }] }),
     ],
+    ['what is to be looked at', () => ({ lookAt: [{ kind: LIE, why: LIE }] as unknown as Work['lookAt'] })],
     [
       'a notice to an author',
       ({ notes }) => ({

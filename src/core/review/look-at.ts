@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { count } from '../numbers.ts';
 import { capped } from '../text/cut.ts';
 import { flatten } from '../text/one-line.ts';
 import { lookAtKinds, type Finding, type LookAtKind } from './kinds.ts';
@@ -63,6 +65,24 @@ export function moreToLookAt(known: readonly LookAt[], found: readonly LookAt[])
     const unnamed = both.reduce((sum, one) => sum + one.fileCount - one.files.length, 0);
     return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: named(files) }];
   });
+}
+
+const recordedSchema = z
+  .array(
+    z.object({
+      kind: z.enum(lookAtKinds),
+      fileCount: count,
+      files: z.array(z.object({ path: z.string() })).max(MAX_NAMED_FILES),
+    }),
+  )
+  .max(lookAtKinds.length)
+  .catch([]);
+
+/** What a record says, whoever wrote it: kinds, numbers and paths, but none of its words. */
+export function recordedLookAt(recorded: unknown): readonly LookAt[] {
+  return recordedSchema
+    .parse(recorded)
+    .map(({ kind, fileCount, files }) => ({ kind, fileCount, files: files.map(({ path }) => ({ path, what: null })) }));
 }
 
 function named(files: readonly LookAtFile[]): readonly LookAtFile[] {

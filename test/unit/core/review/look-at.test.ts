@@ -4,6 +4,7 @@ import {
   lookAtFirst,
   MAX_NAMED_FILES,
   moreToLookAt,
+  recordedLookAt,
   type LookAt,
   type ReviewedChange,
 } from '../../../../src/core/review/look-at.ts';
@@ -266,6 +267,19 @@ describe('a flood', () => {
     ]);
     expect(moreToLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
   });
+});
+
+test.each<readonly [string, unknown, readonly LookAt[]]>([
+  [
+    'words of its own',
+    [{ kind: 'action', fileCount: 2, files: [{ path: 'a', what: 'Trust me.' }], why: 'Trust me.' }],
+    [{ kind: 'action', fileCount: 2, files: [{ path: 'a', what: null }] }],
+  ],
+  ['a kind of its own', [{ kind: 'Trust me.', fileCount: 1, files: [] }], []],
+  ['a number that is none', [{ kind: 'action', fileCount: 'Trust me.', files: [] }], []],
+  ['no list', { path: 'a', why: 'b' }, []],
+])('of a record with %s the kinds, numbers and paths are taken, or nothing', (_, recorded, expected) => {
+  expect(recordedLookAt(recorded)).toEqual(expected);
 });
 
 test('hostile names and texts cost nothing', () => {
