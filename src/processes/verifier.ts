@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Verification } from '../core/evidence.ts';
-import type { Verifier } from '../ports/agent.ts';
+import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
+import type { CleanSurroundings } from './clean-surroundings.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
 import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
@@ -13,6 +14,8 @@ interface VerifierOptions {
   readonly workFolder: string;
   /** Without any key: the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What takes the place of `environment` in a clean clone. */
+  readonly clean: CleanSurroundings;
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
@@ -25,30 +28,39 @@ const TAIL_BYTES = 4 * 1024;
 export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify: async ({ folder, timeoutMs, signal }) => {
-      const startedAt = options.now();
-      const elapsed = (): number => options.now() - startedAt;
       if (options.commands.length === 0) return { kind: 'not-run' };
-      for (const command of options.commands) {
-        const { end, tail } = await runCommand(
-          command,
-          { ...options, workFolder: folder ?? options.workFolder },
-          { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal },
-        );
-        // Neither passed nor failed: nothing is known of what was cut short by the job's end.
-        if (end.kind === 'cancelled') return { kind: 'not-run' };
-        if (end.kind !== 'exited' || end.code !== 0)
-          return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
-        options.log.info(`verify passed: ${logLine(command, 200)}`);
+      if (folder === null) return await runCommands(options, { timeoutMs, signal });
+      const { environment, remove } = await options.clean.lay(folder);
+      try {
+        return await runCommands({ ...options, workFolder: folder, environment }, { timeoutMs, signal });
+      } finally {
+        await remove();
       }
-      return { kind: 'passed', durationMs: elapsed() };
     },
   };
 }
 
+async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Bounds): Promise<Verification> {
+  const startedAt = options.now();
+  const elapsed = (): number => options.now() - startedAt;
+  for (const command of options.commands) {
+    const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
+    const { end, tail } = await runCommand(command, options, bounds);
+    // Neither passed nor failed: nothing is known of what was cut short by the job's end.
+    if (end.kind === 'cancelled') return { kind: 'not-run' };
+    if (end.kind !== 'exited' || end.code !== 0)
+      return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
+    options.log.info(`verify passed: ${logLine(command, 200)}`);
+  }
+  return { kind: 'passed', durationMs: elapsed() };
+}
+
+type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
+
 async function runCommand(
   command: string,
   { workFolder, environment, runTag }: VerifierOptions,
-  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  bounds: Bounds,
 ): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
   const end = await runProgram({

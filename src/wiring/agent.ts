@@ -37,12 +37,21 @@ export async function createAgent(world: World): Promise<Agent> {
 
 /** The user's verify commands. */
 export async function createCommands(world: World): Promise<Verifier> {
-  const { createVerifier } = await import('../processes/verifier.ts');
+  const [{ createVerifier }, { rememberSurroundings }] = await Promise.all([
+    import('../processes/verifier.ts'),
+    import('../processes/clean-surroundings.ts'),
+  ]);
   const { config, context } = world;
+  const environment = verifyEnvironment(world.environment, config.agent.envNames, claudeProvider);
   return createVerifier({
     commands: config.verify,
     workFolder: context.workspace,
-    environment: verifyEnvironment(world.environment, config.agent.envNames, claudeProvider),
+    environment,
+    clean: await rememberSurroundings({
+      environment,
+      workspace: context.workspace,
+      folder: join(world.runFolder, 'surroundings'),
+    }),
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,

@@ -3,7 +3,7 @@ import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Repository, TreeChange } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import { keepIgnored, layCleanClone } from './clean-clone.ts';
+import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { deepen } from './deepen.ts';
@@ -50,8 +50,8 @@ export function createRepository(options: RepositoryOptions): Repository {
   let withheld: WithheldPaths = new Map();
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
-  /** What git ignored before the agent worked. */
-  let ignored: readonly string[] = [];
+  /** What git ignored before the agent worked; null: nothing. */
+  let kept: KeptFiles | null = null;
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -205,12 +205,13 @@ export function createRepository(options: RepositoryOptions): Repository {
 
     async keepIgnored() {
       const { workspace, repository } = await needOpened();
-      ignored = await keepIgnored({ ...options, workspace }, repository);
+      kept = null;
+      kept = await keepIgnored({ ...options, workspace }, repository);
     },
 
     async cleanClone(commit) {
       const { workspace } = await needOpened();
-      return layCleanClone({ ...options, workspace }, commit, ignored);
+      return layCleanClone({ ...options, workspace }, commit, kept);
     },
 
     async hideCredentials() {

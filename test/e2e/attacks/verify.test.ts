@@ -1,6 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { Run, Scene } from '../e2e-fixture.ts';
-import { attackBy, repel, storedState, type Attack } from './attack-fixture.ts';
+import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
+import { attackBy, everTouched, repel, storedState, type Attack } from './attack-fixture.ts';
 
 interface Aftermath {
   readonly run: Run;
@@ -8,10 +10,11 @@ interface Aftermath {
 }
 
 /** One call that "finishes" the task by a trick, under a `verify` that an honest checkout fails. */
-function trick(script: string, verify: string): (scene: Scene) => Promise<Aftermath> {
+function trick(script: string, verify: string, prepare?: SceneJob['prepare']): (scene: Scene) => Promise<Aftermath> {
   return async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run({
+      ...(prepare === undefined ? {} : { prepare }),
       inputs: { verify, 'max-iterations': '1' },
       agent: [attackBy(`mkdir -p src; echo 'export const count = 1;' > src/count.js\n${script}`)],
     });
@@ -168,6 +171,88 @@ JS`,
       never: 'that commit on the branch',
       holds: async ({ scene }) => {
         expect(await scene.sandbox.git('log', '--all', '--name-only', '--format=')).not.toContain('steal.yml');
+      },
+    },
+  ],
+});
+
+/** A project whose installed test runner fails until somebody replaces it. */
+const withRunner: SceneJob['prepare'] = async (workspace) => {
+  await mkdir(join(workspace, 'node_modules', 'runner'), { recursive: true });
+  await writeFile(join(workspace, 'node_modules', 'runner', 'run.mjs'), "throw new Error('1 test failed');\n");
+};
+
+repel('Verification that counts: the ignored files that were kept', {
+  stage: trick(
+    `: > node_modules/runner/run.mjs
+for kept in $(find "$run_folder" -path '*/runner/run.mjs' 2> /dev/null); do : > "$kept"; done
+for archive in $(find "$run_folder" -name '*.tar'); do tar -cf "$archive" node_modules; done`,
+    'node node_modules/runner/run.mjs',
+    withRunner,
+  ),
+  attacks: [
+    { who: 'the agent', does: 'plants a test runner among the ignored files that were kept', ...notDone },
+    {
+      who: 'the agent',
+      does: 'makes the ignored files that were kept useless',
+      never: 'an end that does not say why nothing counts as done',
+      holds: ({ run }) => {
+        expect(run.outputs).toMatchObject({ outcome: 'failed', reason: 'infrastructure' });
+        expect(run.summary).toMatch(/could not be verified in a clean clone.*ignored files/);
+      },
+    },
+  ],
+});
+
+repel('Verification that counts: the home folder', {
+  stage: trick(
+    `printf '#!/bin/sh\nexit 0\n' > "$HOME/fake-shell"; chmod +x "$HOME/fake-shell"
+echo "script-shell=$HOME/fake-shell" > "$HOME/.npmrc"
+echo 'export const sum = () => 0;' > src/sum.js`,
+    'npm test --silent',
+  ),
+  attacks: [{ who: 'the agent', does: 'gives npm a shell in ~/.npmrc that always passes', ...notDone }],
+});
+
+repel('Verification that counts: settings of git in the home folder', {
+  stage: trick(
+    `git config --global alias.check '!true'
+mkdir -p "$HOME/.config/git"; printf '[alias]\n\tcheck = "!true"\n' > "$HOME/.config/git/config"`,
+    'git check',
+  ),
+  attacks: [{ who: 'the agent', does: 'adds an alias of git to ~/.gitconfig and ~/.config', ...notDone }],
+});
+
+repel<Aftermath>('What verify does from the clean clone', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { verify: 'sh tools/check.sh', 'max-iterations': '2' },
+      agent: [
+        attackBy(
+          `mkdir -p tools src; echo 'export const count = 1;' > src/count.js
+cat > tools/check.sh <<SH
+test "\\$PWD" = "$PWD" && exit 0
+echo unseen > "$PWD/src/by-verify.js"
+SH
+mkdir -p .ralph; seq -f "- Note %g: what I found out about this project, with more words than are needed." 500 > .ralph/learnings.md
+echo 'exit 1' >> tools/check.sh`,
+        ),
+        attackBy(`sed -i '$d' tools/check.sh`),
+      ],
+    });
+    return { run, scene };
+  },
+  attacks: [
+    {
+      who: 'what verify runs',
+      does: 'writes into the work tree from the clean clone',
+      never: 'a commit of it, as the next work or with the last one that archives',
+      holds: async ({ run, scene }) => {
+        expect(run.outputs['tasks-done']).toBe('1');
+        const touched = await everTouched(scene);
+        expect(touched).toContain('.ralph/learnings_archive.md');
+        expect(touched).not.toContain('src/by-verify.js');
       },
     },
   ],

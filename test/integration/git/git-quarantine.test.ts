@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { access, chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, setScene, type Scene } from './git-fixture.ts';
@@ -170,6 +170,62 @@ describe('a clean clone', () => {
     const again = await scene.repository.cleanClone(base);
     expect(again).toBe(folder);
     expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
+  });
+
+  test.each([
+    ['is another one', (archive: string) => writeFile(archive, 'another')],
+    [
+      'is changed within',
+      async (archive: string) => {
+        const bytes = await readFile(archive);
+        await writeFile(archive, bytes.fill('evil!!', bytes.indexOf('before'), bytes.indexOf('before') + 6));
+      },
+    ],
+    [
+      'is a named pipe',
+      async (archive: string) => {
+        await rm(archive);
+        const { execFileSync } = await import('node:child_process');
+        execFileSync('mkfifo', [archive]);
+      },
+    ],
+    ['is gone', (archive: string) => rm(archive)],
+    [
+      'is a link to a copy',
+      async (archive: string) => {
+        await rename(archive, `${archive}.moved`);
+        await symlink(`${archive}.moved`, archive);
+      },
+    ],
+  ])('is refused where the archive of ignored files %s', async (_, change) => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', 'node_modules/\n');
+    await scene.write('node_modules/pkg/index.js', 'before');
+    const { base } = await openFresh(scene);
+    await scene.repository.keepIgnored();
+    await change(join(scene.workFolder, 'ignored.tar'));
+    await expect(scene.repository.cleanClone(base)).rejects.toThrow(/cannot be trusted\.$/);
+  });
+
+  test('has ignored files under odd names, and none in the place of a file of the commit', async () => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', '*.log\n');
+    const odd = ['-C.log', 'a\\tb.log', '*.log', 'new\nline.log', 'ä ö.log', 'deep/er/--checkpoint=1.log'];
+    await scene.write('.gitignore', 'setup.txt\n');
+    await scene.git('add', '.gitignore');
+    await scene.git('commit', '--quiet', '-m', 'ignore');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    for (const path of [...odd, 'setup.txt']) await scene.write(path, 'before');
+    await openFresh(scene);
+    await scene.repository.keepIgnored();
+    const { committed } = await iterate(scene, async () => {
+      await rm(join(scene.folder, '.gitignore'));
+      await scene.write('setup.txt', 'published');
+    });
+    const folder = await scene.repository.cleanClone(committed.head);
+    const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
+    expect(await Promise.all(odd.map(read))).toEqual(odd.map(() => 'before'));
+    expect(await read('setup.txt')).toBe('published');
   });
 
   test('has the submodules that the job checked out', async () => {

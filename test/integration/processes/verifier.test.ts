@@ -78,6 +78,7 @@ async function verify(
   await using machine = await createMachine();
   const [runTag, log] = [randomUUID(), createMemoryLog()];
   const verifier = createVerifier({
+    clean: { lay: () => Promise.reject(new Error('not in a clean clone')) },
     commands,
     workFolder: machine.workFolder,
     environment: machine.environment,
