@@ -33,7 +33,9 @@ import { renderHiddenStatus } from './status-json.ts';
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
 const MAX_BODY_CHARS = 65_000;
 /** However much people wrote, so much is ours. */
-const MIN_BODY_CHARS = 20_000;
+const MIN_BODY_CHARS = 10_000;
+/** With less room, names and words for machines are fewer: what people must know has to fit. */
+const ENOUGH_CHARS = 35_000;
 
 /** Tasks that are described at full length, and that are named at all. */
 const SHOWN_TASKS = 10;
@@ -59,19 +61,21 @@ function renderPullRequestTitle(report: WorkedReport): string {
 
 function ownPart(report: WorkedReport, title: string, maxChars: number): string {
   const tests = testState(report);
+  const isTight = maxChars < ENOUGH_CHARS;
+  const hidden = renderHiddenStatus(report, title, isTight ? 4000 : 16_000);
   const sections: readonly Section[] = [
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
-    { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
+    { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
     { name: 'left out', rank: 3, markdown: leftOutSection(report) },
     { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
-    { name: 'warnings', rank: 5, markdown: warningSection(report) },
+    { name: 'warnings', rank: 5, markdown: warningSection(report, 'Warnings of the last run') },
     { name: 'cost', rank: 0, markdown: costLine(report) },
     { name: 'issues', rank: 0, markdown: issueLine(report) },
     { name: 'state of the last run', rank: 7, markdown: details(report) },
-    { name: 'hidden status', rank: 0, markdown: `${footer(report)}\n\n${renderHiddenStatus(report, title)}` },
+    { name: 'hidden status', rank: 0, markdown: `${footer(report)}\n\n${hidden}` },
   ];
   return fitSections(sections, maxChars);
 }

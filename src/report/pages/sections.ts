@@ -177,18 +177,15 @@ export function unlistedLine(report: RunReport): string {
   return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
-/** What a reviewer looks at first: one line for each kind that there is. No number of files makes it long. */
-export function lookAtSection(report: RunReport): string {
-  const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one)}`);
+/** What a reviewer looks at first: one line for each kind that there is, with about so many characters of names. No number of files makes it long. */
+export function lookAtSection(report: RunReport, maxNamesChars: number): string {
+  const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`);
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
 }
 
-/** Of the names in a line. */
-const MAX_NAMES_CHARS = 300;
-
-function lookAtLine({ kind, fileCount, files }: LookAt): string {
+function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): string {
   const names = files.map(({ path, what }) => `${code(path, 120)}${what === null ? '' : ` (${prose(what, 120)})`}`);
-  const fitting = names.filter((_, i) => names.slice(0, i + 1).join(', ').length <= MAX_NAMES_CHARS);
+  const fitting = names.filter((_, i) => names.slice(0, i + 1).join(', ').length <= maxNamesChars);
   const shown = fitting.length > 0 ? fitting : files.slice(0, 1).map(({ path }) => code(path, 40));
   return `**${LOOK_AT_WORDS[kind]}** (${count(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
 }
@@ -226,10 +223,9 @@ export function overruledSection({ change: { overruled, overruledMore } }: Worke
 
 const MAX_CLAIMS = 19;
 
-/** Of the last run alone. */
-export function warningSection(report: RunReport): string {
+export function warningSection(report: RunReport, heading: string): string {
   return list(
-    'Warnings',
+    heading,
     warningsOf(report).map((line) => linkRuns(prose(line, 500), report.repositoryUrl)),
   );
 }

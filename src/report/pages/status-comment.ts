@@ -96,7 +96,7 @@ export function renderAnswer(
   const why = [
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [headline(report)]),
-    ...(warningsOf(report).length === 0 ? [] : [warningSection(report)]),
+    ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
   ];
   const status =
     view === null

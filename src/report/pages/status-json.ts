@@ -124,9 +124,9 @@ export function renderStatusJson(report: RunReport): string {
   return serializeWithin(report, 64_000, JSON.stringify);
 }
 
-/** The hidden part of a pull request's body: an HTML comment of at most 16,000 characters. `title`: of the pull request, as we would write it. */
-export function renderHiddenStatus(report: RunReport, title: string): string {
-  const json = serializeWithin(report, 15_900, (status) =>
+/** The hidden part of a pull request's body: an HTML comment of at most so many characters. `title`: of the pull request, as we would write it. */
+export function renderHiddenStatus(report: RunReport, title: string, maxChars: number): string {
+  const json = serializeWithin(report, maxChars - 100, (status) =>
     stringifyForComment({ ...status, title: capped(title, 300) }),
   );
   return `${HIDDEN_OPENING}${json}${HIDDEN_CLOSING}`;

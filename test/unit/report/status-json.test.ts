@@ -144,7 +144,7 @@ describe('the hidden status', () => {
 
   test('survives everything that could end its comment', () => {
     const title = 'a --> b -- c --!> <!-- d @octocat fixes #12 GH-13 https://a.b/issues/3';
-    const hidden = renderHiddenStatus({ ...done, tasks: [taskReport(12, { title })] }, title);
+    const hidden = renderHiddenStatus({ ...done, tasks: [taskReport(12, { title })] }, title, 16_000);
     expect(hidden.slice(4, -3)).not.toMatch(/--|[<>@#]|gh-|:\/\//i);
     expect(parseHiddenStatus(hidden)).toMatchObject({ kind: 'found', status: { tasks: [{ title }] } });
   });
@@ -157,7 +157,7 @@ describe('the hidden status', () => {
     fc.assert(
       fc.property(anything, anything, anything, (title, branch, lane) => {
         const some = { ...done, branch, lane, tasks: [taskReport(1, { title })] };
-        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some, title)}\nafter`)).toEqual({
+        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some, title, 16_000)}\nafter`)).toEqual({
           kind: 'found',
           status: { ...JSON.parse(renderStatusJson(some)), title: capped(title, 300) },
         });
@@ -171,7 +171,7 @@ describe('the hidden status', () => {
       ...done,
       tasks: Array.from({ length: 900 }, (_, index) => taskReport(index + 1, { title: '<'.repeat(200) })),
     };
-    const hidden = renderHiddenStatus(many, '');
+    const hidden = renderHiddenStatus(many, '', 16_000);
     expect(hidden.length).toBeLessThanOrEqual(16_000);
     const parsed = parseHiddenStatus(hidden);
     expect(parsed.kind === 'found' && parsed.status.tasks.length + parsed.status.tasksOmitted).toBe(900);
