@@ -80,6 +80,19 @@ test('public texts are found', () => {
   expect(texts.map(([, text]) => text)).toContain('Review the pull request and merge it.');
 });
 
+/** What people read: neither the documents for contributors, nor the name of an option. */
+const forUsers = texts
+  .filter(([where]) => !/^(?:CONTRIBUTING|docs\/internals|docs\/decisions)/.test(where))
+  .map(
+    ([where, text]) =>
+      [where, text.replaceAll(/`[^`]*`|--lane(?: LANE| [\w…-]+)?|refs\/ralph\/state\/LANE/g, '')] as const,
+  );
+
+test('the word lane reaches nobody: write "the queue", "issue #7", "branch"', () => {
+  const hits = forUsers.filter(([, text]) => /\blanes?\b(?![.-])/i.test(text));
+  expect(hits.map(([where, text]) => `${where} ${text}`)).toEqual([]);
+});
+
 test.each(STOP_LIST)('no public text has %s: write "%s"', (stop) => {
   const hits = texts.filter(([, text]) => stop.test(text));
   expect(hits.map(([where, text]) => `${where} ${text}`)).toEqual([]);

@@ -172,7 +172,7 @@ describe('a journal is replayed with the same decisions', () => {
   test.each<[string, string]>([
     [
       'journal-limit.jsonl',
-      `Lane queue, started 2026-11-22T11:11:45.801Z, 3 iterations.
+      `Journal of queue, started 2026-11-22T11:11:45.801Z, 3 iterations.
     1  issue-2: Add a product · progress, circuit closed
     2  issue-2: Add a product · progress, task done, circuit closed
     3  issue-1: Add a farewell · progress, circuit closed
@@ -182,7 +182,7 @@ End: limit (iterations)
     ],
     [
       'journal-complete.jsonl',
-      `Lane queue, started 2026-11-22T11:12:17.037Z, 1 iteration.
+      `Journal of queue, started 2026-11-22T11:12:17.037Z, 1 iteration.
     1  issue-1: Add a farewell · progress, task done, circuit closed
 End: complete (plan_complete)
 
@@ -190,7 +190,7 @@ End: complete (plan_complete)
     ],
     [
       'journal-cancelled.jsonl',
-      `Lane queue, started 2026-11-22T11:12:08.722Z, 1 iteration.
+      `Journal of queue, started 2026-11-22T11:12:08.722Z, 1 iteration.
     1  issue-1: Add a farewell · no progress, circuit closed
 End: cancelled (signal)
 
@@ -198,7 +198,7 @@ End: cancelled (signal)
     ],
     [
       'journal-killed.jsonl',
-      `Lane queue, started 2026-11-22T11:12:25.680Z, 1 iteration.
+      `Journal of queue, started 2026-11-22T11:12:25.680Z, 1 iteration.
     1  issue-1: Count · progress, circuit closed
 The journal has no end: the run was killed, failed, or still goes on.
 
@@ -206,7 +206,7 @@ The journal has no end: the run was killed, failed, or still goes on.
     ],
     [
       'journal-halted.jsonl',
-      `Lane queue, started 2026-11-22T11:12:33.030Z, 3 iterations.
+      `Journal of queue, started 2026-11-22T11:12:33.030Z, 3 iterations.
     1  issue-1: Greet · no progress, circuit closed
     2  issue-1: Greet · no progress, circuit half-open
     3  issue-1: Greet · no progress, circuit open
@@ -216,7 +216,7 @@ End: halted (circuit_open, no_progress)
     ],
     [
       'journal-parked.jsonl',
-      `Lane issue-1, started 2026-11-22T11:12:53.271Z, 2 iterations.
+      `Journal of issue-1, started 2026-11-22T11:12:53.271Z, 2 iterations.
     1  issue-1: Greet · progress, circuit closed
     2  issue-1: Greet · no progress, circuit closed
 End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
@@ -225,7 +225,7 @@ End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
     ],
     [
       'journal-plan.jsonl',
-      `Lane queue, started 2026-11-22T11:13:34.188Z, 4 iterations.
+      `Journal of queue, started 2026-11-22T11:13:34.188Z, 4 iterations.
     1  plan-031e9b6d6b95: Greet · progress, task done, circuit closed
     2  plan-435c835ae7a3: Farewell · progress, task done, circuit closed
     3  plan-e2d1546e66df: Greet in German · progress, circuit closed
@@ -237,7 +237,7 @@ End: complete (plan_complete)
     // Of before tasks could stand in files.
     [
       'journal-before-found.jsonl',
-      `Lane queue, started 2026-11-22T11:14:25.768Z, 3 iterations.
+      `Journal of queue, started 2026-11-22T11:14:25.768Z, 3 iterations.
     1  issue-2: Add a product · progress, circuit closed
     2  issue-2: Add a product · progress, task done, circuit closed
     3  issue-1: Add a farewell · progress, circuit closed
@@ -248,7 +248,7 @@ End: limit (iterations)
     // Played on the core that still knew Claude's tools and rules.
     [
       'journal-denials.jsonl',
-      `Lane queue, started 2026-11-21T12:00:00.000Z, 5 iterations.
+      `Journal of queue, started 2026-11-21T12:00:00.000Z, 5 iterations.
     1  issue-1: Title 1 · no progress, only a question, circuit closed
     2  issue-1: Title 1 · progress, circuit closed
     3  issue-1: Title 1 · no progress, circuit closed

@@ -9,8 +9,8 @@ import { openInput, reasonOf } from '../input.ts';
 
 const HELP = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
 
-Reads what an agent printed in one call (FILE, or stdin for - and when absent) and says what the loop would
-make of it: its status block, errors, denials, usage limit and usage.
+Reads what an agent printed in one call (FILE; stdin for - or without FILE) and says what the loop makes of it:
+its status block, errors, denials, usage limit and usage.
 
   --json     prints one JSON object instead; its shape is schemas/ralph-analysis.schema.json
   --now ISO  the instant from which texts such as "resets 5pm (UTC)" are understood, for example

@@ -5,8 +5,8 @@ import { openInput, reasonOf } from '../input.ts';
 
 const HELP = `Usage: ralph clean [FILE|-] [--json]
 
-Prints the text of a task (FILE, or stdin for - and when absent) as a prompt would get it: what a reader of the page that
-GitHub renders sees, still as Markdown. What was taken out is counted on the error output.
+Prints the text of a task (FILE; stdin for - or without FILE) as a prompt gets it: what a reader sees on the page that
+GitHub renders, still as Markdown. The error output counts what was removed.
 
   --json  prints one JSON object instead; its shape is schemas/ralph-clean.schema.json
 

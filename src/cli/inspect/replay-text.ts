@@ -14,7 +14,7 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
-    `Lane ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
+    `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
     ...entries.map(renderEntry),
     outcome === null
       ? 'The journal has no end: the run was killed, failed, or still goes on.'

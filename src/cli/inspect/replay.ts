@@ -24,13 +24,13 @@ const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
 Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
 and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
-Each line carries the hash of the one before: a line that was changed, added or taken out is found, but for the
-last. Compare the hash of the last line, which is printed, with the action's output journal-hash.
+Each line carries the hash of the one before, so every changed, added or removed line is found except the last. For
+that one, compare the printed hash with the action's output journal-hash.
 
   --json            prints one JSON object instead
-  --set NAME=VALUE  asks "what if": where the run would have ended with this input, had the agent and the clock
-                    done the same. Any number of times. A journal knows nothing beyond its last iteration: where
-                    the run would have gone on, the answer says so.
+  --set NAME=VALUE  asks "what if": where the run would have ended with this input if the agent and the clock had
+                    done the same; can be repeated. A journal ends with its last iteration: if the run would have
+                    continued, the answer says so.
 
 Inputs that can be set, with the values that the action takes:
 ${wrapped(POLICY_INPUT_NAMES)}

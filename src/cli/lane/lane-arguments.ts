@@ -29,7 +29,7 @@ export interface Subject {
 }
 
 /** The help text of the options below. */
-export const LANE_OPTIONS_HELP = `  --lane LANE    queue (when absent), or issue-N for the own lane of an issue
+export const LANE_OPTIONS_HELP = `  --lane LANE    queue (the default), or issue-N for an issue with a branch of its own
   --dir FOLDER   a folder in the checkout; the current one when absent
   --remote NAME  the remote that holds the state; origin when absent
   --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
@@ -61,9 +61,7 @@ export async function readLaneArguments(
     ...(given.has('all') && given.has('lane') ? ['--all and --lane are both given: one at a time.'] : []),
     ...(isLaneId(lane)
       ? []
-      : [
-          `--lane: ${JSON.stringify(cut(lane, 80))} is not a lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
-        ]),
+      : [`--lane: ${JSON.stringify(cut(lane, 80))} is not one of queue and issue-N, for example issue-7.`]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
   if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);

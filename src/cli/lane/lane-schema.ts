@@ -37,7 +37,7 @@ const lane = z.object({
   working: z
     .object({ runId: z.string(), runUrl: z.string(), since: instant, until: instant.describe('At the latest.') })
     .nullable()
-    .describe('The run that has the lane now.'),
+    .describe('The run that works on it now.'),
   circuit: z.discriminatedUnion('kind', [
     z.object({
       kind: z.literal('closed'),
@@ -72,7 +72,7 @@ const lane = z.object({
         at: instant,
       }),
     )
-    .describe("What the lane's next run obeys first; all the rest is shown as if it had."),
+    .describe('What the next run obeys first; everything else is shown as if it had.'),
   transitions: z
     .array(
       z.object({
@@ -101,7 +101,7 @@ export const laneReportSchema = z.object({
   at: instant,
   places: z
     .array(z.discriminatedUnion('kind', [lane, noLane]))
-    .describe("The remote's ref, and the checkout's directory if there is one: each has lanes of its own."),
+    .describe("The remote's ref, and the checkout's directory if there is one: the two are separate."),
 });
 
 export type LaneReport = z.infer<typeof laneReportSchema>;

@@ -33,10 +33,10 @@ function renderPlace(
     ],
     [
       'pause',
-      pause === null ? 'none' : `by ${pause.by}, since ${formatIso(pause.at)}; to go on: ralph resume${sameLane}`,
+      pause === null ? 'none' : `by ${pause.by}, since ${formatIso(pause.at)}; to continue: ralph resume${sameLane}`,
     ],
     ['circuit', describeCircuit(place.circuit, sameLane)],
-    ['parked', park === null ? 'no' : `${park.reason}, goes on from ${formatIsoFrom(park.resumeAt, now)}`],
+    ['parked', park === null ? 'no' : `${park.reason}, continues from ${formatIsoFrom(park.resumeAt, now)}`],
     [
       'session',
       session === null ? 'none' : `since ${formatIso(session.startedAt)}, last used ${formatIso(session.lastUsedAt)}`,
@@ -54,7 +54,7 @@ function renderPlace(
     ...place.warnings.map((warning) => ['warning', warning] as const),
   ];
   return [
-    `Lane ${lane} (${place.place})`,
+    `${lane} (${place.place})`,
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed('Tasks', describeTasks(place)),
     ...listed(
@@ -102,7 +102,7 @@ function describeUsage(
       ];
       return [
         'reserved',
-        `${parts.join(', ')} of these, by a run of lane ${lane}${runUrl === '' ? '' : ` (${runUrl})`}`,
+        `${parts.join(', ')} of these, by a run of ${lane}${runUrl === '' ? '' : ` (${runUrl})`}`,
       ] as const;
     }),
   ];

@@ -17,34 +17,34 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
   return [
     {
       name: 'pause',
-      summary: 'lets no run of a lane work until it is resumed',
+      summary: 'starts no runs of the queue, or of an issue, until it is resumed',
       use: 'daily',
-      help: helpOf('pause', `Pauses a lane: ${COMMANDS.pause}.`),
+      help: helpOf('pause', `Pauses the queue or an issue: ${COMMANDS.pause}.`),
       run: async (args, terminal) =>
         order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'resume',
-      summary: "ends a lane's pause",
+      summary: 'ends the pause',
       use: 'daily',
-      help: helpOf('resume', `Resumes a lane: ends the pause that a person ordered.`),
+      help: helpOf('resume', 'Ends a pause.'),
       run: async (args, terminal) =>
         order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'stop',
-      summary: 'pauses a lane, and ends a run that works on it now after its running iteration',
+      summary: 'pauses, and ends a run that is at work after its running iteration',
       use: 'daily',
-      help: helpOf('stop', `Stops a lane: ${COMMANDS.stop}.`),
+      help: helpOf('stop', `Stops the queue or an issue: ${COMMANDS.stop}.`),
       run: async (args, terminal) => order({ kind: 'stop', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'retry',
-      summary: 'gives failed and blocked tasks of a lane all their attempts again',
+      summary: 'gives failed and blocked tasks all their attempts again',
       use: 'daily',
       help: helpOf(
         'retry [TASK]',
-        'Gives what failed or is blocked all its attempts again. TASK names the only one that is meant: 12, "#12" or its id.',
+        'Gives failed and blocked tasks all their attempts again; with TASK (12, "#12" or its id) only that one.',
       ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, taskToRetry);
@@ -53,7 +53,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     },
     {
       name: 'reset',
-      summary: "closes a lane's circuit, or starts a new conversation with its agent",
+      summary: 'closes the circuit, or starts a new conversation with the agent',
       use: 'daily',
       help: helpOf(
         'reset circuit|session',
@@ -135,8 +135,8 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
   const obeyed = names.includes('ref')
     ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
     : '';
-  const now = words === 'stop' ? 'ends after its running iteration' : 'goes on to its end';
-  return `Order kept (${names.join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now ${now}.${obeyed}\n\n`;
+  const now = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
+  return `Order kept (${names.join(' and ')}): ${words}. The next run of ${lane} obeys it before anything else; a run that is at work now ${now}.${obeyed}\n\n`;
 }
 
 function helpOf(usage: string, does: string): string {
@@ -145,12 +145,12 @@ function helpOf(usage: string, does: string): string {
 ${does}
 
 The order is kept on the ref refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and in the
-checkout's folder .ralph/state if there is one. The lane's next run obeys it before anything else, and notes in the
-state that you gave it: your git user.name, or $USER. Then the lane is shown, as by ralph status.
+checkout's folder .ralph/state if there is one. The next run obeys it before anything else, and records who gave it:
+your git user.name, or $USER. Then the status is shown, as by ralph status.
 
 ${LANE_OPTIONS_HELP}
 
 Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout, no such remote, or
-no such lane or task.
+no such branch or task.
 `;
 }

@@ -9,17 +9,17 @@ import type { OpenPlaces } from './state-places.ts';
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
-Says how a lane stands: its saved state and where that was found, who works on it now, circuit, pause, park, session,
-what the repository used of its hour and day, tasks, and the last changes with who asked for them. It reads the ref
-refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and the checkout's folder .ralph/state
-if there is one. Each of the two has lanes of its own.
+Shows how the queue stands, or an issue with a branch of its own: its saved state and where that was found, which run
+works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, and the last
+changes with who asked for them. It reads the ref refs/ralph/state/LANE of the checkout's remote, with your own git
+credentials, and the checkout's folder .ralph/state if there is one. The two are separate.
 
-With --all: every lane in a few lines, who waits for whom, and what all of them spent in the last 31 days. With
-GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for, and whether a pull
-request is open; the JSON is another one then, schemas/ralph-overview.schema.json.
+With --all: the queue and every issue's branch in a few lines, what waits for what, and what all of them spent in the
+last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for,
+and whether a pull request is open. The JSON then has another shape: schemas/ralph-overview.schema.json.
 
 ${LANE_OPTIONS_HELP}
-  --all          every lane
+  --all          the queue and every issue's branch
 
 Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
 no checkout or no such remote.
@@ -30,7 +30,7 @@ export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub): Comma
   return {
     name: 'status',
     summary:
-      'how a lane stands: state, circuit, limits, tasks; --all: every lane, who waits for whom, and what was spent',
+      'how the queue or an issue stands: state, circuit, limits, tasks; --all: all of them, what waits, and what was spent',
     use: 'daily',
     help: HELP,
     run: (args, terminal) => status(args, terminal, { open, look }),

@@ -12,9 +12,9 @@ const wait = z.object({
   kind: z
     .enum(waitKinds)
     .describe(
-      '`run`: another run has the lane; `order`: the next run obeys it; `review`: people have the pull request; `person`: a task failed, is blocked or set aside; `approval`: its text changed; `dependency`: other tasks.',
+      '`run`: another run works on it; `order`: the next run obeys it; `review`: people have the pull request; `person`: a task failed, is blocked or set aside; `approval`: its text changed; `dependency`: other tasks.',
     ),
-  task: z.string().nullable().describe('Id of the task that waits; null: the whole lane does.'),
+  task: z.string().nullable().describe('Id of the task that waits; null: everything here waits.'),
   on: z.string().describe('Whom or what it waits for, in words.'),
   until: instant
     .nullable()
@@ -73,7 +73,7 @@ const overviewSchema = z.object({
         minutes: amount,
       }),
     )
-    .describe('Of all lanes together, the last 31 days; without days on which nothing was used.'),
+    .describe('Of all branches together, the last 31 days; without days on which nothing was used.'),
   problems: z.array(z.string()).describe('What could not be asked or read, as sentences.'),
 });
 

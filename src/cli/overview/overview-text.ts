@@ -33,7 +33,7 @@ function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): 
     lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
   const [running, stuck, reviews] = [number(['run']), number(['person', 'approval']), number(['review'])];
   const parts = [
-    count(lanes.length, 'lane'),
+    `${String(lanes.length)} ${lanes.length === 1 ? 'branch' : 'branches'}`,
     ...(running === 0 ? [] : [`${String(running)} at work`]),
     ...(stuck === 0 ? [] : [`${count(stuck, 'task')} waiting for a person`]),
     ...(reviews === 0 ? [] : [`${count(reviews, 'pull request')} to review`]),
@@ -89,7 +89,7 @@ function nameOf(lane: string, place: string): string {
 
 function laneWait({ kind, on, until, command }: Wait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
-  const goOn = command === null ? '' : `; to go on: ${command}`;
+  const goOn = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
     case 'run':
       return `a run works on it until ${when} at the latest: ${on}`;

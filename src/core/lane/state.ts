@@ -190,7 +190,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
     return { kind: 'unreadable', why: `it is longer than ${MAX_STATE_BYTES} bytes` };
   const stored = tryJson(document);
   const written = headSchema.safeParse(stored);
-  if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
+  if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with `version` and `lane`' };
   if (written.data.version > STATE_VERSION) return { kind: 'newer', version: written.data.version };
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   const json = migrateState(stored, written.data.version);

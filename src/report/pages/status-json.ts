@@ -34,8 +34,8 @@ const ralphStatusSchema = z.object({
   pullRequest: whole.nullable().describe('Number of the pull request.'),
   iterations: whole.describe('Agent calls of this run.'),
   maxIterations: whole.nullable(),
-  tasksDone: whole.describe('Of the lane in all.'),
-  tasksOpen: whole.describe('Of the lane in all; everything that is not done.'),
+  tasksDone: whole.describe('Over all runs on this branch.'),
+  tasksOpen: whole.describe('Over all runs on this branch; everything that is not done.'),
   tasks: z.array(
     z.object({
       id: z.string(),

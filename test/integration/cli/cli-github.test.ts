@@ -119,7 +119,7 @@ describe('ralph status --all', () => {
     });
     expect({ code, error }).toEqual({ code: 0, error: '' });
     const [heading, ...lines] = out.split('\n');
-    expect(heading).toMatch(/^octo\/demo, .* UTC: 2 lanes, 1 at work, 1 task waiting for a person$/);
+    expect(heading).toMatch(/^octo\/demo, .* UTC: 2 branches, 1 at work, 1 task waiting for a person$/);
     expect(lines.map((line) => line.replace(/until .* at the latest/, 'until then'))).toEqual([
       '',
       'queue    works         1 of 4 tasks done',
@@ -129,7 +129,7 @@ describe('ralph status --all', () => {
       '  #4 Greet: to do',
       '',
       'issue-5  paused        0 of 1 task done',
-      '  paused by octo; to go on: ralph resume --lane issue-5',
+      '  paused by octo; to continue: ralph resume --lane issue-5',
       '  #5 Own lane: in progress, 2 iterations',
       '',
       'Spend of the last 31 days: $7.00, 10 calls, 10.0k tokens, 20 min of agent time',
@@ -146,7 +146,7 @@ describe('ralph status --all', () => {
     await server([{ ...queue, tasks }]);
     const { out } = await ralph(['status', '--all'], { GITHUB_TOKEN: TOKEN, GITHUB_API_URL: world.github.url });
     expect(out.split('\n').slice(0, 5)).toEqual([
-      expect.stringMatching(/: 1 lane, 1 pull request to review$/),
+      expect.stringMatching(/: 1 branch, 1 pull request to review$/),
       '',
       'queue  to review     1 of 1 task done',
       `  pull request #1 Sign in (open)  ${world.github.url}/octo/demo/pull/1`,
@@ -170,7 +170,7 @@ describe('ralph status --all', () => {
     await writeFile(join(folder, '.ralph/fix_plan.md'), '- [x] Greet\n- [ ] Wave\n');
     const { out } = await ralph(['status', '--all'], {});
     expect(out).toMatch(
-      /: 2 lanes\n\nqueue +ready +1 of 2 tasks done\n {2}\.ralph\/fix_plan\.md:2 Wave: to do\n\nissue-7 +ready/,
+      /: 2 branches\n\nqueue +ready +1 of 2 tasks done\n {2}\.ralph\/fix_plan\.md:2 Wave: to do\n\nissue-7 +ready/,
     );
     expect(out).toContain('Spend of the last 31 days: nothing\n');
   });

@@ -113,7 +113,7 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
     'issue-7',
   );
   const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));
-  expect(out).toMatch(/: 2 lanes\n\nqueue {15}[^]*\nissue-7 \(directory\) {2}ready/);
+  expect(out).toMatch(/: 2 branches\n\nqueue {15}[^]*\nissue-7 \(directory\) {2}ready/);
 });
 
 test('--all and --lane exclude each other', async () => {

@@ -13,16 +13,16 @@ describe('ralph status', () => {
     const { code, out, error } = await status(await placeWith(richState, { lease }, richBudget));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
-      'Lane queue (ref)',
+      'queue (ref)',
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
       '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
-      '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to go on: ralph resume',
+      '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to continue: ralph resume',
       '  circuit:      open (no_progress) since 2026-11-21 11:40 UTC; when it has cooled down, one iteration probes; to close it now: ralph reset circuit',
-      '  parked:       usage_limit, goes on from 2026-11-21 12:42 UTC (in 42 min)',
+      '  parked:       usage_limit, continues from 2026-11-21 12:42 UTC (in 42 min)',
       '  session:      since 2026-11-21 10:30 UTC, last used 2026-11-21 11:30 UTC',
       '  this hour:    22 calls, 34.5k tokens, until 2026-11-21 12:30 UTC (in 30 min)',
       '  this day:     $8.20, until 2026-11-22 00:00 UTC (in 12 h 0 min)',
-      '  reserved:     10 calls, $5.00 of these, by a run of lane queue (https://github.com/acme/shop/actions/runs/98)',
+      '  reserved:     10 calls, $5.00 of these, by a run of queue (https://github.com/acme/shop/actions/runs/98)',
       '  last run:     parked (usage_limit), 2026-11-21 11:00 UTC',
       '  pull request: https://github.com/acme/shop/pull/7',
       '  Tasks:',
@@ -42,7 +42,7 @@ describe('ralph status', () => {
     const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^Lane issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
+      /^issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
     );
   });
 
@@ -86,10 +86,7 @@ describe('ralph status', () => {
       '#41 (ref)',
       '#2 (directory)',
     ]);
-    expect([...out.matchAll(/^Lane .*$/gm)].map(([heading]) => heading)).toEqual([
-      'Lane queue (ref)',
-      'Lane queue (directory)',
-    ]);
+    expect([...out.matchAll(/^queue .*$/gm)].map(([heading]) => heading)).toEqual(['queue (ref)', 'queue (directory)']);
   });
 
   test.each([
@@ -104,7 +101,7 @@ describe('ralph status', () => {
       'issue-7',
     );
     const { out } = await ralph(['status', ...options], '', at(place));
-    expect(out).toContain(`; to go on: ralph resume${named}\n`);
+    expect(out).toContain(`; to continue: ralph resume${named}\n`);
     expect(out).toContain(`; to close it now: ralph reset circuit${named}\n`);
   });
 
@@ -190,7 +187,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = await placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order kept \(ref\): stop\. The next run of lane queue obeys it before anything else; a run that works now ends after its running iteration\./,
+      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run that is at work now ends after its running iteration\./,
     );
     expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
@@ -214,23 +211,19 @@ describe('orders', () => {
     [
       'a task that no run worked on',
       ['retry', '99'],
-      'There is no task #99 that a run of lane queue has worked on. Nearest: #12, #13.',
+      'There is no task #99 that a run of queue has worked on. Nearest: #12, #13.',
     ],
     [
       'a task with a branch of its own',
       ['retry', '7'],
-      'There is no task #7 that a run of lane queue has worked on. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
+      'There is no task #7 that a run of queue has worked on. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
     ],
-    [
-      'an entry of no file',
-      ['retry', 'prd-US-1'],
-      'There is no task prd-US-1 in lane queue or in .ralph/fix_plan.md, ',
-    ],
+    ['an entry of no file', ['retry', 'prd-US-1'], 'There is no task prd-US-1 in queue or in .ralph/fix_plan.md, '],
     ...[['pause'], ['resume'], ['stop'], ['reset', 'circuit'], ['reset', 'session'], ['retry', '99']].map(
       (args): [string, readonly string[], string] => [
         `${args.join(' ')} of an issue without a branch of its own`,
         [...args, '--lane', 'issue-99'],
-        '--lane: #99 does not have a branch of its own yet, so there is nothing to order. Lanes: queue, issue-7.',
+        '--lane: #99 does not have a branch of its own yet, so there is nothing to order. Known: queue, issue-7.',
       ],
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
@@ -267,7 +260,7 @@ describe('orders', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
       new RegExp(
-        `^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`,
+        `^Order kept \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run that is at work now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);

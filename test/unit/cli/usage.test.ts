@@ -82,7 +82,12 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown option, an unknown lane, nothing to reset, and no checkout',
       ['reset', '--jsn', '--lane', 'main'],
-      ['there is no option --jsn', 'circuit or session is missing', '"main" is not a lane', 'there is no checkout.'],
+      [
+        'there is no option --jsn',
+        'circuit or session is missing',
+        '"main" is not one of queue and issue-N',
+        'there is no checkout.',
+      ],
     ],
     [
       'an unknown option, and an unknown setting',
@@ -98,9 +103,9 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown lane, and no checkout',
       ['status', '--lane', 'issue-07'],
-      ['--lane: "issue-07" is not a lane. Lanes are queue, and issue-N', 'there is no checkout.'],
+      ['--lane: "issue-07" is not one of queue and issue-N', 'there is no checkout.'],
     ],
-    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is not a lane']],
+    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is not one of queue and issue-N']],
     [
       'something else to reset',
       ['reset', 'everything'],

@@ -146,7 +146,7 @@ test.each<[string, string]>([
 
 test.each<[string, string, string]>([
   ['too long', 'x'.repeat(MAX_STATE_BYTES + 1), 'it is longer than 65536 bytes'],
-  ['no JSON', '{', 'it is not a JSON object with a version and a lane'],
+  ['no JSON', '{', 'it is not a JSON object with `version` and `lane`'],
   ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another branch'],
   [
     'wrong in a nested field',
