@@ -111,7 +111,7 @@ export async function layCleanClone(
   if ((await inClone.text(['rev-parse', 'HEAD'])) !== commit)
     throw new UserError(
       'infrastructure',
-      `The clone for the verification of ${commit} is of another commit: the agent or another program on this machine changed the run's own folder meanwhile.`,
+      `The clone for the verification of ${commit} has another commit: the agent or another program on this machine changed the run's own folder in the meantime.`,
     );
   if (kept !== null) {
     await unpack(kept, { folder, env });
