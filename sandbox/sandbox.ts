@@ -6,7 +6,7 @@ import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
 import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
-import { addComment, addIssue, type StoredIssue, type StoredPull } from './github/state.ts';
+import { addComment, addIssue, startJob, type StoredIssue, type StoredPull } from './github/state.ts';
 import { runJob, type JobResult, type RunningMain } from './runner.ts';
 
 /** A token as a workflow's `permissions:` make it. */
@@ -93,6 +93,17 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
       if (job.checkout !== 'none')
         await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
       await job.prepare?.(workspace);
+      const runId = String(1000 + number);
+      const runnerName = `GitHub Actions ${String(number)}`;
+      const listed = startJob(
+        github.state,
+        {
+          runId: Number(job.env?.['GITHUB_RUN_ID'] ?? runId),
+          runAttempt: Number(job.env?.['GITHUB_RUN_ATTEMPT'] ?? 1),
+          runnerName,
+        },
+        Date.now(),
+      );
       const result = await runJob({
         action: job.action ?? ACTION_FOLDER,
         node: process.execPath,
@@ -102,13 +113,14 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         inputs: { 'agent-path': SCRIPTED_AGENT, ...job.inputs },
         githubToken: TOKEN,
         repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
-        runId: String(1000 + number),
+        runId,
         // The scripted agent is a script of the Node that runs here.
         path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
         env: {
           ...wayToRegistry(),
           ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing',
           ...cache.env,
+          RUNNER_NAME: runnerName,
           GITHUB_SERVER_URL: serverUrl,
           GITHUB_API_URL: github.url,
           GITHUB_GRAPHQL_URL: `${github.url}/graphql`,
@@ -117,6 +129,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         ...(job.onOutput === undefined ? {} : { onOutput: job.onOutput }),
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
       });
+      listed.completedAt = Date.now();
       return { ...result, workspace, machine };
     },
     openIssue: ({ title, body, labels = ['ralph'] }) =>

@@ -33,6 +33,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/pulls`]: ['get', 'post'],
   [`${REPOSITORY}/pulls/{pull_number}`]: ['get', 'patch'],
   [`${REPOSITORY}/pulls/{pull_number}/requested_reviewers`]: ['post'],
+  [`${REPOSITORY}/actions/runs/{run_id}/attempts/{attempt_number}/jobs`]: ['get'],
   [`${REPOSITORY}/actions/caches`]: ['get', 'delete'],
   [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],
 };

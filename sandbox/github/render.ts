@@ -5,6 +5,7 @@ import type {
   StoredCache,
   StoredComment,
   StoredIssue,
+  StoredJob,
   StoredLabel,
   StoredPull,
   StoredReaction,
@@ -26,6 +27,7 @@ export interface Renderer {
   /** The whole address of an API path. */
   address(path: string): string;
   cache(cache: StoredCache): object;
+  job(job: StoredJob): object;
   rate(): object;
 }
 
@@ -123,6 +125,44 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       created_at: instant(cache.createdAt),
       last_accessed_at: instant(cache.createdAt),
     }),
+    job: (job) => {
+      const status = job.completedAt === null ? 'in_progress' : 'completed';
+      return {
+        id: job.id,
+        node_id: `CR_${String(job.id)}`,
+        run_id: job.runId,
+        run_attempt: job.runAttempt,
+        run_url: `${api}/actions/runs/${String(job.runId)}`,
+        url: `${api}/actions/jobs/${String(job.id)}`,
+        html_url: `${site}/actions/runs/${String(job.runId)}/job/${String(job.id)}`,
+        check_run_url: `${api}/check-runs/${String(job.id)}`,
+        head_sha: '0'.repeat(40),
+        head_branch: state.repository.defaultBranch,
+        workflow_name: 'ralph',
+        name: job.name,
+        status,
+        conclusion: job.completedAt === null ? null : 'success',
+        created_at: instant(job.startedAt),
+        started_at: instant(job.startedAt),
+        completed_at: job.completedAt === null ? null : instant(job.completedAt),
+        labels: ['ubuntu-latest'],
+        runner_id: 1,
+        runner_name: job.runnerName,
+        runner_group_id: 0,
+        runner_group_name: 'GitHub Actions',
+        steps: job.steps.map((step, index) => {
+          const of = job.completedAt === null ? step.status : status;
+          return {
+            name: step.name,
+            number: index + 1,
+            status: of,
+            conclusion: of === 'completed' ? 'success' : null,
+            started_at: of === 'queued' ? null : instant(job.startedAt),
+            completed_at: of === 'completed' ? instant(job.completedAt ?? job.startedAt) : null,
+          };
+        }),
+      };
+    },
     rate: () => {
       const core = {
         limit: state.rate.limit,

@@ -10,6 +10,7 @@ export const repositoryRoutes: readonly Route[] = [
     answer: ({ render }) => ({ status: 200, body: render.repository() }),
   },
   { method: 'GET', path: '/collaborators/:login/permission', needs: ['metadata=read'], answer: permission },
+  { method: 'GET', path: '/actions/runs/:run/attempts/:attempt/jobs', needs: ['actions=read'], answer: listJobs },
   { method: 'GET', path: '/actions/caches', needs: ['actions=read'], answer: listCaches },
   { method: 'DELETE', path: '/actions/caches', needs: ['actions=write'], answer: deleteCaches },
   { method: 'DELETE', path: '/actions/caches/:id', needs: ['actions=write'], answer: deleteCache },
@@ -28,6 +29,16 @@ function permission({ state, parameters, render }: Call): Answer {
       user: { ...render.person({ login, type: 'User' }), role_name: roleName },
     },
   };
+}
+
+function listJobs(call: Call): Answer {
+  const { run, attempt } = call.parameters;
+  const found = call.state.jobs.filter(
+    ({ runId, runAttempt }) => String(runId) === run && String(runAttempt) === attempt,
+  );
+  if (found.length === 0) return notFound;
+  const answer = page(call, found, call.render.job);
+  return { ...answer, body: { total_count: found.length, jobs: answer.body } };
 }
 
 function listCaches(call: Call): Answer {

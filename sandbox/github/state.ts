@@ -17,6 +17,8 @@ export interface GitHubState extends KnownAccounts {
   readonly gone: Map<number, Gone>;
   readonly comments: StoredComment[];
   readonly reactions: StoredReaction[];
+  /** Jobs of workflow runs. */
+  readonly jobs: StoredJob[];
   /** Unless a cache service keeps them. */
   readonly caches: StoredCache[];
   nextId: number;
@@ -122,6 +124,23 @@ export interface StoredReaction {
   readonly createdAt: number;
 }
 
+export interface StoredJob {
+  readonly id: number;
+  readonly runId: number;
+  readonly runAttempt: number;
+  readonly name: string;
+  readonly runnerName: string;
+  readonly startedAt: number;
+  /** Null: it runs. */
+  completedAt: number | null;
+  readonly steps: readonly StoredStep[];
+}
+
+interface StoredStep {
+  readonly name: string;
+  readonly status: 'queued' | 'in_progress' | 'completed';
+}
+
 export interface StoredCache {
   readonly id: number;
   readonly key: string;
@@ -156,6 +175,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     gone: new Map(),
     comments: [],
     reactions: [],
+    jobs: [],
     caches: [],
     nextId: 1,
   };
@@ -299,6 +319,23 @@ export function ensureLabel(state: GitHubState, name: string): StoredLabel {
 
 export function sameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
+}
+
+/** A job that runs, in the step that uses the action. Returns it. */
+export function startJob(
+  state: GitHubState,
+  job: Pick<StoredJob, 'runId' | 'runAttempt' | 'runnerName'>,
+  now: number,
+): StoredJob {
+  const steps = [
+    { name: 'Set up job', status: 'completed' },
+    { name: 'Run actions/checkout@v6', status: 'completed' },
+    { name: 'Run ralph', status: 'in_progress' },
+    { name: 'Post Run ralph', status: 'queued' },
+  ] as const;
+  const added: StoredJob = { ...job, id: newId(state), name: 'ralph', startedAt: now, completedAt: null, steps };
+  state.jobs.push(added);
+  return added;
 }
 
 export function newId(state: GitHubState): number {

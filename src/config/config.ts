@@ -67,6 +67,10 @@ export interface RunContext {
   readonly runId: string;
   readonly runAttempt: number;
   readonly runUrl: string;
+  /** Where the run's log can be read: the page of its step where that is known, else `runUrl`. */
+  readonly logUrl: string;
+  /** As GitHub names it; '': not known. */
+  readonly runnerName: string;
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Why the agent cannot log in, as sentences; empty when it can. */
   readonly loginProblems: readonly string[];

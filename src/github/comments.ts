@@ -49,6 +49,9 @@ export function createComments({ ask }: Client): CommentMethods {
       await ask(
         { doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] },
         async (octokit, at) => {
+          // Another run may have written into it since this one came across it.
+          const newest = await octokit.rest.issues.getComment({ ...at, comment_id: current.id }).catch(unlessDeleted);
+          if (newest === undefined || Date.parse(newest.data.updated_at) >= writtenBefore) return;
           const updated = await tryUpdate(octokit, at, { current, body });
           if (updated === null) return;
           if (closing) known.delete(key);

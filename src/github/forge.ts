@@ -6,6 +6,7 @@ import { createComments } from './comments.ts';
 import { createDependencies } from './dependencies.ts';
 import { createHistories } from './histories.ts';
 import { createIssues } from './issues.ts';
+import { createJobs } from './jobs.ts';
 import { createLabels, type KnownLabels } from './labels.ts';
 import { createPullRequests } from './pull-requests.ts';
 
@@ -23,6 +24,7 @@ export function createForge(options: ForgeOptions): Forge {
     ...createComments(client),
     ...createPullRequests(client, log),
     ...createCaches(client, options),
+    ...createJobs(client),
     requests: client.requests,
   };
 }

@@ -81,6 +81,8 @@ export interface RunFacts {
   /** `https://github.com/owner/repo`, for links to commits. */
   readonly repositoryUrl: string;
   readonly runUrl: string;
+  /** Of the log: the step's page where that is known, else `runUrl`. */
+  readonly logUrl: string;
   /** Instants in ms. */
   readonly startedAt: number;
   readonly endedAt: number;
@@ -170,6 +172,6 @@ interface WithheldFile {
 }
 
 /** The report of a run that ended before it had a lane. */
-export function reportWithoutLane(facts: Omit<RunFacts, 'requests'>): ReportWithoutLane {
-  return { kind: 'without-lane', ...facts, requests: null };
+export function reportWithoutLane(facts: Omit<RunFacts, 'requests' | 'logUrl'>): ReportWithoutLane {
+  return { kind: 'without-lane', ...facts, logUrl: facts.runUrl, requests: null };
 }

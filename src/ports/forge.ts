@@ -132,6 +132,12 @@ export interface Forge {
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
+  /** Page of the step that is running now in this run's job on that runner, or of the job; null: it cannot be told apart from others. One request. */
+  stepUrl(run: {
+    readonly runId: string;
+    readonly runAttempt: number;
+    readonly runnerName: string;
+  }): Promise<string | null>;
   /** What the run has cost so far. */
   requests(): RequestsSent;
 }

@@ -142,6 +142,7 @@ function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: num
     outcome,
     repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
     runUrl: context.runUrl,
+    logUrl: context.logUrl,
     startedAt,
     endedAt: now,
     requests: null,

@@ -1,3 +1,4 @@
+import { textOf } from '../errors.ts';
 import { countTasks } from '../core/tasks/queue.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import { dismiss, gate } from '../gate/gate.ts';
@@ -12,12 +13,16 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus } from '../publish/live-status.ts';
 import { publishEnd } from '../publish/end.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
+import { within } from '../publish/within.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import type { RiverDeps } from './deps.ts';
 import { giveBack, reportUnpublished, withRequests } from './ends.ts';
 import { createRecording, type Recording } from './recording.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
 import { connectStages } from './stages.ts';
+
+/** In ms: a link is not worth more. */
+const LOG_WITHIN_MS = 10_000;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -76,7 +81,20 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
   await agent.sweep();
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
-  return publishRecorded(await connectStages(deps, { agent, stepWithinMs: null }), recording, work);
+  const context = { ...deps.context, logUrl: await findLog(deps, work) };
+  return publishRecorded(await connectStages({ ...deps, context }, { agent, stepWithinMs: null }), recording, work);
+}
+
+/** Where people read the iterations. It is only a link: whatever keeps it from being found, the run's own page has the log as well. */
+async function findLog({ connect, context, debug }: RiverDeps, { journal }: Work): Promise<string> {
+  if (journal.length === 0) return context.logUrl;
+  try {
+    const forge = await connect.forge();
+    return (await within(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
+  } catch (error) {
+    debug(`The log is linked as a whole: ${textOf(error)}`);
+    return context.logUrl;
+  }
 }
 
 /** The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */

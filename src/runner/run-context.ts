@@ -38,6 +38,7 @@ export async function readRunContext(
   if (github === null || problems.length > 0)
     throw new UserError('configuration', `The job's environment is incomplete:\n${problems.join('\n')}`);
 
+  const runUrl = `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`;
   return {
     workspace,
     temp,
@@ -46,7 +47,9 @@ export async function readRunContext(
     apiUrl,
     runId,
     runAttempt: Math.max(1, github.runAttempt || 1),
-    runUrl: `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`,
+    runUrl,
+    logUrl: runUrl,
+    runnerName: environment['RUNNER_NAME'] ?? '',
     event: { name: eventName, payload: github.payload },
     loginProblems: loginProblems(environment, provider),
   };

@@ -234,3 +234,24 @@ async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subje
   );
   await git('update-ref', `refs/heads/${branch}`, commit);
 }
+
+test('links to the log lead to the step where the token may read actions, else to the run; never by an idle run', async () => {
+  await using scene = await createScene();
+  const { permissions, github } = scene.sandbox;
+  const asked = () => github.requests.filter(({ path }) => path.endsWith('/jobs')).length;
+  await scene.run();
+  expect(asked()).toBe(0);
+
+  scene.openIssue('Greet');
+  const whole = await scene.run({ inputs: { 'max-iterations': '1' } });
+  expect(whole.summary).toMatch(/\[log of the run\]\([^)]*\/actions\/runs\/\d+\)/);
+  expect(asked()).toBe(1);
+
+  permissions['actions'] = 'read';
+  const found = await scene.run();
+  const step = /\/actions\/runs\/\d+\/job\/\d+#step:3:1\)/;
+  expect(found.summary).toMatch(new RegExp(`\\[log of the run\\]\\([^)]*${step.source}`));
+  expect(scene.pullOf('ralph/queue').body).toMatch(new RegExp(`\\[see the log\\]\\([^)]*${step.source}`));
+  expect(scene.pullOf('ralph/queue').status.runUrl).toMatch(/\/actions\/runs\/\d+$/);
+  expect(asked()).toBe(2);
+});

@@ -35,7 +35,7 @@ export function renderNotification(notification: NotificationText): string {
     ...mentionLine(mentions),
     ...needs.slice(0, SHOWN_NEEDS).map((need) => renderNeed(need, notification)),
     ...(left > 0 ? [`And ${count(left, 'more task')}: see the job summary.`] : []),
-    link('Log of the run', report.runUrl),
+    link('Log of the run', report.logUrl),
   ].join('\n\n');
 }
 

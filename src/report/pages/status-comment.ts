@@ -55,7 +55,7 @@ export function renderStatusComment(
       ? []
       : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
     `branch ${code(report.branch, 120)}`,
-    link('log of the run', report.runUrl),
+    link('log of the run', report.logUrl),
   ];
   return [
     STATUS_MARKER,

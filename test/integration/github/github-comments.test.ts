@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Person } from '../../../sandbox/github/accounts.ts';
-import { transferIssue } from '../../../sandbox/github/people.ts';
+import { editComment, transferIssue } from '../../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { needsOfTask } from '../../../src/core/people/notifications.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
@@ -167,8 +167,17 @@ describe('an older comment of another marker', () => {
     expect(at.sent()).toEqual([
       'GET /issues/1/comments?per_page=100',
       'POST /issues/1/comments',
+      `GET /issues/comments/${String(at.id)}`,
       `PATCH /issues/comments/${String(at.id)}`,
     ]);
+  });
+
+  test('stays when another run writes into it in the meantime', async () => {
+    await using at = await amended(now - 60_000, []);
+    const words = `${other}\n\nPaused by octo.`;
+    editComment(at.github.state, at.id, { body: words, by: 'octo', now: now + 60_000 });
+    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now, closing: false });
+    expect(at.bodies()).toEqual([words, `${MARKER}\nWorking.`]);
   });
 
   test('stays when it is newer than that', async () => {

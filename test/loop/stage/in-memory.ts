@@ -513,6 +513,7 @@ export function createForge({ branches }: Origin): FakeForge {
             : `${reaction} on comment ${String(target.id)}`,
         );
       }),
+    stepUrl: () => ask('stepUrl', () => null),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };

@@ -139,6 +139,8 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     runId: String(run),
     runAttempt: 1,
     runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
+    logUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
+    runnerName: 'GitHub Actions 1',
     event,
     loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };

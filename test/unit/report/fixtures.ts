@@ -206,6 +206,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     agent: { name: 'Claude Code', version: '2.1.0' },
     repositoryUrl: REPOSITORY,
     runUrl: `${REPOSITORY}/actions/runs/99`,
+    logUrl: `${REPOSITORY}/actions/runs/99`,
     startedAt: END - 10 * MINUTE,
     endedAt: END,
     warnings: [],

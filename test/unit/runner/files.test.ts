@@ -153,6 +153,8 @@ describe("the runner's variables", () => {
       runId: '42',
       runAttempt: 2,
       runUrl: 'https://github.test/acme/shop/actions/runs/42',
+      logUrl: 'https://github.test/acme/shop/actions/runs/42',
+      runnerName: '',
       event: { name: 'issues', payload: { action: 'labeled' } },
       loginProblems: [],
     });
