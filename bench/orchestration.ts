@@ -125,7 +125,11 @@ async function loopOn(
     appendJournal: journal.append,
     journalHash: () => null,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
-      writeRunRecord(runFolder, { version: 1, stage: 'work', startedAt, actionDigest: null, claimed: null, work }, key);
+      writeRunRecord(
+        runFolder,
+        { version: 1, stage: 'work', startedAt, actionDigest: null, steeringDigest: null, claimed: null, work },
+        key,
+      );
     },
   };
   return () =>

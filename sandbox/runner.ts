@@ -121,10 +121,24 @@ export async function runJob(job: JobRequest): Promise<JobResult> {
   const post = await runStep({
     ...step,
     script: join(job.action, 'dist', 'post.js'),
-    environment: { ...environment, ...states },
+    environment: { ...environment, ...(await laterEnvironment(envFile, pathFile, environment)), ...inputs, ...states },
     onStart: undefined,
   });
   return { main, post, outputs, summary: await readFile(summaryFile, 'utf8') };
+}
+
+/** What the files of a step make of the environment of later ones; the runner keeps its own variables, and lets none load code into Node. */
+async function laterEnvironment(
+  envFile: string,
+  pathFile: string,
+  { PATH = '' }: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+  const set = Object.entries(parseFileCommands(await read(envFile))).filter(
+    ([name]) => !/^(GITHUB_|RUNNER_|ACTIONS_|INPUT_)|^(CI|NODE_OPTIONS)$/.test(name),
+  );
+  const folders = (await read(pathFile)).split('\n').filter(Boolean).reverse();
+  return { PATH: [...folders, PATH].join(':'), ...Object.fromEntries(set) };
 }
 
 interface Step {

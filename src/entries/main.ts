@@ -21,6 +21,7 @@ import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from 
 import { readRunContext } from '../runner/run-context.ts';
 import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
+import { steeringDigest } from '../runner/steering.ts';
 import { runRiver } from '../river/river.ts';
 import { notifyOfInputs } from '../river/unusable.ts';
 import { writeRunRecord } from '../river/run-record.ts';
@@ -58,8 +59,19 @@ export async function main(): Promise<void> {
     checkOutputFile(environment);
     const identity = takeIdentity(environment);
     const { runFolder, key } = identity;
-    const begun = { version: 1, stage: 'gate', startedAt, actionDigest: null, claimed: null, work: null } as const;
-    writeRunRecord(runFolder, begun, key);
+    writeRunRecord(
+      runFolder,
+      {
+        version: 1,
+        stage: 'gate',
+        startedAt,
+        actionDigest: null,
+        steeringDigest: steeringDigest(environment, key),
+        claimed: null,
+        work: null,
+      },
+      key,
+    );
     // Set at once: the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => {
       runnerFiles.write(() => {

@@ -4,10 +4,11 @@ import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
-import { createWorld, secretsOf, type Patience, type World } from '../wiring/world.ts';
+import { actionFolderOf, createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
+import { reportWithoutLane } from '../handover/report.ts';
 import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
@@ -19,7 +20,8 @@ import { addSummary, inputTexts, mask } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
-import { readRunRecord, writeRunRecord } from '../river/run-record.ts';
+import { steeringDigest } from '../runner/steering.ts';
+import { readRunRecord, writeRunRecord, type RunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
@@ -33,7 +35,14 @@ const PATIENCE: Patience = {
 };
 
 /** Stands for the record of a run of which nothing is known. */
-const UNKNOWN = { version: 1, startedAt: 0, actionDigest: null, claimed: null, work: null } as const;
+const UNKNOWN = {
+  version: 1,
+  startedAt: 0,
+  actionDigest: null,
+  steeringDigest: null,
+  claimed: null,
+  work: null,
+} as const;
 
 type Environment = World['environment'];
 
@@ -60,13 +69,19 @@ export async function post(): Promise<void> {
   // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
+    const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
+    // Parts of this program are loaded when they are needed: from here on nothing more is, where it may be the agent's.
+    if (isChanged(record)) {
+      refuse({ environment, runnerFiles, problem: CHANGED_FILES });
+      process.exit(0);
+    }
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     await giveCredentialsBack(identity, { token, log }).catch(
       logFailure("The checkout's credentials could not be restored"),
     );
     runnerFiles.putBack();
-    await finish({ environment, identity, runnerFiles }).catch(
+    await finish({ environment, identity, runnerFiles, record }).catch(
       logFailure('The post step could not finish this run. The next run continues from what was saved before'),
     );
   }
@@ -78,14 +93,22 @@ async function finish({
   environment,
   identity,
   runnerFiles,
+  record,
 }: {
   readonly environment: Environment;
   readonly identity: RunIdentity;
   readonly runnerFiles: RunnerFiles;
+  readonly record: RunRecord | null;
 }): Promise<void> {
   const { runFolder, key } = identity;
   const hasFolder = isThere(identity);
   if (!existsSync(dirname(runFolder))) return;
+  const isSteered = steeringDigest(environment, key) !== (record?.steeringDigest ?? null);
+  if (isSteered && record?.stage !== 'ended') {
+    // Without a folder main has most likely not begun.
+    if (hasFolder) refuse({ environment, runnerFiles, problem: STEERED });
+    return;
+  }
   const read = await readRun(environment).catch((error: unknown) => {
     // Main said so, and did nothing.
     if (hasFolder) throw error;
@@ -94,13 +117,11 @@ async function finish({
   if (read === null) return;
   const world = createWorld({ environment, ...read, identity });
   mask(world.secrets);
-  const record = hasFolder ? readRunRecord(runFolder, key) : null;
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
     connect: connect(world, PATIENCE),
     record,
     folder: runFolder,
-    digestAction: () => digestActionFiles(world.actionFolder),
     limits: LIMITS,
   });
   if (report === null) {
@@ -114,6 +135,38 @@ async function finish({
   });
   // The post step of the job's next use of the action finds this run as well.
   writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
+}
+
+const CHANGED_FILES =
+  "The action's own files were changed after the main step began: the agent or another program on this machine did it. The post step does nothing: nothing more is published, and processes that the agent left behind may still run.";
+const STEERED =
+  'Variables that decide which servers this step talks to (proxies, certificates) are not the ones that the main step had, or the record of them is gone: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
+
+/** Whether the action's own files are other ones than main found before the first call. */
+function isChanged(record: RunRecord | null): boolean {
+  const digest = record?.actionDigest ?? null;
+  return digest !== null && digest !== digestActionFiles(actionFolderOf(process.argv[1]));
+}
+
+/** Says why nothing is done, with what is loaded already, and without asking anybody. */
+function refuse({
+  environment,
+  runnerFiles,
+  problem,
+}: {
+  readonly environment: Environment;
+  readonly runnerFiles: RunnerFiles;
+  readonly problem: string;
+}): void {
+  const { redact } = secretsOf(environment, []);
+  const message = `${problem} The next run continues from what was saved before.`;
+  createLog(redact).error(message);
+  const now = systemClock.now();
+  const outcome = { kind: 'failed', reason: 'infrastructure', message } as const;
+  const report = reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: now, endedAt: now });
+  runnerFiles.write(() => {
+    addSummary(redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
+  });
 }
 
 async function readRun(environment: Environment): Promise<{ readonly config: Config; readonly context: RunContext }> {

@@ -21,8 +21,6 @@ export interface RescueDeps extends RunDeps {
   /** null: what is in `folder` is not what main wrote. */
   readonly record: RunRecord | null;
   readonly folder: string;
-  /** Digest of the action's own files as they are now. */
-  readonly digestAction: () => string;
   readonly limits: RescueLimits;
 }
 
@@ -113,12 +111,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       deps,
       `The record of this run in ${deps.folder} is gone or unreadable, or it is not the one that the main step wrote: the agent or another program on this machine removed or changed it. Nothing more is published; processes that the agent left behind were ended.`,
     );
-  const { work, stage, actionDigest } = record;
-  if (actionDigest !== null && deps.digestAction() !== actionDigest)
-    return unusable(
-      deps,
-      "The action's own files were changed after the main step began: the agent or another program on this machine did it. Nothing more is published; processes that the agent left behind were ended.",
-    );
+  const { work, stage } = record;
   if (stage === 'ended') return { report: null, lane: untried };
   if (work === null) {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };

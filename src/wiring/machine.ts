@@ -3,6 +3,7 @@ import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { onCancel } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
+import { steeringDigest } from '../runner/steering.ts';
 import { createWorkFiles, readWorkspaceFile } from '../runner/workspace-files.ts';
 import { endAgent } from './agent.ts';
 import type { Guard } from './guard.ts';
@@ -16,14 +17,19 @@ export function createMachine(
   world: World,
   { startedAt, guard }: { readonly startedAt: number; readonly guard: Pick<Guard, 'actionDigest'> },
 ): Machine {
-  const { context, config, actionFolder, log, runFolder, runTag, runKey } = world;
+  const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
+  const steering = steeringDigest(environment, runKey);
   return {
     readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
     readLearnings: async () =>
       (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     files: createWorkFiles(context.workspace),
     record: (record) => {
-      writeRunRecord(runFolder, { version: 1, startedAt, actionDigest: guard.actionDigest(), ...record }, runKey);
+      writeRunRecord(
+        runFolder,
+        { version: 1, startedAt, actionDigest: guard.actionDigest(), steeringDigest: steering, ...record },
+        runKey,
+      );
     },
     loss: () =>
       existsSync(runFolder)

@@ -68,7 +68,7 @@ export function secretsOf(
 }
 
 /** Folder that holds `dist/`, from the script that the runner started. */
-function actionFolderOf(script: string | undefined): string {
+export function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
@@ -221,6 +223,38 @@ repel<Aftermath>('A record that speaks and parks, sealed with the real key, and 
       },
     ),
   ],
+});
+
+describe.each([
+  { does: 'names a proxy of its own', forgery: null },
+  { does: 'names a proxy of its own and removes the record', forgery: 'rm -r "$run_folder"; mkdir "$run_folder"' },
+])('Main killed, and the agent $does in GITHUB_ENV, which holds for post', ({ does, forgery }) => {
+  repel<Aftermath & { readonly heard: readonly string[] }>('the way to the server', {
+    stage: async (scene) => {
+      scene.openIssue('Count');
+      const heard: string[] = [];
+      const proxy = createServer((request, response) => {
+        heard.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
+        response.writeHead(502).end();
+      });
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+      const { port } = proxy.address() as AddressInfo;
+      const names = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTPS_PROXY'];
+      const lines = names.map((name) => `echo "${name}=http://127.0.0.1:${String(port)}" >> "$runner_files/env"`);
+      const run = await scene.run({
+        agent: [{ kind: 'work' }, attackBy([...lines, ...(forgery === null ? [] : [forgery]), KILL_MAIN].join('\n'))],
+      });
+      proxy.close();
+      expect(run.main.signal).toBe('SIGKILL');
+      return { run, scene, heard };
+    },
+    attacks: [
+      byAgent(does, 'a request of post through it', ({ heard, run }) => {
+        expect(heard).toEqual([]);
+        expect(run.post.log).toContain('Variables that decide which servers this step talks to');
+      }),
+    ],
+  });
 });
 
 repel<Aftermath & { readonly orphan: number }>('Lines added to GITHUB_STATE, and main killed', {

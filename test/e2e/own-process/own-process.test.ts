@@ -14,11 +14,18 @@ files=$temp/_runner_file_commands
 `;
 const shell = (script: string): Behaviour => ({ kind: 'shell', script: `${FIND}${script}`, status: null });
 const work: Behaviour = { kind: 'work' };
+/** Without the record, post does not know whether proxies and certificates are main's: where there are some, it asks nobody. */
+const withoutProxies = Object.fromEntries(
+  ['https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].map(
+    (name) => [name, ''],
+  ),
+);
 
 test('a forged record and a killed main: post says so in one error, believes nothing of it, and frees the lane', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
+    env: withoutProxies,
     agent: [
       shell(`
 sed -i 's/"approvals":{}/"approvals":{"issue-99":{"hash":"x"}}/; s/"outcome":{[^}]*}/"outcome":{"kind":"complete","reason":"plan_complete"}/' "$run/run.json"

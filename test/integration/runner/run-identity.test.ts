@@ -23,7 +23,15 @@ const job = (change: Record<string, string> = {}): Record<string, string> => ({
   RUNNER_TEMP: temp,
   ...change,
 });
-const record: RunRecord = { version: 1, stage: 'gate', startedAt: 1, actionDigest: null, claimed: 'queue', work: null };
+const record: RunRecord = {
+  version: 1,
+  stage: 'gate',
+  startedAt: 1,
+  actionDigest: null,
+  steeringDigest: null,
+  claimed: 'queue',
+  work: null,
+};
 
 test('main takes a folder of its own, and post finds it by what the runner gives both', () => {
   const main = takeIdentity(job({ GITHUB_ACTION: '__ralph' }));

@@ -55,6 +55,7 @@ export function createMachine(
     stage: 'gate',
     startedAt: clock.now(),
     actionDigest: null,
+    steeringDigest: null,
     claimed: null,
     work: null,
   };

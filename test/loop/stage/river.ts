@@ -257,7 +257,6 @@ export async function finishOnce(
     ...depsOf(project, machine, { tap, log, redact: setting.redact }),
     record: JSON.parse(machine.record) as RunRecord | null,
     folder: '/temp/ralph-run',
-    digestAction: () => 'as it was',
     limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
   });
   const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto';
+
+/** Variables that lead git or this program to another server, or make it trust another one. Whatever still writes to GITHUB_ENV when main has ended can set them; one that loads code into this program is beyond its help. */
+const STEERING = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'GIT_SSL_CAINFO',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_TLS_REJECT_UNAUTHORIZED',
+  'NODE_USE_ENV_PROXY',
+  'NODE_USE_SYSTEM_CA',
+];
+
+/** Digest of what decides where the token goes, made with the run's key: it tells main's from another. null: nothing of it is set. */
+export function steeringDigest(environment: Readonly<Record<string, string | undefined>>, key: Buffer): string | null {
+  const set = STEERING.flatMap((name) =>
+    [name, name.toLowerCase()].flatMap((spelling) => {
+      const value = environment[spelling] ?? '';
+      return value === '' ? [] : [[spelling, value]];
+    }),
+  );
+  if (set.length === 0) return null;
+  return createHmac('sha256', key).update('steering\n').update(JSON.stringify(set)).digest('hex');
+}
