@@ -110,6 +110,8 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         published: { head, tree: left.tree },
       });
     },
+    publishedTexts: () => Promise.resolve({}),
+    commitTexts: () => Promise.resolve({ ...snapshotOf(scene.world), withheld: [] }),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     keepIgnored: () => Promise.resolve(),

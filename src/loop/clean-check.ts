@@ -10,6 +10,7 @@ import {
 import type { Verification } from '../core/evidence.ts';
 import { serializeCheck } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { namesOf } from '../core/text/lists.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { oneLine } from '../core/text/one-line.ts';
@@ -40,6 +41,8 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
   const subject = subjectOf(deps, base);
   if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
+  // What the work tree is put back to.
+  await deps.repository.snapshot();
   const verification = await verifyClean(deps, work, base);
   if (verification.kind === 'impossible') {
     deps.log.warning(`verify could not run on the base. ${sentence(verification.why)}`);
@@ -120,10 +123,12 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CHECK_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
-  try {
-    const folder = await deps.repository.cleanClone(commit);
-    return await deps.verifier.verify({ folder, timeoutMs, signal: deps.signal });
-  } catch (error) {
-    return { kind: 'impossible', why: textOf(error) };
-  }
+  const verification = await deps.repository
+    .cleanClone(commit)
+    .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal: deps.signal }))
+    .catch((error: unknown) => ({ kind: 'impossible' as const, why: textOf(error) }));
+  // It can write into the work tree as well, and that is nobody's work.
+  const left = deps.signal.aborted ? [] : await deps.repository.putBack();
+  if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);
+  return verification;
 }

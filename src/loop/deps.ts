@@ -15,7 +15,16 @@ export interface LoopDeps {
   readonly agentName: AgentName;
   readonly repository: Pick<
     Repository,
-    'snapshot' | 'compare' | 'commit' | 'putBack' | 'review' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
+    | 'snapshot'
+    | 'compare'
+    | 'commit'
+    | 'publishedTexts'
+    | 'commitTexts'
+    | 'putBack'
+    | 'review'
+    | 'keepIgnored'
+    | 'cleanClone'
+    | 'hideCredentials'
   >;
   readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
   readonly verifier: Verifier;

@@ -1,14 +1,14 @@
 import { compactLearnings } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import type { CommittedIteration, FileTexts } from '../ports/repository.ts';
+import type { FileTexts } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
 
-/** A file to write, and what it holds now (null: it is not there). */
+/** A file to write, and what is published of it (null: it is not there). */
 interface Rewrite {
   readonly path: string;
   readonly old: string | null;
@@ -17,6 +17,7 @@ interface Rewrite {
 
 /**
  * At the end of a run that has commits: moves done entries of the prd and old notes into their archives, in a last commit.
+ * Made from the texts of the head that was checked, and of nothing else: the work tree may have changed since.
  * Nothing depends on it: what a kill or a failure leaves undone, the next run does.
  */
 export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
@@ -26,20 +27,14 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     if (obstacle !== null) deps.log.warning(obstacle);
     const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
     if (rewrites.length === 0) return warned;
-    const { head, withheld, withheldNow } = await commitRewrites(
-      deps,
-      rewrites,
-      'Archive finished tasks and old notes',
-    );
-    const archived: Work = { ...warned, head, withheld: [...work.withheld, ...withheld] };
-    if (!rewrites.some(({ path }) => withheldNow.some((withheld) => withheld.path === path))) return archived;
-    // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
-    const undone = await commitRewrites(
-      deps,
-      rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])),
-      'Keep finished tasks and old notes where they were',
-    );
-    return { ...archived, head: undone.head };
+    // All or nothing: an archive that must not be published (it repeats a key, say) would take along what was moved into it.
+    const { head, withheld } = await deps.repository.commitTexts({
+      texts: Object.fromEntries(rewrites.map(({ path, text }) => [path, text])),
+      message: 'Archive finished tasks and old notes',
+      trailers: { 'Ralph-Run': deps.context.runId },
+    });
+    if (head !== work.head) await writeOut(deps, rewrites);
+    return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
       `Finished tasks and old notes stay where they are, because they could not be archived: ${sentence(textOf(error))}`,
@@ -48,15 +43,9 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   }
 }
 
-async function commitRewrites(
-  { repository, files, context }: LoopDeps,
-  rewrites: readonly Rewrite[],
-  message: string,
-): Promise<CommittedIteration> {
-  const before = await repository.snapshot();
-  for (const rewrite of rewrites) await files.replace(rewrite);
-  const after = await repository.snapshot();
-  return repository.commit({ before, after, message, trailers: { 'Ralph-Run': context.runId } });
+/** For later steps of the job. A file that is not what was published is left alone. */
+async function writeOut({ files }: LoopDeps, rewrites: readonly Rewrite[]): Promise<void> {
+  for (const rewrite of rewrites) await files.replace(rewrite).catch(() => undefined);
 }
 
 const LEARNINGS_PATH = '.ralph/learnings.md';
@@ -75,13 +64,13 @@ async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
   return { rewrites: [...rewrites, ...(await compactedNotes(deps))], obstacle };
 }
 
-async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
+async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
   const [{ archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
     import('../core/tasks/files/prd.ts'),
   ]);
-  const texts = await files.read([PRD_PATH, PRD_ARCHIVE_PATH]);
+  const texts = await repository.publishedTexts([PRD_PATH, PRD_ARCHIVE_PATH]);
   const prd = texts[PRD_PATH] ?? '';
   // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
@@ -107,8 +96,8 @@ async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Pro
   };
 }
 
-async function compactedNotes({ files }: LoopDeps): Promise<readonly Rewrite[]> {
-  const texts = await files.read([LEARNINGS_PATH, LEARNINGS_ARCHIVE_PATH]);
+async function compactedNotes({ repository }: LoopDeps): Promise<readonly Rewrite[]> {
+  const texts = await repository.publishedTexts([LEARNINGS_PATH, LEARNINGS_ARCHIVE_PATH]);
   const learnings = texts[LEARNINGS_PATH];
   const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[LEARNINGS_ARCHIVE_PATH] ?? '');
   return compacted === null

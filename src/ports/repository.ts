@@ -30,6 +30,10 @@ export interface Repository {
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
   /** Makes the agent's commits again with our words, commits what is not committed, leaves out and reports what must not be published. */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
+  /** Text files of the lane's newest commit, which is what is published. */
+  publishedTexts(paths: readonly string[]): Promise<FileTexts>;
+  /** Commits these files on top of the lane's newest commit and nothing else, whatever the work tree holds: all of them or, where one must not be published, none. */
+  commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
   putBack(): Promise<readonly string[]>;
   /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
@@ -99,6 +103,11 @@ export interface IterationCommit {
   /** Subject and body, without trailers. */
   readonly message: string;
   readonly trailers: Readonly<Record<string, string>>;
+}
+
+/** `texts`: content by path. */
+export interface TextsCommit extends Pick<IterationCommit, 'message' | 'trailers'> {
+  readonly texts: FileTexts;
 }
 
 export interface CommittedIteration {

@@ -377,12 +377,10 @@ describe('a prd', () => {
     const project = projectWith({ [PRD_PATH]: prd(false) }, { agent: [writes(prd(true))] });
     const run = await runOnce(project, {
       prepare: (checkout) => {
-        const { commit } = checkout;
-        checkout.commit = async (iteration) => ({
-          ...(await commit(iteration)),
-          withheldNow: Object.keys(checkout.files)
-            .filter((path) => path === ARCHIVE_PATH)
-            .map((path) => ({ path, why: '' })),
+        const { snapshot } = checkout;
+        checkout.commitTexts = async () => ({
+          head: (await snapshot()).head,
+          withheld: [{ path: ARCHIVE_PATH, why: 'it repeats a key' }],
         });
       },
     });
@@ -398,10 +396,10 @@ describe('a prd', () => {
       );
     const counted = counting();
     await runOnce(make(), { tap: counted });
-    const first = counted.calls.lastIndexOf('files.read');
+    const first = counted.calls.lastIndexOf('repository.publishedTexts');
     const steps = counted.calls.slice(first).findIndex((name) => name.startsWith('place.record'));
     expect(counted.calls.slice(first, first + steps)).toEqual(
-      expect.arrayContaining(['files.replace', 'repository.commit']),
+      expect.arrayContaining(['files.replace', 'repository.commitTexts']),
     );
     for (let step = 1; step <= steps; step += 1) {
       for (const when of ['before', 'after'] as const) {

@@ -4,7 +4,14 @@ import type { Log } from '../../ports/machine.ts';
 import type { Repository, TreeChange } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
-import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
+import {
+  commitIteration,
+  commitTextsOn,
+  publishableTree,
+  type Committer,
+  type Identity,
+  type WithheldPaths,
+} from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { deepen } from './deepen.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
@@ -189,6 +196,29 @@ export function createRepository(options: RepositoryOptions): Repository {
         publishedPaths: changes.map(({ path }) => path),
         published: { head: made.head, tree: evidence },
       };
+    },
+
+    async publishedTexts(paths) {
+      if (lane === null || quarantined === null) return {};
+      return (await textsOf(quarantined.quarantine.git, lane.tip, paths)).texts;
+    },
+
+    async commitTexts(wanted) {
+      if (lane === null || quarantined === null) throw new Error('commitTexts() before openLane()');
+      const { workspace, restore } = await needOpened();
+      const { quarantine, committer } = quarantined;
+      await quarantine.seal();
+      const known = lane.tip;
+      const made = await withObjects(quarantine.git, async (objects) => {
+        const tree = await objects.treeOf(known);
+        if (tree === null) throw lostObjects(workspace);
+        return await commitTextsOn(committer, objects, { ...wanted, tip: { commit: known, tree } });
+      });
+      if (made.head === known) return made;
+      lane = { ...lane, tip: made.head };
+      await quarantine.keep(made.head);
+      await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, has: [known], hasIndex: false });
+      return made;
     },
 
     async putBack() {

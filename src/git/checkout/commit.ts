@@ -1,12 +1,13 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-message.ts';
-import type { CommittedIteration, IterationCommit, Withheld } from '../../ports/repository.ts';
+import type { CommittedIteration, IterationCommit, TextsCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
 import {
   chainBetween,
   changesOfCommits,
   commitsOf,
+  indexLine,
   treeWith,
   type Change,
   type Commit,
@@ -85,6 +86,30 @@ export async function commitIteration(
     withheld: await newlyWithheld(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };
+}
+
+/** Makes a commit of these files on top of `tip`; none where one of them must not be published. */
+export async function commitTextsOn(
+  committer: Committer,
+  objects: Objects,
+  { tip, texts, message, trailers }: TextsCommit & Pick<IterationContent, 'tip'>,
+): Promise<Pick<CommittedIteration, 'head' | 'withheld'>> {
+  const { repository, inspection } = committer;
+  const lines = await Promise.all(
+    Object.entries(texts).map(async ([path, input]) =>
+      indexLine('100644', await repository.git.text(['hash-object', '-w', '--stdin'], { input }), path),
+    ),
+  );
+  const tree = await repository.withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.text(['read-tree', tip.tree], { variables });
+    await repository.git.text(['update-index', '-z', '--add', '--index-info'], { input: lines.join(''), variables });
+    return await repository.git.text(['write-tree'], { variables });
+  });
+  const withheld = await inspection.inspect(objects, await objects.changesBetween(tip.tree, tree), new Map());
+  if (withheld.size > 0) return { head: tip.commit, withheld: [...withheld].map(([path, why]) => ({ path, why })) };
+  const head = await commitTree(committer, { tree, parent: tip.commit, message: withTrailers(message, trailers) });
+  return { head, withheld: [] };
 }
 
 /** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */

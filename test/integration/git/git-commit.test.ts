@@ -759,3 +759,33 @@ describe('nothing of the repository is run by us', () => {
     await expect(readFile(join(home, 'sprung'))).rejects.toThrow('ENOENT');
   });
 });
+
+describe('a commit of texts alone', () => {
+  test('has these files on top of what is published, and nothing of the work tree', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('.ralph/learnings.md', 'long');
+    });
+    await scene.write('src/unseen.js', 'unseen');
+    await scene.write('.ralph/learnings.md', 'changed since');
+    expect(await scene.repository.publishedTexts(['.ralph/learnings.md', 'absent.md'])).toEqual({
+      '.ralph/learnings.md': 'long',
+    });
+    const texts = { '.ralph/learnings.md': 'short', '.ralph/learnings_archive.md': 'long' };
+    const made = await scene.repository.commitTexts({ texts, message: 'Archive', trailers: { 'Ralph-Run': '1' } });
+    expect(made.withheld).toEqual([]);
+    expect(await scene.git('diff', '--name-only', committed.head, made.head)).toBe(Object.keys(texts).join('\n'));
+    expect(await scene.git('show', `${made.head}:.ralph/learnings.md`)).toBe('short');
+    expect(await scene.git('rev-parse', 'HEAD', `${made.head}^`)).toBe(`${made.head}\n${committed.head}`);
+    expect(await scene.git('status', '--short')).toContain('src/unseen.js');
+  });
+
+  test('is not made where one of them must not be published', async () => {
+    await using scene = await setScene();
+    const { head } = await openFresh(scene);
+    const texts = { 'notes.md': 'fine', '.github/workflows/steal.yml': 'on: push' };
+    const made = await scene.repository.commitTexts({ texts, message: 'Archive', trailers: {} });
+    expect(made).toMatchObject({ head, withheld: [{ path: '.github/workflows/steal.yml' }] });
+  });
+});

@@ -142,6 +142,17 @@ export function createCheckout(origin: Origin): Checkout {
           published: { head, tree: after.tree },
         };
       }),
+    publishedTexts: (paths) =>
+      guarded(faults, 'publishedTexts', () =>
+        Object.fromEntries(Object.entries(treeOf(head)).filter(([path]) => paths.includes(path))),
+      ),
+    commitTexts: ({ texts, message, trailers }) =>
+      guarded(faults, 'commitTexts', () => {
+        const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
+        const tree = { ...treeOf(head), ...texts };
+        head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
+        return { head, withheld: [] };
+      }),
     putBack: () => guarded(faults, 'putBack', () => []),
     review: () =>
       guarded(faults, 'review', () => {
