@@ -170,14 +170,18 @@ function isInclude({ key }: Setting): boolean {
 
 function isCredential(setting: Setting): boolean {
   const secretKey =
-    /^(http\.(.*\.)?(extraheader|cookiefile|sslkey)|credential\.(.*\.)?[a-z]+|core\.(askpass|sshcommand)|url\..*@.*\.(pushinsteadof|insteadof))$/is;
+    /^(http\.(.*\.)?(extraheader|cookiefile|sslkey)|credential\.(.*\.)?[a-z]+|core\.(askpass|sshcommand)|(url|http|lfs)\..*@.*)$/is;
   return secretKey.test(setting.key) || withoutPassword(setting) !== setting.value;
 }
 
+/** Settings whose value is a URL, or the name of a remote. */
+const URL_KEY =
+  /^((remote|submodule)\..*\.(url|pushurl|proxy|lfsurl|lfspushurl)|http\.(.*\.)?proxy|lfs\.(push)?url|branch\..*\.(remote|pushremote)|remote\.pushdefault)$/is;
+
 /** The value of a URL setting without user name and password. */
 function withoutPassword({ key, value }: Setting): string | null {
-  return value !== null && /^((remote|submodule)\..*\.(url|pushurl)|http\.(.*\.)?proxy)$/is.test(key)
-    ? value.replace(/^(https?:\/\/)[^/@]*(?:@[^/@]*)*@/i, '$1')
+  return value !== null && URL_KEY.test(key)
+    ? value.replace(/^(https?:\/\/|(?=[^/@]*:[^/@]*@)|[a-z][a-z0-9+.-]*:\/\/(?=[^/@]*:))[^/@]*(?:@[^/@]*)*@/i, '$1')
     : value;
 }
 

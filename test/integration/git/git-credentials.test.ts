@@ -49,6 +49,13 @@ describe('hideCredentials()', () => {
       'c2VjcmV0',
     ],
     ['a password of a proxy', ['http.proxy', 'http://me:c2VjcmV0@proxy:8080'], 'c2VjcmV0'],
+    ['of a proxy without a scheme', ['http.https://github.com/.proxy', 'me:c2VjcmV0@proxy:8080'], 'c2VjcmV0'],
+    ['of the proxy of a remote', ['remote.origin.proxy', 'socks5://me:c2VjcmV0@proxy:1080'], 'c2VjcmV0'],
+    ['of LFS', ['lfs.url', 'https://me:c2VjcmV0@lfs.example/o/r'], 'c2VjcmV0'],
+    ['of LFS for pushes', ['remote.origin.lfspushurl', 'https://me:c2VjcmV0@lfs.example/o/r'], 'c2VjcmV0'],
+    ['of a branch', ['branch.main.remote', 'https://me:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
+    ['of where pushes go', ['remote.pushDefault', 'https://me:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
+    ['in the name of a setting', ['lfs.https://me:c2VjcmV0@lfs.example/.access', 'basic'], 'c2VjcmV0'],
   ])('%s is gone until it is put back byte for byte', async (_, setting, secret) => {
     await using scene = await setScene();
     await scene.git('config', ...setting);
