@@ -21,6 +21,8 @@ interface KnownComment {
 /** Comments that we keep up to date, and reactions. Remembers its comments, so that a second update needs no search. */
 export function createComments({ ask }: Client): CommentMethods {
   const known = new Map<string, KnownComment>();
+  /** Threads that were read to their end: what is not known there is not there. */
+  const read = new Set<number>();
 
   return {
     upsertComment(number, marker, text) {
@@ -28,14 +30,17 @@ export function createComments({ ask }: Client): CommentMethods {
       return ask(
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
-          const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
+          const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known, read }));
           const body = withMarker(marker, typeof text === 'string' ? text : text(current?.body ?? null));
+          // Should a write fail whose effect is not known, what is there is looked for again.
+          const wasRead = read.delete(number);
           const isWritten = current !== null && sameText(current.body, body);
           const written = isWritten
             ? current
             : ((await tryUpdate(octokit, at, { current, body })) ??
               (await create(octokit, { ...at, issue_number: number, body })));
           known.set(key, written);
+          if (wasRead) read.add(number);
           return { id: written.id };
         },
       );
@@ -161,18 +166,22 @@ async function find(
   {
     marker,
     known,
+    read,
     ...issue
   }: RepositoryName & {
     readonly issue_number: number;
     readonly marker: string;
     readonly known: Map<string, KnownComment>;
+    readonly read: Set<number>;
   },
 ): Promise<KnownComment | null> {
+  if (read.has(issue.issue_number)) return null;
   for await (const ours of ourPages(octokit, issue)) {
     remember(known, issue.issue_number, ours);
     const found = known.get(keyOf(issue.issue_number, marker));
     if (found !== undefined) return found;
   }
+  read.add(issue.issue_number);
   return null;
 }
 

@@ -69,6 +69,17 @@ describe('the one comment of a marker', () => {
     expect(at.forge.requests().sent).toBe(3);
   });
 
+  test('is not looked for in a thread that was read to its end before', async () => {
+    await using at = await openThread();
+    for (const marker of [MARKER, '<!-- ralph-action:notification ready:lane-queue -->'])
+      await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.sent()).toEqual([
+      'GET /issues/1/comments?per_page=100',
+      'POST /issues/1/comments',
+      'POST /issues/1/comments',
+    ]);
+  });
+
   test('is its own for each marker and each issue', async () => {
     await using at = await openThread();
     addIssue(at.github.state, { title: 'Another', body: '', labels: [], author: 'stranger' }, now);
