@@ -43,7 +43,7 @@ export function createIssues(
           found.push(...data);
           if (found.length < MOST_ISSUES || !hasNext(headers)) continue;
           log.warning(
-            `More than ${MOST_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MOST_ISSUES.toLocaleString('en')} only. Close some, or take the label off.`,
+            `More than ${MOST_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MOST_ISSUES.toLocaleString('en')} only. Close some, or remove the label.`,
           );
           break;
         }

@@ -140,7 +140,7 @@ test('closed by hand while a run works on it: nothing is lost, and the next run 
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { reason: 'no_tasks' } });
   reopenIssue(state, issue.number, { by: 'octo', now: later(1) });
   expect((await scene.run({ event: events.issue('reopened', issue) })).main.log).toContain(
-    '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again.',
+    '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or adds the label again.',
   );
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });

@@ -124,7 +124,7 @@ describe('an issue is opened again', () => {
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
     expect(run).toMatchObject(updated);
     expect(messageOf(run)).toBe(
-      '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again.',
+      '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or adds the label again.',
     );
   });
 

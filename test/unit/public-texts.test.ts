@@ -33,6 +33,7 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bdisturbance\b|\bcures?\b/i, 'an incident, a fix'],
   [/\bis of (?:the|no|another)\b|\bof (?:no|another) lane\b/i, 'belongs to'],
   [/\b(?:may|can) not be taken for\b|\bis taken for\b/i, 'counts as'],
+  [/\b(?:takes?|put|puts) (?:it|the label)[^.]{0,30} (?:off|on again)\b|\bput on by\b/i, 'adds or removes the label'],
   [/\bsuch a thing\b|\bwhat stands in\b|\bstands? (?:in|on|at) (?!for\b)/i, 'is in'],
 ];
 

@@ -26,16 +26,16 @@ export function warnOfStrangers(
 ): readonly string[] {
   if (strangers.length === 0) return [];
   const named = strangers.map(
-    ({ number, by }) => `#${number} (${by === null ? 'GitHub does not say who put it on' : `put on by ${by}`})`,
+    ({ number, by }) => `#${number} (${by === null ? 'GitHub does not say who added it' : `added by ${by}`})`,
   );
   return [
-    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${namesOf(named)}. To have Ralph work on one, take the label off and put it on again.`,
+    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, adds it. Left out: ${namesOf(named)}. To have Ralph work on one, remove the label and add it again.`,
   ];
 }
 
 /** Why the run did not look at the rest of the queue. */
 export function tooManyPeople(count: number): string {
-  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Take the label off issues that Ralph should not work on; the issues behind them wait.`;
+  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
 }
 
 /** Why the run does not work on tasks whose text changed. */
@@ -46,6 +46,6 @@ export function warnOfChanges(
   if (changed.length === 0) return [];
   const named = changed.map(({ number, editor }) => `#${number} (by ${editor ?? 'somebody unknown'})`);
   return [
-    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, take the label "${label}" off and put it on again.`,
+    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, remove the label "${label}" and add it again.`,
   ];
 }

@@ -13,7 +13,7 @@ export const lifecycleLabels: Readonly<
   'ralph:blocked': { color: 'd93f0b', description: 'Ralph cannot go on with this issue without a person' },
   'ralph:needs-approval': {
     color: 'fbca04',
-    description: 'The text was changed after approval: put the task label on again',
+    description: 'The text was changed after approval: add the task label again',
   },
 };
 

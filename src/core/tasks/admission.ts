@@ -259,7 +259,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
       ...warnOfChanges(taskLabel, changed),
       ...outdated.map(
         (number) =>
-          `The text of #${number} was changed after the label "${taskLabel}" was put on; Ralph works on the text as it was then.`,
+          `The text of #${number} was changed after the label "${taskLabel}" was added; Ralph works on the text as it was then.`,
       ),
       ...warnings,
     ],

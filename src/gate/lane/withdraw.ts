@@ -59,8 +59,8 @@ export async function takeBack(
   const own = deps.config.branchPrefix + issueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
-    ? `It has a branch of its own (${own}): comment \`/ralph run\` there, or put the label on again, to go on with it`
-    : 'The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again';
+    ? `It has a branch of its own (${own}): comment \`/ralph run\` there, or add the label again, to continue`
+    : 'The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or adds the label again';
   return updated(deps, `${name} is open again. ${next}.`);
 }
 

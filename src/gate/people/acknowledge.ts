@@ -23,7 +23,7 @@ export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<Wor
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
   } catch (error) {
     // A label is never worth a run.
-    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${sentence(textOf(error))}`;
+    const warning = `The label "ralph:working" could not be added to #${String(number)}: ${sentence(textOf(error))}`;
     return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
   }
   return {

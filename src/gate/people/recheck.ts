@@ -25,11 +25,11 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
   if (consent === undefined || consent.kind === 'never')
     return updated(
       deps,
-      `The label "${deps.config.taskLabel}" on ${name} was not put on by anyone with write permission, so it is not a task.`,
+      `The label "${deps.config.taskLabel}" on ${name} was not added by anyone with write permission, so it is not a task.`,
     );
   if (consent.kind === 'given') return approvedStill(deps, issue);
   const notice = noticeFor(issue, consent);
-  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is put on again.`;
+  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is added again.`;
   const { notes, ...end } = updated(deps, message);
   return {
     ...end,

@@ -21,7 +21,7 @@ export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: 
       ? 'by somebody GitHub does not name'
       : `by ${code(editor, 60)}, who has no write permission in this repository`;
   return [
-    `**This issue waits for approval.** Its text was changed after the label ${label} was put on: ${who}, ${formatInstant(at)}. The label is consent to the text that it was put on, so Ralph does not work on the new one.`,
+    `**This issue waits for approval.** Its text was changed after the label ${label} was added: ${who}, ${formatInstant(at)}. The label is consent to the text as it was then, so Ralph does not work on the new one.`,
     `**Next:** Read the text. If it should be worked on as it is now, remove and re-add the label ${label}; that takes write permission.`,
   ].join('\n\n');
 }

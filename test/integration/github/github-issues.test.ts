@@ -41,7 +41,7 @@ describe('open issues with a label', () => {
     expect(at.forge.requests().sent).toBe(requests);
     expect(at.logged).toEqual(
       Array(warnings).fill(
-        'More than 2,000 open issues and pull requests have the label "ralph": this run sees the oldest 2,000 only. Close some, or take the label off.',
+        'More than 2,000 open issues and pull requests have the label "ralph": this run sees the oldest 2,000 only. Close some, or remove the label.',
       ),
     );
   });

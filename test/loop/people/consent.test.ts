@@ -29,7 +29,7 @@ describe('whose label counts', () => {
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['issue-2']);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(warned(run)).toContain('#1 (put on by eve)');
+    expect(warned(run)).toContain('#1 (added by eve)');
   });
 
   test('a queue of such issues alone is idle, and says why', async () => {
@@ -37,13 +37,13 @@ describe('whose label counts', () => {
     on(project.forge, 1).label(null, BEFORE);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
-    expect(warned(run)).toContain('#1 (GitHub does not say who put it on)');
+    expect(warned(run)).toContain('#1 (GitHub does not say who added it)');
   });
 
   test('at most ten are named', async () => {
     const project = createProject({ issues: Array.from({ length: 13 }, (_, index) => index + 1) });
     for (const number of project.forge.issues.keys()) on(project.forge, number).label(eve, BEFORE);
-    expect(warned(await runOnce(project))).toContain('#10 (put on by eve) and 3 more.');
+    expect(warned(await runOnce(project))).toContain('#10 (added by eve) and 3 more.');
   });
 
   test('by name, who asks is notified: not the command, but the label is consent', async () => {
@@ -53,7 +53,7 @@ describe('whose label counts', () => {
       end: 'idle (no_tasks)',
       calls: 0,
     });
-    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('put on by eve');
+    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('added by eve');
   });
 
   test('each account is asked about once a run, however much it did', async () => {
@@ -269,7 +269,7 @@ describe('a text that was changed after the label', () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({
-      message: 'The label "ralph" on #1 was not put on by anyone with write permission, so it is not a task.',
+      message: 'The label "ralph" on #1 was not added by anyone with write permission, so it is not a task.',
     });
   });
 });

@@ -127,7 +127,7 @@ test('labels that cannot be written are a warning, and the run is as good as it 
   const run = await runOnce(project);
   expect(run.end).toBe('complete (plan_complete)');
   expect(warningsIn(run)).toEqual([
-    'The label "ralph:working" could not be put on #1: The token may not write to issues.',
+    'The label "ralph:working" could not be added to #1: The token may not write to issues.',
     'The labels of #1, #2 could not be written: The token may not write to issues.',
   ]);
 });

@@ -45,14 +45,14 @@ describe('the text', () => {
 
   test('says what happened, and what to do', () => {
     expect(lines(renderApprovalNotice(notice(1), 'ralph'))).toEqual([
-      '**This issue waits for approval.** Its text was changed after the label `ralph` was put on: by `eve`, who has no write permission in this repository, 2026-11-21 16:18 UTC. The label is consent to the text that it was put on, so Ralph does not work on the new one.',
+      '**This issue waits for approval.** Its text was changed after the label `ralph` was added: by `eve`, who has no write permission in this repository, 2026-11-21 16:18 UTC. The label is consent to the text as it was then, so Ralph does not work on the new one.',
       '**Next:** Read the text. If it should be worked on as it is now, remove and re-add the label `ralph`; that takes write permission.',
     ]);
   });
 
   test('names nobody whom GitHub does not name', () => {
     expect(renderApprovalNotice(notice(1, { editor: null }), 'ralph')).toContain(
-      'put on: by somebody GitHub does not name, 2026',
+      'added: by somebody GitHub does not name, 2026',
     );
   });
 

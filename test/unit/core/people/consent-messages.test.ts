@@ -20,7 +20,7 @@ test.each<[string, readonly { readonly number: number; readonly by: string | nul
     'one',
     [{ number: 7, by: 'mallory' }],
     [
-      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, puts it on. Left out: #7 (put on by mallory). To have Ralph work on one, take the label off and put it on again.',
+      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, adds it. Left out: #7 (added by mallory). To have Ralph work on one, remove the label and add it again.',
     ],
   ],
   [
@@ -30,7 +30,7 @@ test.each<[string, readonly { readonly number: number; readonly by: string | nul
       { number: 9, by: null },
     ],
     [
-      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, puts it on. Left out: #7 (put on by mallory), #9 (GitHub does not say who put it on). To have Ralph work on one, take the label off and put it on again.',
+      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, adds it. Left out: #7 (added by mallory), #9 (GitHub does not say who added it). To have Ralph work on one, remove the label and add it again.',
     ],
   ],
 ])('strangers who put the label on: %s', (_, strangers, warnings) => {
@@ -46,7 +46,7 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
       { number: 9, editor: null },
     ],
     [
-      'Changed after approval by somebody without write permission, so not worked on: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, take the label "ralph" off and put it on again.',
+      'Changed after approval by somebody without write permission, so not worked on: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, remove the label "ralph" and add it again.',
     ],
   ],
 ])('who changed a text after approval: %s', (_, changed, warnings) => {
@@ -55,6 +55,6 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
 
 test('how many people are asked about is said', () => {
   expect(tooManyPeople(20)).toBe(
-    'The issues at the head of the queue were labelled or changed by more than 20 people, and a run asks GitHub about no more than that. Take the label off issues that Ralph should not work on; the issues behind them wait.',
+    'The issues at the head of the queue were labelled or changed by more than 20 people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
   );
 });

@@ -40,7 +40,7 @@ test.each<[LifecycleLabel, string, string]>([
   ['ralph:done', '0e8a16', 'Ralph has finished this issue; its work waits in a pull request'],
   ['ralph:failed', 'b60205', 'Ralph gave up on this issue: it took too many iterations'],
   ['ralph:blocked', 'd93f0b', 'Ralph cannot go on with this issue without a person'],
-  ['ralph:needs-approval', 'fbca04', 'The text was changed after approval: put the task label on again'],
+  ['ralph:needs-approval', 'fbca04', 'The text was changed after approval: add the task label again'],
 ])('%s is created with the colour %s', (name, color, description) => {
   expect(definitionOf(name)).toEqual({ name, color, description });
 });

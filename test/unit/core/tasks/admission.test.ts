@@ -181,7 +181,7 @@ describe('which issues are judged', () => {
     const stopped = judge({ ...world, peopleEach: 15 });
     expect(stopped.asked).toEqual([upTo(7)]);
     expect(stopped.judged.warnings.at(-1)).toBe(
-      'The issues at the head of the queue were labelled or changed by more than 100 people, and a run asks GitHub about no more than that. Take the label off issues that Ralph should not work on; the issues behind them wait.',
+      'The issues at the head of the queue were labelled or changed by more than 100 people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
     );
     expect(obstacles(stopped.judged)).toEqual(
       Object.fromEntries(upTo(53, 8).map((number) => [`issue-${String(number)}`, 'unchecked'])),
@@ -212,13 +212,13 @@ describe('what becomes of an issue', () => {
   });
 
   test.each<[string | null, string]>([
-    ['eve', '#1 (put on by eve)'],
-    [null, '#1 (GitHub does not say who put it on)'],
+    ['eve', '#1 (added by eve)'],
+    [null, '#1 (GitHub does not say who added it)'],
   ])('whose label was put on by %s, who may not: it is no task', (by, named) => {
     const judged = one(never(by));
     expect([ids(judged), [...judged.approved]]).toEqual([[], []]);
     expect(judged.warnings).toEqual([
-      `The label "ralph" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${named}. To have Ralph work on one, take the label off and put it on again.`,
+      `The label "ralph" counts only when somebody with write permission, or a bot of \`allowed-bots\`, adds it. Left out: ${named}. To have Ralph work on one, remove the label and add it again.`,
     ]);
   });
 
@@ -231,7 +231,7 @@ describe('what becomes of an issue', () => {
     expect([...judged.approved]).toEqual([]);
     expect(judged.notices).toEqual([{ issue: 1, labels: ['ralph'], editor, by: 'ann', at: noon - 1 }]);
     expect(judged.warnings).toEqual([
-      `Changed after approval by somebody without write permission, so not worked on: #1 (by ${named}). Read the text; if it is fine, take the label "ralph" off and put it on again.`,
+      `Changed after approval by somebody without write permission, so not worked on: #1 (by ${named}). Read the text; if it is fine, remove the label "ralph" and add it again.`,
     ]);
   });
 
@@ -348,7 +348,7 @@ describe('the event that began the run says which text was approved', () => {
     expect(judged.approved.get('issue-1')).toEqual({ number: 1, text: approvedText, by: 'ann', at: noon - 2 });
     expect(judged.notices).toEqual([]);
     expect(judged.warnings).toEqual([
-      'The text of #1 was changed after the label "ralph" was put on; Ralph works on the text as it was then.',
+      'The text of #1 was changed after the label "ralph" was added; Ralph works on the text as it was then.',
     ]);
   });
 
