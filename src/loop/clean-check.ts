@@ -1,4 +1,5 @@
 import {
+  awaitingCheck,
   cannotRun,
   checkOf,
   finishedSince,
@@ -11,6 +12,8 @@ import type { Verification } from '../core/evidence.ts';
 import { serializeCheck } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { namesOf } from '../core/text/lists.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
+import { progressOf } from '../core/tasks/queue.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { oneLine } from '../core/text/one-line.ts';
@@ -29,20 +32,22 @@ interface BaseChecked {
   readonly end: Outcome | null;
 }
 
-/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run. */
-export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
-  if (!deps.config.policy.verifies) return { work, end: null };
-  // Whatever the agent does to them later: the clean clone gets them as they are now.
-  await deps.repository.keepIgnored().catch((error: unknown) => {
-    deps.log.warning(
+/** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
+export async function keepIgnored({ config, repository, log }: LoopDeps): Promise<void> {
+  if (!config.policy.verifies) return;
+  await repository.keepIgnored().catch((error: unknown) => {
+    log.warning(
       `Files that git ignores cannot be copied, so verify runs without them in a clean clone. ${sentence(textOf(error))}`,
     );
   });
+}
+
+/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run. */
+export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
+  if (!deps.config.policy.verifies) return { work, end: null };
   const subject = subjectOf(deps, base);
   if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-  // What the work tree is put back to.
-  await deps.repository.snapshot();
   const verification = await verifyClean(deps, work, base);
   if (verification.kind === 'impossible') {
     deps.log.warning(`verify could not run on the base. ${sentence(verification.why)}`);
@@ -62,21 +67,30 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
   };
 }
 
-/** What is checked, and whether it held. */
+/** What came of it; in the work, what failed or could not be finished is not done. */
 type HeadChecked =
   | { readonly kind: 'not-needed' }
-  | { readonly kind: 'passed' | 'failed' | 'cancelled'; readonly work: Work }
+  | { readonly kind: 'checked'; readonly work: Work }
   /** Nothing can be verified here: a call more would not help. */
   | { readonly kind: 'impossible'; readonly work: Work; readonly end: Outcome };
 
-/** At the end of a run that finished tasks: what the verify commands say of the head in a clean clone, after the agent's processes are gone. */
-export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
-  if (!deps.config.policy.verifies || outcome.kind === 'cancelled') return { kind: 'not-needed' };
-  const finished = finishedSince(work.stateBefore, work.state);
+/**
+ * At the end of a run that finished tasks, or before what was finished earlier is worked on again (`outcome` null): what
+ * the verify commands say of the head in a clean clone, after the agent's processes are gone.
+ */
+export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | null): Promise<HeadChecked> {
+  if (!deps.config.policy.verifies || outcome?.kind === 'cancelled') return { kind: 'not-needed' };
+  const { headCheck, lastIteration } = work.state;
   const subject = subjectOf(deps, work.head);
-  const claims = finished.length > 0 || outcome.kind === 'complete';
-  const { headCheck } = work.state;
-  if (!claims || (headCheck?.kind === 'passed' && isCheckOf(headCheck, subject))) return { kind: 'not-needed' };
+  const isKnown = headCheck?.kind === 'passed' && isCheckOf(headCheck, subject);
+  const finished = claimedBy(work, outcome);
+  const awaits = awaitingCheck(work.state).length > 0;
+  const isNeeded =
+    outcome === null ||
+    ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
+    // What is red in the work tree is so in the clone: that it waits is known.
+    (awaits && lastIteration?.verification !== 'failed');
+  if (!isNeeded) return { kind: 'not-needed' };
   await deps.agent.sweep();
   deps.log.info(`verify runs on a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
@@ -87,12 +101,12 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
     return { kind: 'impossible', work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   const check = checkOf(subject, verification);
-  if (check === null) return { kind: 'cancelled', work: unverified };
+  if (check === null) return { kind: 'checked', work: unverified };
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
       `verify did not end in time on a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
     );
-    return { kind: 'cancelled', work: unverified };
+    return { kind: 'checked', work: unverified };
   }
   deps.appendJournal(serializeCheck({ version: 1, lane: work.lane.id, checkedAt: now, check, finished }));
   const checked: Work = {
@@ -101,11 +115,19 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
     headVerification: { commit: subject.commit, after: work.journal.length, verification },
   };
   deps.record(checked);
-  if (check.kind === 'passed') return { kind: 'passed', work: checked };
+  if (check.kind === 'passed') return { kind: 'checked', work: checked };
   deps.log.warning(
     `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that exist only in the work tree (ignored files, packages installed there) do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
   );
-  return { kind: 'failed', work: checked };
+  return { kind: 'checked', work: checked };
+}
+
+/** What the run calls done that no check of its head has seen. Of a lane that was complete before the run, that is all that its branch has. */
+function claimedBy({ stateBefore, state }: Work, outcome: Outcome | null): readonly TaskId[] {
+  const finished = finishedSince(stateBefore, state);
+  return finished.length > 0 || outcome?.kind !== 'complete'
+    ? finished
+    : Object.keys(state.change.tasks).filter((id) => progressOf(state.tasks, id).state === 'done');
 }
 
 function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {
@@ -123,6 +145,8 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CHECK_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
+  // What the work tree is put back to.
+  if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .cleanClone(commit)
     .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal: deps.signal }))

@@ -1,11 +1,12 @@
 import { addRun, measured } from '../core/lane/change.ts';
 import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
+import { awaitingCheck } from '../core/lane/check.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { checkBase, checkHead } from './clean-check.ts';
+import { checkBase, checkHead, keepIgnored } from './clean-check.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
 import { createStopPoll } from './stop-order.ts';
@@ -22,17 +23,27 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   const whoStops = createStopPoll(deps);
   const giveBack = await deps.repository.hideCredentials();
   try {
+    await keepIgnored(deps);
+    // After how many iterations the head was checked: once between two of them is enough.
+    let checkedAfter: number | null = null;
     for (let isReady = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
       if (step.kind === 'iterate' && soFar.iterations > 0)
         ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
-      if (step.kind === 'stop') {
-        const head = await checkHead(deps, work, step.outcome);
-        if (head.kind !== 'not-needed') work = head.work;
+      // What was finished before may be done without a call.
+      const mayStop = step.kind === 'stop' || awaitingCheck(work.state).includes(step.task.id);
+      if (mayStop && checkedAfter !== soFar.iterations) {
+        const head = await checkHead(deps, work, step.kind === 'stop' ? step.outcome : null);
         if (head.kind === 'impossible') return ended(deps, head.work, head.end);
-        // What this run finished is open again.
-        if (head.kind === 'failed' || head.kind === 'cancelled') continue;
+        checkedAfter = soFar.iterations;
+        // Decided again by what is known now: what was finished is done, or open again.
+        if (head.kind === 'checked') {
+          work = head.work;
+          continue;
+        }
+      }
+      if (step.kind === 'stop') {
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
         work = await reviewed(deps, work);
         deps.appendJournal(

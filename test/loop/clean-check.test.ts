@@ -82,7 +82,7 @@ describe('at the end of a run that finished tasks the published head is verified
   });
 
   test('where nothing is left to go on with, the run does not end as complete', async () => {
-    const { project } = checkedProject(green, red);
+    const { project, places } = checkedProject(green, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 1 });
@@ -93,11 +93,56 @@ describe('at the end of a run that finished tasks the published head is verified
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
     expect(statusOf(project)).toMatchObject({ tests: 'failing', cleanCheck: { result: 'failed' } });
-    // The next run builds on it, and is told.
+    // The next run builds on it, looks once more before it makes a call, and tells the agent.
     await runOnce(project);
+    expect(places.slice(3)).toEqual(['clean head', 'work tree', 'clean head']);
     expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
   });
+});
+
+describe('a task that is open again only because the head failed', () => {
+  test('is done without a call once the head passes, and is reported', async () => {
+    const { project, places } = checkedProject(green, red, green);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    await runOnce(project);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(places).toEqual(['clean base', 'work tree', 'clean head', 'clean head']);
+    const head = project.origin.branches.get('ralph/queue');
+    expect(savedState(project)).toMatchObject({
+      unverified: [],
+      headCheck: { kind: 'passed', commit: head },
+      tasks: { 'issue-1': { state: 'done', attempts: 1, doneCommit: head } },
+    });
+    expect(project.forge.pulls[0]?.body).toContain('Closes #1');
+  });
+
+  test('lets the task that left it red be worked on first', async () => {
+    const { project } = checkedProject(green, red, green);
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher, steadyWorker, finisher];
+    project.inputs = { ...project.inputs, 'max-iterations': '2' };
+    await runOnce(project);
+    expect(savedState(project)).toMatchObject({ unverified: ['issue-1'], currentTask: 'issue-2' });
+    const next = await runOnce(project);
+    expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
+  });
+
+  test('ends nothing as complete while it fails, and costs no more calls than one that is stuck', async () => {
+    const { project } = checkedProject(green, red, red, red, red, red, red);
+    project.script.behaviours = [finisher, ...Array.from({ length: 9 }, () => claimsNothingLeft)];
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 4 });
+    expect(savedState(project)).toMatchObject({
+      unverified: ['issue-1'],
+      tasks: { 'issue-1': { state: 'in-progress' } },
+    });
+  });
+});
+
+/** It sees its work, and its tests pass where it is. */
+const claimsNothingLeft: Behaviour = () => ({
+  output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } },
 });
 
 describe('a head that a later task left red in the work tree is checked all the same', () => {
@@ -151,7 +196,7 @@ describe('the pull request speaks of the check that is about what is published',
   });
 
   test('one of an earlier run holds as long as the head is that', async () => {
-    const { project } = checkedProject(green, red);
+    const { project } = checkedProject(green, red, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     await runOnce(project);
     project.script.behaviours = [stuck];
@@ -159,18 +204,19 @@ describe('the pull request speaks of the check that is about what is published',
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
     project.script.behaviours = [() => ({ writes: { 'src/more.ts': 'x' } })];
     await runOnce(project);
-    expect(project.forge.pulls[0]?.body).not.toContain('clean clone');
-    expect(statusOf(project)).toMatchObject({ tests: 'passing', cleanCheck: null });
+    // That run looked once more before its call, which then changed the head.
+    expect(project.forge.pulls[0]?.body).toContain('The commits after it have not been checked in this way.');
+    expect(statusOf(project)).toMatchObject({ tests: 'passing' });
   });
 
   test('by other commands it says nothing of these', async () => {
-    const { project } = checkedProject(green, red);
+    const { project } = checkedProject(green, red, green, { ...red, command: 'npm run other' });
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     await runOnce(project);
     project.script.behaviours = [stuck];
     project.inputs = { ...project.inputs, verify: 'npm run other' };
     await runOnce(project);
-    expect(project.forge.pulls[0]?.body).not.toContain('clean clone');
+    expect(project.forge.pulls[0]?.body).not.toContain('`npm test`');
   });
 });
 
@@ -200,7 +246,8 @@ test('a run that was killed before the check leaves nothing done that was not ch
     'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
   });
   expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
-  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  // What it pushed is there, and only the check was missing.
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
 });
 
 describe('where nothing can be verified', () => {

@@ -42,5 +42,14 @@ export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, tasks, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } =
     since;
   const parts = { circuit, windows, signals, tasks, ledger, sequence, savedAt };
-  return { ...state, ...parts, park, currentTask, lastRun, lastIteration, unmarked: since.unmarked };
+  return {
+    ...state,
+    ...parts,
+    park,
+    currentTask,
+    lastRun,
+    lastIteration,
+    unmarked: since.unmarked,
+    unverified: since.unverified,
+  };
 }

@@ -1,8 +1,9 @@
 import type { ObjectId, Verification } from '../evidence.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
+import type { QueuedTask } from '../tasks/task.ts';
 import { noSignals } from './signals.ts';
-import type { Check, LaneState } from './state.ts';
+import { MAX_UNVERIFIED, type Check, type LaneState } from './state.ts';
 import { withTransition } from './transitions.ts';
 
 /** What a check was about: a commit, and the hash of the verify commands. */
@@ -54,6 +55,27 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   );
 }
 
+/** Tasks that are done as soon as a check of the head passes. */
+export function awaitingCheck({ tasks, unverified }: LaneState): readonly TaskId[] {
+  return unverified.filter((id) => Object.hasOwn(tasks, id) && tasks[id]?.state !== 'done');
+}
+
+/** Whether this very commit failed in a clean clone. */
+export function isKnownRed({ headCheck }: LaneState, commit: ObjectId): boolean {
+  return headCheck?.kind === 'failed' && headCheck.commit === commit;
+}
+
+/** Of those that await a check, the ones that no call helps: the work tree is red as well, and another task that was begun and is not done may be why. */
+export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
+  if (state.change.failingSince === null) return [];
+  const awaiting = awaitingCheck(state);
+  const isHalfDone = tasks.some(({ id }) => {
+    const progress = progressOf(state.tasks, id);
+    return progress.attempts > 0 && progress.state !== 'done' && !awaiting.includes(id);
+  });
+  return isHalfDone ? awaiting : [];
+}
+
 /** The state of a run that may have ended before its head was checked: what it finished is open again, unless a check of one of `checked` passed. */
 export function withoutUnverified(
   run: { readonly before: LaneState; readonly after: LaneState; readonly checked: readonly ObjectId[] },
@@ -65,14 +87,14 @@ export function withoutUnverified(
   return finished.length === 0 ? after : reopen(after, finished, now);
 }
 
-/** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done. */
+/** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done; where it passes, what was finished before is done as well. */
 export function recordHeadCheck(
   state: LaneState,
   { check, finished }: { readonly check: Check; readonly finished: readonly TaskId[] },
   now: number,
 ): LaneState {
   const checked: LaneState = { ...state, headCheck: check };
-  if (check.kind === 'passed') return checked;
+  if (check.kind === 'passed') return awaitingCheck(checked).reduce((next, id) => verified(next, id, now), checked);
   const reopened = reopen(checked, finished, now);
   const { lastIteration } = reopened;
   return {
@@ -89,6 +111,27 @@ export function recordHeadCheck(
   };
 }
 
+/** The task is done: it was finished before, and the check is the evidence that was missing. No call is made or counted for it. */
+function verified(state: LaneState, id: TaskId, now: number): LaneState {
+  const before = progressOf(state.tasks, id);
+  const task = {
+    ...before,
+    state: 'done' as const,
+    reason: null,
+    setAside: null,
+    doneCommit: state.headCheck?.commit ?? null,
+  };
+  return withTransition(
+    {
+      ...state,
+      tasks: { ...state.tasks, [id]: task },
+      unverified: state.unverified.filter((other) => other !== id),
+      currentTask: state.currentTask === id ? null : state.currentTask,
+    },
+    { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'done', reason: 'verified' },
+  );
+}
+
 /** The state in which these tasks are not done: nobody has seen them pass where it counts. */
 export function reopen(state: LaneState, finished: readonly TaskId[], now: number): LaneState {
   const reopened = finished.reduce<LaneState>((next, id) => {
@@ -100,7 +143,9 @@ export function reopen(state: LaneState, finished: readonly TaskId[], now: numbe
   }, state);
   return {
     ...reopened,
-    currentTask: finished.at(-1) ?? reopened.currentTask,
+    // What is half done is gone on with first: it may be what the check fails for.
+    currentTask: reopened.currentTask ?? finished.at(-1) ?? null,
+    unverified: [...reopened.unverified.filter((id) => !finished.includes(id)), ...finished].slice(-MAX_UNVERIFIED),
     unmarked: reopened.unmarked.filter((id) => !finished.includes(id)),
   };
 }

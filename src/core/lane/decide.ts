@@ -1,11 +1,11 @@
 import type { Analysis } from '../analysis/analysis.ts';
+import { awaitingCheck, waitingForOthers } from './check.ts';
 import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import { BLOCKED_IN_A_ROW } from './settle.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { QUEUE } from '../tasks/ids.ts';
@@ -62,8 +62,20 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
   return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
 }
 
-/** The task that an iteration would work on now. The probe of an open circuit goes to another than the one that opened it, where there is one: to one that was never begun before it goes back to others. */
-function taskToWork<T extends QueuedTask>({ state, tasks, policy, now }: Situation<T>): T | null {
+/** The task that an iteration would work on now. What only waits for a check of the head comes last, but before what is optional and not begun. */
+function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
+  const { state, tasks } = situation;
+  const awaiting = awaitingCheck(state);
+  const open = tasks.filter(({ id }) => !awaiting.includes(id));
+  const next = chosen(situation, open);
+  if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
+  const waiting = waitingForOthers(state, tasks);
+  const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
+  return chosen(situation, last) ?? next;
+}
+
+/** The probe of an open circuit goes to another task than the one that opened it, where there is one: to one that was never begun before it goes back to others. */
+function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
@@ -179,13 +191,10 @@ function waitingForReview(situation: Situation): Outcome | null {
     : null;
 }
 
-/** Said twice by the agent, or nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
+/** Nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
 function blocked(situation: Situation): Outcome | null {
-  const { state, tasks, run } = situation;
-  const stuck = tasks.length > 0 && taskToWork(situation) === null;
-  return stuck || (hasIterated(run) && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
-    ? { kind: 'blocked', reason: 'needs_human' }
-    : null;
+  const stuck = situation.tasks.length > 0 && taskToWork(situation) === null;
+  return stuck ? { kind: 'blocked', reason: 'needs_human' } : null;
 }
 
 function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {

@@ -1,21 +1,12 @@
-import {
-  MAX_FINGERPRINT_CHARS,
-  probingCircuit,
-  record,
-  reset,
-  viewCircuit,
-  type Circuit,
-  type CircuitFacts,
-  type CircuitView,
-} from './circuit.ts';
+import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { resetUnfitSession, keepSession, resetSession } from './session.ts';
-import { noSignals, outputDeclined, pushSignals } from './signals.ts';
+import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
-import { isEligible, progressOf, untouched } from '../tasks/queue.ts';
-import { awake, setAside } from '../tasks/set-aside.ts';
+import { progressOf, untouched } from '../tasks/queue.ts';
+import { progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
 import { withTransition } from './transitions.ts';
@@ -25,8 +16,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
 const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
-/** STATUS: BLOCKED so often in a row is believed. */
-export const BLOCKED_IN_A_ROW = 2;
 
 /** What an iteration made of the state. */
 export interface Settled {
@@ -68,11 +57,13 @@ export function beginIteration(
 /** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
 export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
   const judgement = judge(state, facts, policy);
-  const { circuit, aside } = settleStuck(state, facts, { judgement, policy, now });
+  const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
   const signalled: LaneState = {
     ...state,
     circuit,
-    signals: judgement.neutral ? state.signals : pushSignals(state.signals, iterationSignals(facts, judgement)),
+    signals: judgement.neutral
+      ? state.signals
+      : pushSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
     lastIteration: {
       taskId: facts.task.id,
       progress: judgement.verdict.progress,
@@ -195,7 +186,8 @@ export function probeNow(state: LaneState, policy: Policy, now: number): LaneSta
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  return withTask(state, taskId, untouched, { reason, now });
+  const retried = { ...state, unverified: withoutTask(state.unverified, taskId) };
+  return withTask(retried, taskId, untouched, { reason, now });
 }
 
 function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
@@ -216,63 +208,10 @@ function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): Lan
   });
 }
 
-/** Why an iteration's task is set aside; null: it is not. */
-type Aside = Verdict['setAside'];
-
-/** A task that is stuck steps aside where another can be worked; a circuit opens for what is the matter with all of them. */
-function settleStuck(
-  state: LaneState,
-  facts: IterationFacts,
-  { judgement, policy, now }: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number },
-): { readonly circuit: Circuit; readonly aside: Aside } {
-  const { verdict } = judgement;
-  const fed = circuitFacts(state, facts, judgement, policy);
-  const circuit = record(state.circuit, fed, policy.circuit, now);
-  if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
-  if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
-  const trips = circuit.kind === 'open';
-  if (judgement.providerFailed) return { circuit, aside: null };
-  // A task that had another turn has had it.
-  if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
-  const { reason } = circuit;
-  const saysTask = reason === 'no_progress' || reason === 'output_decline';
-  if (!saysTask || !hasOther(state, facts, policy, now)) return { circuit, aside: null };
-  const before = state.circuit;
-  return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
-}
-
-function hasOther(state: LaneState, { task, tasks }: IterationFacts, policy: Policy, now: number): boolean {
-  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
-  return tasks.some((other) => other.id !== task.id && isEligible(other, progress));
-}
-
-function circuitFacts(
-  state: LaneState,
-  { analysis, evidence, task }: IterationFacts,
-  judgement: Judgement,
-  policy: Policy,
-): CircuitFacts {
-  const { countedDenials, nothingToDo, progress, questionOnly, taskDone } = judgement.verdict;
-  return {
-    progress,
-    // That there is nothing to do is an answer, and so is that nothing is left to do.
-    neutral: judgement.neutral || nothingToDo || (taskDone && countedDenials === 0),
-    questionOnly,
-    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
-    countedDenials,
-    output: outputFact(),
-    taskId: task.id,
-    // A provider that fails says nothing about the task, however often that was set aside.
-    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed,
-  };
-
-  function outputFact(): CircuitFacts['output'] {
-    // A call that failed gave no answer, which is not the same as a short one.
-    if (!answered({ analysis, evidence })) return 'unmeasured';
-    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
-      ? 'declined'
-      : 'normal';
-  }
+/** What another task said of being blocked is nothing of this one's. */
+function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals {
+  const isOther = lastIteration !== null && lastIteration.taskId !== id;
+  return isOther ? { ...signals, blockedInARow: 0 } : signals;
 }
 
 function iterationSignals(
@@ -292,10 +231,6 @@ function iterationSignals(
   };
 }
 
-function answered({ analysis, evidence: { end } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
-  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null;
-}
-
 function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, now: number): LaneState {
   const usage = {
     tokens: analysis.tokens ?? 0,
@@ -307,36 +242,17 @@ function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, 
 
 function settleTask(
   state: LaneState,
-  { task, evidence }: IterationFacts,
+  facts: IterationFacts,
   judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
 ): LaneState {
-  const {
-    judgement: { verdict, neutral, providerFailed },
-    aside,
-    policy,
-    now,
-  } = judged;
-  const before = progressOf(state.tasks, task.id);
-  // Neither a wrong key nor a limit of the provider is an attempt of the agent.
-  const refunded = (neutral || providerFailed) && !verdict.progress;
-  const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  // Without work of its own it begins again: what changes while others are worked on is not its work.
-  const startedTree = evidence.after.tree === before.startedTree ? null : before.startedTree;
-  const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
-  const next = nextProgress();
-  const settled = withTask(state, task.id, next, { reason: next.reason ?? next.state, now });
-  return next.state === 'in-progress' ? settled : { ...settled, currentTask: null };
-
-  function nextProgress(): TaskProgress {
-    if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
-    if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
-    if (!neutral && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
-      return { ...worked, state: 'blocked', reason: 'status_blocked' };
-    if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
-      return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
-    if (aside !== null) return setAside(worked, aside, now);
-    return { ...worked, state: 'in-progress', reason: null };
-  }
+  const { id } = facts.task;
+  const next = progressAfter(state, facts, judged);
+  const settled = withTask(state, id, next, { reason: next.reason ?? next.state, now: judged.now });
+  const { progress, taskDone } = judged.judgement.verdict;
+  // Worked on once more and not finished, or given back to a person: what was finished before is not what there is now.
+  const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
+  const unverified = holds ? state.unverified : withoutTask(state.unverified, id);
+  return { ...settled, unverified, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
 /** What the branch's file does not list cannot be marked there: it would seem to be open once it is merged. */
@@ -353,7 +269,7 @@ function settleMark(
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
-    state,
+    { ...state, unverified: withoutTask(state.unverified, id) },
     id,
     { ...before, state: 'done', attempts: Math.max(1, before.attempts), reason: null, setAside: null },
     { reason: 'done', now },
@@ -384,6 +300,10 @@ function settlePark(state: LaneState, { analysis, evidence, task }: IterationFac
   const longest = analysis.usageLimit.unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
   const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
+}
+
+function withoutTask(ids: readonly TaskId[], id: TaskId): readonly TaskId[] {
+  return ids.filter((other) => other !== id);
 }
 
 function withTask(

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Analysis } from '../analysis/analysis.ts';
+import type { Evidence } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count } from '../numbers.ts';
 
@@ -56,6 +58,17 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
     blockedInARow: iteration.blocked ? signals.blockedInARow + 1 : 0,
     testOnlyInARow: iteration.testOnly ? signals.testOnlyInARow + 1 : 0,
   };
+}
+
+/** Whether the agent's call came to an answer of its own. */
+export function answered({
+  analysis,
+  evidence: { end },
+}: {
+  readonly analysis: Pick<Analysis, 'agentError'>;
+  readonly evidence: Pick<Evidence, 'end'>;
+}): boolean {
+  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null;
 }
 
 /** Whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */

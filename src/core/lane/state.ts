@@ -24,6 +24,7 @@ export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 export const MAX_UNMARKED = 100;
+export const MAX_UNVERIFIED = 100;
 /** Of what is kept of a server's words. */
 export const MAX_REFUSAL_CHARS = 1000;
 
@@ -83,6 +84,8 @@ const bodySchema = z.object({
   approvals: z.record(storedTaskId, approvalSchema),
   /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last. */
   unmarked: z.array(storedTaskId).max(MAX_UNMARKED),
+  /** Tasks that were finished, but then the head failed its check: the next check that passes makes them done. */
+  unverified: z.array(storedTaskId).max(MAX_UNVERIFIED).default([]),
   currentTask: storedTaskId.nullable(),
   park: z
     .object({
@@ -146,6 +149,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     tasks: {},
     approvals: {},
     unmarked: [],
+    unverified: [],
     currentTask: null,
     park: null,
     pause: null,
@@ -268,6 +272,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     approvals: newest(state.approvals, 150),
     change: { ...state.change, ...withFewerLeftOut(state.change), tasks: newest(state.change.tasks, 20) },
     unmarked: state.unmarked.slice(-50),
+    unverified: state.unverified.slice(-50),
   }),
 ];
 

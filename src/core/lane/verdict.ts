@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
+import { isKnownRed } from './check.ts';
 import { circuitWords } from './circuit.ts';
 import { judgeDenials, type ClassifiedDenial } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
@@ -69,7 +70,9 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts);
-  const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || passed);
+  // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
+  const verified = passed && !isKnownRed(state, evidence.after.head);
+  const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || verified);
   // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone =

@@ -156,5 +156,7 @@ export function reopenProgress(
     const isOver = isStuck(progress) || (progress.state === 'done' && now.redo);
     return !(now.named.includes(id) && isOver);
   };
-  return { ...state, tasks: Object.fromEntries(Object.entries(state.tasks).filter(holds)) };
+  const tasks = Object.fromEntries(Object.entries(state.tasks).filter(holds));
+  const unverified = now.workIsLost ? [] : state.unverified.filter((id) => Object.hasOwn(tasks, id));
+  return { ...state, tasks, unverified };
 }

@@ -121,7 +121,7 @@ function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport):
   const iterations = count(progress.attempts, 'iteration');
   switch (kind) {
     case 'blocked':
-      return 'The agent said twice in a row that it needs a person.';
+      return 'The agent says that it needs a person.';
     case 'nothing_to_do':
       return 'The agent says that it is done, and nothing has changed.';
     case 'failed':

@@ -137,7 +137,7 @@ export function headCheckLine({ of, commit, verification }: HeadCheck, report: W
   if (verification.kind === 'passed')
     return `✅ ${verifyNames(report)} ${report.verifyCommands.length === 1 ? 'passes' : 'pass'} ${where}.${rest}`;
   const command = code(verification.command, 80);
-  if (!isLast) return `❌ ${command} **failed** ${where}: what this run had finished by then was opened again.${rest}`;
+  if (!isLast) return `❌ ${command} **failed** ${where}: what was finished by then is open again.${rest}`;
   const passedBefore =
     newestThatRan(report.iterations).kind === 'passed' ? ', although it passed in the work tree' : '';
   return `❌ ${command} **fails** ${where}${passedBefore}: nothing that this run finished counts as done yet.${passedBefore === '' ? '' : ' The agent gets to know. What `verify` needs must be committed, or installed by `verify` itself.'}`;

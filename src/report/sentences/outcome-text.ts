@@ -350,7 +350,7 @@ function waitingForReview(report: RunReport): string {
 /** Which tasks wait for what: the first five, each in a line of its own. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
-  if (waiting.length === 0) return 'The agent said twice in a row that it cannot go on without a person.';
+  if (waiting.length === 0) return 'The agent says that it cannot go on without a person.';
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   return [
     `${count(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,

@@ -66,7 +66,7 @@ function opening(one: TaskReport, report: RunReport): string {
     default:
       return progress.reason === 'nothing_to_do'
         ? '**Is this done already?** The agent says so, and changed nothing.'
-        : '**The agent needs a person.** It said twice in a row that it cannot go on.';
+        : '**The agent needs a person.** It says that it cannot go on.';
   }
 }
 

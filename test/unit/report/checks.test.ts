@@ -55,7 +55,7 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
     [
       'that an earlier commit fails',
       { headCheck: { ...failed, of: 'earlier' } },
-      `❌ \`npm test\` **failed** in a clean clone of ${LINK}: what this run had finished by then was opened again. The commits after it have not been checked in this way.\n`,
+      `❌ \`npm test\` **failed** in a clean clone of ${LINK}: what was finished by then is open again. The commits after it have not been checked in this way.\n`,
     ],
     [
       'that the base failed already',

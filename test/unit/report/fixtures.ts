@@ -233,6 +233,7 @@ export const laneState: LaneState = {
   tasks: {},
   approvals: {},
   unmarked: [],
+  unverified: [],
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
   pause: null,

@@ -186,7 +186,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'a blocked run without a blocked task',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [taskReport(1)] },
-    'The agent said twice in a row that it cannot go on',
+    'The agent says that it cannot go on',
     '`/ralph retry`',
   ],
   [

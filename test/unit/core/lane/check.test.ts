@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  awaitingCheck,
   cannotRun,
   checkOf,
   finishedSince,
@@ -115,12 +116,57 @@ describe('the check of the published head', () => {
     expect(after).toMatchObject({
       headCheck: red,
       currentTask: 'issue-2',
+      unverified: ['issue-2'],
       signals: { doneInARow: 0 },
       tasks: { 'issue-1': { state: 'done' }, 'issue-2': { state: 'in-progress', doneCommit: null, attempts: 1 } },
       unmarked: ['plan-1'],
       lastIteration: { verification: 'failed', hints: ['clean_check'] },
     });
     expect(after.transitions.at(-1)).toMatchObject({ from: 'issue-2 done', to: 'in-progress', reason: 'not_verified' });
+  });
+
+  test('that passes later makes them done: no call is made or counted for it', () => {
+    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+    expect(awaitingCheck(failed)).toEqual(['issue-2']);
+    const later = recordHeadCheck(failed, { check: passed, finished: [] }, NOW);
+    expect(later).toMatchObject({
+      headCheck: passed,
+      currentTask: null,
+      unverified: [],
+      tasks: { 'issue-2': { state: 'done', attempts: 1, doneCommit: passed.commit, reason: null } },
+    });
+    expect(later.transitions.at(-1)).toMatchObject({ from: 'issue-2 in-progress', to: 'done', reason: 'verified' });
+    expect(awaitingCheck(later)).toEqual([]);
+  });
+
+  test.each(['stuck', 'failed', 'blocked'] as const)(
+    'that passes does so as well for one that is %s by now',
+    (given) => {
+      const { tasks, ...rest } = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+      const setAside = { ...task, state: given, reason: 'no_progress', setAside: { times: 1, at: NOW } } as const;
+      const later = recordHeadCheck(
+        { ...rest, tasks: { ...tasks, 'issue-2': setAside } },
+        { check: passed, finished: [] },
+        NOW,
+      );
+      expect(later.tasks['issue-2']).toMatchObject({ state: 'done', reason: null, setAside: null });
+    },
+  );
+
+  test('leaves what is half done the current task', () => {
+    const between = { ...state, currentTask: 'issue-3' };
+    expect(recordHeadCheck(between, { check: red, finished: ['issue-2'] }, NOW).currentTask).toBe('issue-3');
+  });
+
+  test('that fails again opens what the last one made done', () => {
+    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+    const done = recordHeadCheck(failed, { check: passed, finished: [] }, NOW);
+    expect(finishedSince(failed, done)).toEqual(['issue-2']);
+    expect(recordHeadCheck(done, { check: red, finished: ['issue-2'] }, NOW).unverified).toEqual(['issue-2']);
+  });
+
+  test('is of no use to a task that nobody knows any more', () => {
+    expect(awaitingCheck({ ...state, unverified: ['constructor', 'issue-9'] })).toEqual([]);
   });
 
   test('that fails without a finished task only resets what the agent signalled', () => {

@@ -110,6 +110,18 @@ describe('each end, by what led to it', () => {
         'STATUS BLOCKED twice in a row, with another task open',
         [{ output: { signal: { status: 'BLOCKED' } } }, { output: { signal: { status: 'BLOCKED' } } }],
         { tasks: [task(1), task(2)] },
+        'iterate',
+      ],
+      [
+        'STATUS BLOCKED with a question, and no other task to work on meanwhile',
+        [{ output: { signal: { status: 'BLOCKED', asks: 'EUR or USD?' } } }],
+        {},
+        'iterate',
+      ],
+      [
+        'STATUS BLOCKED with a question on every task',
+        [1, 2].map((): Play => ({ output: { signal: { status: 'BLOCKED', asks: 'EUR or USD?' } } })),
+        { tasks: [task(1), task(2, { dependsOn: ['issue-9'] })] },
         'blocked (needs_human)',
       ],
       [

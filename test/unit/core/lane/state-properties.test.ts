@@ -94,6 +94,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     noNullPrototype: true,
   }),
   unmarked: fc.array(id, { maxLength: 100 }),
+  unverified: fc.array(id, { maxLength: 100 }),
   currentTask: fc.option(id),
   park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
   pause: fc.option(fc.record({ by: text, at: instant })),

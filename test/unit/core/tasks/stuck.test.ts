@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { recordHeadCheck } from '../../../../src/core/lane/check.ts';
+import { nextStep } from '../../../../src/core/lane/decide.ts';
+import { retryTask } from '../../../../src/core/lane/settle.ts';
+import type { LaneState } from '../../../../src/core/lane/state.ts';
 import { awake, setAside, turnOf } from '../../../../src/core/tasks/set-aside.ts';
 import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
@@ -192,4 +196,120 @@ describe('"nothing to do" is an answer', () => {
     const run = play([saysDone, done()], { tasks });
     expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'done']);
   });
+});
+
+describe('a task that says BLOCKED', () => {
+  const blocked: Play = { output: { signal: { status: 'BLOCKED', exitSignal: false } } };
+  const asks: Play = { output: { signal: { status: 'BLOCKED', exitSignal: false, asks: 'EUR or USD?' } } };
+  const reasonOf = ({ state }: Played, id: string): unknown => state.tasks[id]?.reason;
+
+  test.each([
+    [
+      'twice in a row, is left to a person, and the queue goes on',
+      [blocked, blocked, done()],
+      'status_blocked',
+      'done',
+    ],
+    ['with a question, waits for the answer at once', [asks, done()], 'status_blocked', 'done'],
+    ['once, without a question, has another call', [blocked, done(), done()], null, 'done'],
+  ])('%s', (_, script, reason, other) => {
+    const run = play(script, { tasks });
+    expect([reasonOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual([reason, other]);
+    expect(describeStep(run.step)).toBe(reason === null ? 'complete (plan_complete)' : 'blocked (needs_human)');
+  });
+
+  test('is asked twice where there is nothing else to do', () => {
+    expect(describeStep(play([asks], {}).step)).toBe('iterate');
+    expect(describeStep(play([asks, asks], {}).step)).toBe('blocked (needs_human)');
+    expect(stateOf(play([asks, done()], {}), 'issue-1')).toBe('done');
+  });
+
+  test('says nothing of the next one', () => {
+    const run = play([asks, blocked], { tasks });
+    expect(stateOf(run, 'issue-2')).toBe('in-progress');
+    expect(describeStep(run.step)).toBe('iterate');
+  });
+
+  test('feeds the circuit: where every task says so it is not the tasks', () => {
+    const run = play([asks, asks, asks, asks], { tasks: [1, 2, 3, 4, 5].map((number) => task(number)) });
+    expect(describeStep(run.step)).toBe('halted (circuit_open)');
+    expect(run.verdicts).toHaveLength(4);
+  });
+});
+
+describe('a task that was finished and waits for a check of the head', () => {
+  const verifying = { ...policy, verifies: true };
+  const red = { commit: 'x', commands: 'y', kind: 'failed', command: 'npm test', exitCode: 1 } as const;
+  const three = [...tasks, task(3, { optional: true })];
+  /** Task 1 is finished, task 2 perhaps half done; then the head fails its check. */
+  const afterRed = (half: readonly Play[]): Played => {
+    const run = play([done({ verification: 'passed' }), ...half], { tasks: three, policy: verifying });
+    return { ...run, state: recordHeadCheck(run.state, { check: red, finished: ['issue-1'] }, run.now) };
+  };
+  const nextOf = ({ state, run, now }: Played, of = three): unknown => {
+    const step = nextStep({ state, tasks: of, run, policy: verifying, now });
+    return step.kind === 'iterate' ? step.task.id : step.outcome.reason;
+  };
+  const halfDone = progress({ verification: 'failed', output: { signal: { status: 'IN_PROGRESS' } } });
+  const idleRed: Play = { output: { signal: { status: 'IN_PROGRESS' } } };
+
+  test('comes behind what is open and before what is optional', () => {
+    expect(nextOf(afterRed([]))).toBe('issue-2');
+    expect(nextOf(afterRed([]), [task(1), task(3, { optional: true })])).toBe('issue-1');
+    expect(nextOf(afterRed([halfDone]))).toBe('issue-2');
+  });
+
+  test('gets no call while another that is set aside may be why the work tree is red', () => {
+    const only = [task(1), task(2)];
+    const stuck = play([done({ verification: 'passed' }), halfDone, idleRed, idleRed], {
+      tasks: only,
+      policy: verifying,
+    });
+    const failing = (state: LaneState, failingSince: number | null): LaneState => ({
+      ...recordHeadCheck(state, { check: red, finished: ['issue-1'] }, noon),
+      tasks: { ...state.tasks, 'issue-2': setAside(state.tasks['issue-2'] ?? untouched, 'no_progress', stuck.now) },
+      change: { ...state.change, failingSince },
+    });
+    const reopened = (state: LaneState): LaneState => ({
+      ...state,
+      tasks: { ...state.tasks, 'issue-1': { ...(state.tasks['issue-1'] ?? untouched), state: 'in-progress' } },
+    });
+    expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, 3)) }, only)).toBe('needs_human');
+    expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, null)) }, only)).toBe('issue-1');
+    expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, 3)) }, [task(1)])).toBe('issue-1');
+  });
+
+  test.each<[string, Play, readonly string[]]>([
+    ['changes nothing', idleRed, ['issue-1']],
+    ['changes something and does not finish', halfDone, []],
+    ['says BLOCKED', { output: { signal: { status: 'BLOCKED' } } }, []],
+    ['finishes it', done({ verification: 'passed' }), []],
+  ])('whose call %s', (_, call, unverified) => {
+    const run = afterRed([]);
+    const again = play([call], { state: run.state, tasks: [task(1)], policy: verifying, tree: run.tree, now: run.now });
+    expect(again.state.unverified).toEqual(unverified);
+  });
+
+  test('is forgotten when a person has it tried again', () => {
+    expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).unverified).toEqual([]);
+  });
+});
+
+test('what passes in the work tree on the very commit that failed in a clean clone is not done', () => {
+  const verifying = { ...policy, verifies: true };
+  const run = play([done({ verification: 'passed' })], { policy: verifying });
+  const check = {
+    commit: `head-${run.tree}`,
+    commands: 'y',
+    kind: 'failed',
+    command: 'npm test',
+    exitCode: 1,
+  } as const;
+  const state = recordHeadCheck(run.state, { check, finished: ['issue-1'] }, run.now);
+  const again = (call: Play, from: LaneState): Played =>
+    play([call], { state: from, policy: verifying, tree: run.tree, now: run.now });
+  const claim: Play = { ...saysDone, verification: 'passed' };
+  expect(again(claim, state).verdicts[0]).toMatchObject({ taskDone: false, nothingToDo: false });
+  expect(again(claim, { ...state, headCheck: null }).verdicts[0]).toMatchObject({ taskDone: true });
+  expect(again(done({ verification: 'passed' }), state).verdicts[0]).toMatchObject({ taskDone: true });
 });

@@ -1,0 +1,110 @@
+import { awaitingCheck, isKnownRed, waitingForOthers } from '../lane/check.ts';
+import { MAX_FINGERPRINT_CHARS, probingCircuit, record, type Circuit, type CircuitFacts } from '../lane/circuit.ts';
+import { answered, outputDeclined } from '../lane/signals.ts';
+import type { LaneState } from '../lane/state.ts';
+import type { IterationFacts, Judgement, Verdict } from '../lane/verdict.ts';
+import type { Policy } from '../policy.ts';
+import { isEligible, progressOf } from './queue.ts';
+import { awake, setAside } from './set-aside.ts';
+import type { TaskProgress } from './task.ts';
+
+/** STATUS: BLOCKED so often in a row on a task is believed. */
+const BLOCKED_IN_A_ROW = 2;
+
+/** Why an iteration's task is set aside; null: it is not. */
+export type Aside = Verdict['setAside'];
+
+/** What is known of an iteration that is over. */
+interface Judged {
+  readonly judgement: Judgement;
+  readonly policy: Policy;
+  readonly now: number;
+}
+
+/** A task that is stuck steps aside where another can be worked; a circuit opens for what is the matter with all of them. */
+export function stepAside(
+  state: LaneState,
+  facts: IterationFacts,
+  { judgement, policy, now }: Judged,
+): { readonly circuit: Circuit; readonly aside: Aside } {
+  const { verdict } = judgement;
+  const fed = circuitFacts(state, facts, judgement, policy);
+  const circuit = record(state.circuit, fed, policy.circuit, now);
+  if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
+  if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
+  const trips = circuit.kind === 'open';
+  if (judgement.providerFailed) return { circuit, aside: null };
+  // A task that had another turn has had it.
+  if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
+  const { reason } = circuit;
+  const saysTask = reason === 'no_progress' || reason === 'output_decline';
+  if (!saysTask || !hasOther(state, facts, policy, now)) return { circuit, aside: null };
+  const before = state.circuit;
+  return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
+}
+
+/** How far its task is after an iteration that was charged to it; `state`: with the iteration's signals. */
+export function progressAfter(
+  state: LaneState,
+  facts: IterationFacts,
+  { judgement, aside, policy, now }: Judged & { readonly aside: Aside },
+): TaskProgress {
+  const { verdict, neutral, providerFailed } = judgement;
+  const before = progressOf(state.tasks, facts.task.id);
+  // Neither a wrong key nor a limit of the provider is an attempt of the agent.
+  const refunded = (neutral || providerFailed) && !verdict.progress;
+  const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
+  // Without work of its own it begins again: what changes while others are worked on is not its work.
+  const startedTree = facts.evidence.after.tree === before.startedTree ? null : before.startedTree;
+  const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
+  if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
+  if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
+  if (!neutral && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
+  if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
+    return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
+  if (aside !== null) return setAside(worked, aside, now);
+  return { ...worked, state: 'in-progress', reason: null };
+
+  /** One that asks a person waits for the answer at once where there is other work meanwhile. */
+  function isBlocked(): boolean {
+    const { blockedInARow } = state.signals;
+    if (blockedInARow >= BLOCKED_IN_A_ROW) return true;
+    return blockedInARow > 0 && facts.analysis.signal.asks !== null && hasOther(state, facts, policy, now);
+  }
+}
+
+/** Whether another task could be called for. One that may be done already, once the head is checked, is none. */
+function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
+  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
+  const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingCheck(state);
+  return tasks.some((other) => other.id !== task.id && !waiting.includes(other.id) && isEligible(other, progress));
+}
+
+function circuitFacts(
+  state: LaneState,
+  { analysis, evidence, task }: IterationFacts,
+  judgement: Judgement,
+  policy: Policy,
+): CircuitFacts {
+  const { countedDenials, nothingToDo, progress, questionOnly, taskDone } = judgement.verdict;
+  return {
+    progress,
+    // That there is nothing to do is an answer, and so is that nothing is left to do.
+    neutral: judgement.neutral || nothingToDo || (taskDone && countedDenials === 0),
+    questionOnly,
+    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
+    countedDenials,
+    output: outputFact(),
+    taskId: task.id,
+    // A provider that fails says nothing about the task, however often that was set aside.
+    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed,
+  };
+
+  function outputFact(): CircuitFacts['output'] {
+    // A call that failed gave no answer, which is not the same as a short one.
+    if (!answered({ analysis, evidence })) return 'unmeasured';
+    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
+      ? 'declined'
+      : 'normal';
+  }
+}
