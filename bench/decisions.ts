@@ -97,6 +97,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
     files: 200,
     tests: 'PASSING',
     work: 'IMPLEMENTATION',
+    asks: null,
     text: errors,
     chars: 20_000,
     denied: Array.from({ length: 20 }, (_, at) => `npm ci && npm run part-${String(at)}`),

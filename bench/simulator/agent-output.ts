@@ -18,6 +18,8 @@ export interface Claims {
   readonly files: number;
   readonly tests: NonNullable<Signal['testsStatus']>;
   readonly work: NonNullable<Signal['workType']>;
+  /** QUESTION; null: the block has none. */
+  readonly asks: string | null;
 }
 
 interface Words {
@@ -119,6 +121,7 @@ function block(claims: Claims): string {
     `WORK_TYPE: ${claims.work}`,
     `EXIT_SIGNAL: ${String(claims.exit)}`,
     'RECOMMENDATION: go on',
+    ...(claims.asks === null ? [] : [`QUESTION: ${claims.asks}`]),
     '---END_RALPH_STATUS---',
   ].join('\n');
 }

@@ -92,6 +92,7 @@ export const behaviours = {
   'crashes-always': { steps: small, create: () => crashed },
   'timeouts-without-changes': { steps: small, create: () => () => timeout('nothing') },
   'BLOCKED-always': { steps: small, create: () => blocked },
+  'BLOCKED-asks-always': { steps: small, create: () => blockedAsking },
   'tests-only-no-use': {
     steps: small,
     create: () => () => act('test-noise', { status: 'IN_PROGRESS', files: 1, work: 'TESTING' }),
@@ -149,6 +150,7 @@ export function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
     files: 0,
     tests: 'NOT_RUN',
     work: 'IMPLEMENTATION',
+    asks: null,
   };
   return {
     deed,
@@ -161,6 +163,7 @@ export function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
 export const idle: Mind = () => act('nothing', { status: 'IN_PROGRESS' });
 export const lying: Mind = () => act('nothing', { status: 'COMPLETE', tasks: 1, files: 2, tests: 'PASSING' });
 export const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
+export const blockedAsking: Mind = () => act('nothing', { status: 'BLOCKED', asks: 'Which currency: EUR or USD?' });
 export const denied: Mind = () => refused(act('nothing', {}));
 export const asking: Mind = () => ({
   ...act('nothing', {}),

@@ -20,6 +20,8 @@ export interface Fact {
   readonly error: 'own' | 'provider' | null;
   readonly testOnly: boolean;
   readonly blocked: boolean;
+  /** It put a question to a person. */
+  readonly asks: boolean;
   /** The provider failed, not the agent: no attempt at the task. */
   readonly unavailable: boolean;
   /** It said that the task is done, nothing contradicted it, and its own work had changed content, or a passing `verify` says so (spec §15.14). */
@@ -34,11 +36,28 @@ export interface Fact {
   readonly chars: number | null;
 }
 
-/** Whether a task is done after these calls: what a run finished is open again where its head fails in a clean clone (spec §9). */
+/**
+ * Whether a task is done after these calls: it was finished, and the head of that run or of a later one passes in a clean
+ * clone (spec §9). What was finished and then worked on again without being finished is not.
+ */
 export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
-  return facts.some(
-    (fact) => fact.task === task && fact.credited && facts.findLast(({ run }) => run === fact.run)?.red !== true,
-  );
+  const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
+  return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && isSeenGreen(facts.slice(finished));
+}
+
+/** Whether a task was finished, and only waits for a head that passes: no call is to be made for it while others are open. */
+export function isAwaitingCheck(task: string, facts: readonly Fact[]): boolean {
+  const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
+  return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && !isSeenGreen(facts.slice(finished));
+}
+
+function isWithdrawn(task: string, later: readonly Fact[]): boolean {
+  return later.some((fact) => fact.task === task && (fact.progress || fact.blocked));
+}
+
+/** Whether one of the runs, as far as they are known, left a head that passes. */
+function isSeenGreen(facts: readonly Fact[]): boolean {
+  return facts.some(({ run, red }, at) => !red && facts[at + 1]?.run !== run);
 }
 
 /** The facts of every call, in order. */
@@ -86,6 +105,7 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
       error: output.kind === 'unavailable' ? 'provider' : words?.text.includes('TypeError:') === true ? 'own' : null,
       testOnly: claims?.work === 'TESTING' && (from === to || deed.startsWith('test')) && !isCredited,
       blocked: claims?.status === 'BLOCKED' && !isCredited,
+      asks: claims !== null && claims.asks !== null,
       unavailable: output.kind === 'unavailable',
       credited: isCredited,
       nothingToDo: isAnswer,

@@ -1,5 +1,5 @@
 import { MOST_RUNS, wouldDo, type Case } from './cases.ts';
-import { factsOf, isKnownDone, type Fact } from './facts.ts';
+import { factsOf, isAwaitingCheck, isKnownDone, type Fact } from './facts.ts';
 import type { History, RunEnd } from './history.ts';
 import { demandedBy } from './rules.ts';
 import { asidesOf, counts, mayWork, standingsOf, type Moment, type Situation, type Standing } from './standing.ts';
@@ -186,7 +186,12 @@ function isOutOfTurn(known: Known, at: number): boolean {
   const { task, startedAt } = fact;
   const before = upTo(known, at, startedAt);
   if (!mayWork(task, before, situation)) return true;
-  const others = situation.tasks.filter((other) => other !== task && mayWork(other, before, situation));
+  // What only waits for a check of the head comes behind what is open.
+  const waits = (id: string): boolean => isAwaitingCheck(id, before.facts);
+  const others = situation.tasks.filter(
+    (other) => other !== task && waits(other) === waits(task) && mayWork(other, before, situation),
+  );
+  if (waits(task) && situation.tasks.some((other) => !waits(other) && mayWork(other, before, situation))) return true;
   const last = before.facts.findLastIndex(counts);
   const opener =
     standings[last]?.opens.length === 0 || situation.policy.circuit.autoReset ? undefined : facts[last]?.task;

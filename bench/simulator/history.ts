@@ -96,7 +96,13 @@ function intakeOf(
 ): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt'> {
   return {
     kind: 'work',
-    lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },
+    lane: {
+      id: 'queue',
+      branch: 'ralph/queue',
+      baseBranch: 'main',
+      start: state.lastRun === null ? { kind: 'fresh' } : { kind: 'continue', remoteHead: snapshotOf(world).head },
+      pullRequest: null,
+    },
     opened: { head: snapshotOf(world).head, base: 'base', baseTree: snapshotOf(of.world).tree, ahead: state.sequence },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },

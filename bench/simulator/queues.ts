@@ -3,6 +3,7 @@ import {
   act,
   asking,
   blocked,
+  blockedAsking,
   complaining,
   crashed,
   denied,
@@ -85,6 +86,7 @@ export const queues = {
   'queue-never-says-done': (random) =>
     drawn(random, { kinds: doable, hard: [impossible(idle)], change: (mind) => unclaimed(mind) }),
   'queue-BLOCKED': (random) => drawn(random, { kinds: doable, hard: [impossible(blocked)] }),
+  'queue-BLOCKED-asks': (random) => drawn(random, { kinds: doable, hard: [impossible(blockedAsking)] }),
   'queue-denied': (random) => drawn(random, { kinds: doable, hard: [impossible(denied)] }),
   'queue-crashes': (random) => drawn(random, { kinds: doable, hard: [impossible(crashed)] }),
   'queue-shrinking': (random) => drawn(random, { kinds: doable, hard: [impossible(talking(idle, shrinking))] }),
@@ -101,7 +103,10 @@ export const queues = {
   'queue-mixed': (random) =>
     drawn(random, {
       kinds: [done, hesitant(1, idle), hesitant(1, asking), ...doable],
-      hard: [idle, asking, lying, blocked, crashed, repeatingAnError].map(impossible) as [Kind, ...Kind[]],
+      hard: [idle, asking, lying, blocked, blockedAsking, crashed, repeatingAnError].map(impossible) as [
+        Kind,
+        ...Kind[],
+      ],
     }),
 } satisfies Readonly<Record<string, (random: Random) => Queue>>;
 

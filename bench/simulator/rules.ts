@@ -1,6 +1,6 @@
 import type { Outcome } from '../../src/core/outcome.ts';
 import { isKnownDone, type Fact } from './facts.ts';
-import { isBlockedTwice, mayWork, type Moment, type Situation } from './standing.ts';
+import { mayWork, type Moment, type Situation } from './standing.ts';
 
 /**
  * The rule of spec §6 and §8 that demands this end after these calls; null when none does.
@@ -25,7 +25,7 @@ export function demandedBy(outcome: Outcome, after: Moment, situation: Situation
       case 'safety':
         return lastAre(counted, 5, ({ overruled }) => overruled);
       case 'needs_human':
-        return isBlockedTwice(facts, situation) || !tasks.some((id) => mayWork(id, after, situation));
+        return !tasks.some((id) => mayWork(id, after, situation));
       default:
         return false;
     }

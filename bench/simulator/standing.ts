@@ -1,6 +1,6 @@
 import type { CircuitReason } from '../../src/core/lane/circuit.ts';
 import type { Policy } from '../../src/core/policy.ts';
-import { isKnownDone, type Fact } from './facts.ts';
+import { isAwaitingCheck, isKnownDone, type Fact } from './facts.ts';
 
 /** What the specification's rules about stuck tasks (§6) make of one call. */
 export interface Standing {
@@ -12,6 +12,8 @@ export interface Standing {
   readonly aside: 'stuck' | 'again' | null;
   /** The circuit opens, for any of these reasons; empty: it does not. */
   readonly opens: readonly CircuitReason[];
+  /** The task waits for a person: it said BLOCKED twice in a row, or once, with a question, while there is other work. */
+  readonly blocked: boolean;
 }
 
 /** What the rules are about. `fresh`: counts of calls after which the rolling windows begin again. */
@@ -43,7 +45,7 @@ export function standingsOf(facts: readonly Fact[], situation: Situation): reado
 /** Whether a task may be worked on after these calls: it is open, and not waiting for its turn. */
 export function mayWork(task: string, after: Moment, situation: Situation): boolean {
   const { facts, standings, now } = after;
-  if (isClosed(task, facts, situation)) return false;
+  if (isClosed(task, after, situation) || waitsForOthers(task, after, situation)) return false;
   const asides = asidesOf(task, facts, standings);
   const last = asides.at(-1);
   if (last === undefined) return true;
@@ -56,18 +58,19 @@ export function counts({ neutral, nothingToDo, credited, denied, progress }: Fac
   return progress || !(neutral || nothingToDo || (credited && !denied));
 }
 
-/** STATUS BLOCKED in this call and in the one before. */
-export function isBlockedTwice(facts: readonly Fact[], { fresh }: Situation): boolean {
+/** STATUS BLOCKED in this call and in the one before, both for the same task. */
+function isBlockedTwice(facts: readonly Fact[], { fresh }: Situation): boolean {
   const since = Math.max(0, ...fresh.filter((count) => count < facts.length));
   const heard = facts.slice(since).filter(({ neutral }) => !neutral);
-  return facts.at(-1)?.neutral === false && heard.length >= 2 && heard.slice(-2).every(({ blocked }) => blocked);
+  const last = facts.at(-1);
+  return last?.neutral === false && lastAre(heard, 2, ({ blocked, task }) => blocked && task === last.task);
 }
 
 function standingAt(facts: readonly Fact[], before: readonly Standing[], situation: Situation): Standing {
   const { policy, tasks } = situation;
   const fact = facts.at(-1);
   const earlier = facts.slice(0, -1);
-  if (fact === undefined) return { probe: false, again: false, aside: null, opens: [] };
+  if (fact === undefined) return { probe: false, again: false, aside: null, opens: [], blocked: false };
   const again = asidesOf(fact.task, earlier, before).length > 0;
   const turning = before.findLastIndex(
     ({ opens, aside }, at) => earlier[at]?.progress === true || opens.length > 0 || aside === 'stuck',
@@ -79,7 +82,11 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   const forgiven = wasOpened && !policy.circuit.autoReset ? undefined : firstQuestion();
   const heard = streak.filter((one) => one !== forgiven);
   const probe = decides && heard.length <= 1;
-  const standing = { probe, again };
+  const isOther = tasks.some(
+    (task) => task !== fact.task && mayWork(task, { facts: earlier, standings: before, now: fact.at }, situation),
+  );
+  const asks = fact.blocked && fact.asks && !fact.neutral && isOther;
+  const standing = { probe, again, blocked: asks || isBlockedTwice(facts, situation) };
   if (!counts(fact) || fact.progress || fact === forgiven)
     return { ...standing, aside: again && fact === forgiven ? 'again' : null, opens: [] };
 
@@ -97,9 +104,6 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
       : []),
   ];
   const trips = [...ofSurroundings, ...ofTask];
-  const isOther = tasks.some(
-    (task) => task !== fact.task && mayWork(task, { facts: earlier, standings: before, now: fact.at }, situation),
-  );
   const stepsAside = ofTask.length > 0 && ofSurroundings.length === 0 && isOther && !fact.unavailable;
   return {
     ...standing,
@@ -144,15 +148,22 @@ export function asidesOf(task: string, facts: readonly Fact[], standings: readon
   return facts.filter((fact, at) => at > progressed && fact.task === task && standings[at]?.aside !== null);
 }
 
-/** A task that is done, that a person must close, that had all its attempts, or that two BLOCKED in a row gave up. */
-function isClosed(task: string, facts: readonly Fact[], situation: Situation): boolean {
+/** What it left passes, but what others left half done does not: a call for it would not help. */
+function waitsForOthers(task: string, { facts }: Moment, { tasks }: Situation): boolean {
+  const isHalfDone = (id: string): boolean =>
+    facts.some((fact) => fact.task === id) && !isKnownDone(id, facts) && !isAwaitingCheck(id, facts);
+  return facts.at(-1)?.red === true && isAwaitingCheck(task, facts) && tasks.some(isHalfDone);
+}
+
+/** A task that is done, that a person must close or answer, or that had all its attempts. */
+function isClosed(task: string, { facts, standings }: Omit<Moment, 'now'>, situation: Situation): boolean {
   const { maxIterationsPerTask } = situation.policy;
   const own = facts.filter((fact) => fact.task === task);
   const attempts = own.filter(({ neutral, unavailable, progress }) => progress || !(neutral || unavailable));
   return (
     isKnownDone(task, facts) ||
     own.some(({ credited, nothingToDo }) => nothingToDo && !credited) ||
-    facts.some((fact, at) => fact.task === task && isBlockedTwice(facts.slice(0, at + 1), situation)) ||
+    facts.some((fact, at) => fact.task === task && standings[at]?.blocked === true) ||
     (maxIterationsPerTask > 0 && attempts.length >= maxIterationsPerTask)
   );
 }
