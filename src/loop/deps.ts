@@ -1,11 +1,19 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
+import type { Order } from '../core/sharing/orders.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
+
+/** An iteration that begins (1-based), and the orders that people gave since the run began. */
+interface Beginning {
+  readonly task: Task;
+  readonly iteration: number;
+  readonly orders: readonly Order[];
+}
 
 /** What the loop needs of the world. */
 export interface LoopDeps {
@@ -44,8 +52,8 @@ export interface LoopDeps {
   readonly sha256: (text: string) => string;
   /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
-  /** Shows people how the run stands as an iteration begins. Never throws. */
-  readonly showLive: (work: Work, begins: { readonly task: Task; readonly iteration: number }) => Promise<void>;
+  /** Shows people how the run stands as an iteration begins, with the orders that wait for the next run. Never throws. */
+  readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Hash of the journal's last line; null: it has none. */

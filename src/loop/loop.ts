@@ -6,10 +6,11 @@ import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { checkBase, checkHead, keepIgnored } from './clean-check.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
-import { createStopPoll } from './stop-order.ts';
+import { createOrderPoll } from './order-poll.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
 import type { Work } from '../handover/work.ts';
@@ -20,7 +21,8 @@ type WorkIntake = Extract<Intake, { kind: 'work' }>;
 export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   let work = begin(deps, intake, await restoreSession(deps, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
-  const whoStops = createStopPoll(deps);
+  const askOrders = createOrderPoll(deps);
+  let orders: readonly Order[] = [];
   const giveBack = await deps.repository.hideCredentials();
   try {
     await keepIgnored(deps);
@@ -29,8 +31,11 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
     for (let isReady = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
-      if (step.kind === 'iterate' && soFar.iterations > 0)
-        ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
+      if (step.kind === 'iterate' && soFar.iterations > 0) {
+        orders = await askOrders(work.state);
+        const stopped = stoppedBy(work.state, orders);
+        ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: stopped } }));
+      }
       // What was finished before may be done without a call.
       const mayStop = step.kind === 'stop' || awaitingCheck(work.state).includes(step.task.id);
       if (mayStop && checkedAfter !== soFar.iterations) {
@@ -62,7 +67,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         // The first prompt says what is known now.
         continue;
       }
-      await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1 });
+      await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
       ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
       work = pushed.work;

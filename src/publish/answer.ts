@@ -1,16 +1,10 @@
-import type { Answer, Intake } from '../handover/intake.ts';
-import {
-  ASIDE_MARKER,
-  REFUSAL_MARKER,
-  renderAnswer,
-  STATUS_MARKER,
-  withAnswer,
-} from '../report/pages/status-comment.ts';
+import type { Intake } from '../handover/intake.ts';
+import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER, withAnswer } from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
 
-/** Answers who asked for work or gave a command, in the thread where that was done: in the sticky status comment; beside it where a run is at work that owns that one. */
+/** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
 export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
@@ -22,12 +16,5 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  // The run that has the lane writes the status comment again and again, without reading it; how it stands is there anyway.
-  else if (intake.notes.claimedBy !== null && isMoreThanStatus(answer.text))
-    await deps.forge.upsertComment(answer.thread, ASIDE_MARKER, redact(body));
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
-}
-
-function isMoreThanStatus(text: Answer['text']): boolean {
-  return text.kind !== 'status' || text.receipt !== null;
 }

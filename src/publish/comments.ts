@@ -7,14 +7,7 @@ import { markerOf } from '../core/people/notifications.ts';
 import { overNeeds } from '../core/people/needs.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import { doneTasks } from '../report/facts.ts';
-import {
-  ASIDE_BEFORE,
-  ASIDE_MARKER,
-  REFUSAL_MARKER,
-  REFUSED_BEFORE,
-  renderStatusComment,
-  STATUS_MARKER,
-} from '../report/pages/status-comment.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
@@ -147,5 +140,4 @@ async function correctOlder({ forge }: PublishDeps, thread: number, worked: Work
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore, closing: true });
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
-  await forge.amendComment(thread, ASIDE_MARKER, { body: ASIDE_BEFORE, writtenBefore, closing: false });
 }

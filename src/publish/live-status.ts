@@ -1,4 +1,5 @@
 import { textOf } from '../errors.ts';
+import type { Order } from '../core/sharing/orders.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/work.ts';
 import type { Config, RunContext } from '../config/config.ts';
@@ -25,14 +26,21 @@ interface LiveStatusDeps {
   readonly redact: (text: string) => string;
 }
 
+interface Beginning {
+  readonly task: Task;
+  readonly iteration: number;
+  /** What people ordered since the run began. */
+  readonly orders: readonly Order[];
+}
+
 /** Shows how the run stands as an iteration begins: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
-export type ShowLive = (work: Work, begins: { readonly task: Task; readonly iteration: number }) => Promise<void>;
+export type ShowLive = (work: Work, begins: Beginning) => Promise<void>;
 
 /** One edit per iteration, at most one in 20 s on the same comment. */
 export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): ShowLive {
   let shown: { readonly thread: number; readonly at: number } | null = null;
   let failures = 0;
-  return async ({ lane, tasks, state, journal, startedAt }, { task, iteration }) => {
+  return async ({ lane, tasks, state, journal, startedAt }, { task, iteration, orders }) => {
     const thread = issueOfTask(task) ?? lane.pullRequest?.number ?? null;
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
@@ -41,6 +49,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       task,
       tasks: tasksWithProgress(tasks, state),
       iteration,
+      orders,
       journal,
       limits: config.policy,
       startedAt,

@@ -1,3 +1,6 @@
+import type { Order } from '../../core/sharing/orders.ts';
+import { nameOfTaskId } from '../../core/tasks/ids.ts';
+import { firstNames } from '../../core/text/lists.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Policy } from '../../core/policy.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
@@ -9,12 +12,16 @@ import { tasksBar } from './progress-bar.ts';
 import { taskLink, verificationWord } from './sections.ts';
 import { STATUS_MARKER } from './status-comment.ts';
 
+const MAX_ORDERS = 3;
+
 /** How a run stands while it works. */
 export interface LiveStatus {
   readonly task: TaskReport['task'];
   readonly tasks: readonly TaskReport[];
   /** 1-based: the one that begins. */
   readonly iteration: number;
+  /** What people ordered since the run began, oldest first. */
+  readonly orders: readonly Order[];
   /** This run's iterations, oldest first. */
   readonly journal: readonly JournalEntry[];
   readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
@@ -25,7 +32,7 @@ export interface LiveStatus {
 
 /** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
 export function renderLiveStatus(live: LiveStatus): string {
-  const { task, tasks, iteration, journal, limits, startedAt, now, runUrl } = live;
+  const { task, tasks, iteration, orders, journal, limits, startedAt, now, runUrl } = live;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
@@ -35,8 +42,15 @@ export function renderLiveStatus(live: LiveStatus): string {
     `**🚧 Ralph is at work.** Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
     `\`${tasksBar(tasks)}\` ${done} of ${count(tasks.length, 'task')} done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+    ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>',
   ].join('\n\n');
+}
+
+/** Given while the run works, so that no answer of another run need be found here again. */
+function orderWords({ kind, task, by }: Order): string {
+  const words = `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}`;
+  return `\`/ralph ${words}\` of ${text(by, 40)}`;
 }
 
 function lastWords(entry: JournalEntry): string {

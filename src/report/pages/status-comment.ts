@@ -34,12 +34,6 @@ const ANSWER_PART = '<!-- ralph-action:answer -->';
 /** First line of the one refusal in a thread: it does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
-/** First line of the one answer that stands beside the status comment, since it was given while a run was at work. */
-export const ASIDE_MARKER = '<!-- ralph-action:aside -->';
-
-/** What becomes of such an answer when Ralph worked on what the thread is about since. */
-export const ASIDE_BEFORE = `${ASIDE_MARKER}\n\n**Out of date.** Ralph has worked here since it answered; its status comment says how the work stands.`;
-
 /** What becomes of a refusal when Ralph worked on what the thread is about since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { orderRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
-import { createStopPoll } from '../../../src/loop/stop-order.ts';
+import { createOrderPoll } from '../../../src/loop/order-poll.ts';
 import type { OrdersNow } from '../../../src/ports/state.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
@@ -103,7 +103,7 @@ describe('while a run works', () => {
   });
 });
 
-describe('the question who stops a run', () => {
+describe('the question what was ordered', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -116,7 +116,7 @@ describe('the question who stops a run', () => {
     inputs: Readonly<Record<string, string>> = {},
   ) => {
     const log = createLog();
-    const ask = createStopPoll({
+    const ask = createOrderPoll({
       config: configOf(inputs),
       store: {
         orders: answer,
@@ -133,12 +133,12 @@ describe('the question who stops a run', () => {
     ['hangs', () => new Promise(() => undefined), /did not answer within 15 s/],
     ['throws', () => Promise.reject(new Error('on fire')), /on fire/],
     ['says that it cannot be reached', () => Promise.resolve({ kind: 'unavailable', why: 'no route' }), /no route\./],
-  ])('a store that %s: nobody, and one warning however often it is asked', async (_, answer, warning) => {
+  ])('a store that %s: nothing, and one warning however often it is asked', async (_, answer, warning) => {
     const { log, ask } = poll(answer);
     for (let asked = 0; asked < 3; asked += 1) {
       const stopped = ask();
       await vi.advanceTimersByTimeAsync(15_000);
-      expect(await stopped).toBeNull();
+      expect(await stopped).toEqual([]);
     }
     expect(log.lines).toEqual([expect.stringMatching(warning)]);
   });
@@ -148,13 +148,13 @@ describe('the question who stops a run', () => {
     const { log, ask } = poll(() => new Promise(() => undefined), cancelling.signal);
     const stopped = ask();
     cancelling.abort();
-    expect(await stopped).toBeNull();
+    expect(await stopped).toEqual([]);
     expect(log.lines).toEqual([]);
   });
 
   test('is not asked where nothing is kept', async () => {
     const asked = vi.fn(() => Promise.resolve<OrdersNow>({ kind: 'unsupported' }));
-    expect(await poll(asked, undefined, { 'state-store': 'none' }).ask()).toBeNull();
+    expect(await poll(asked, undefined, { 'state-store': 'none' }).ask()).toEqual([]);
     expect(asked).not.toHaveBeenCalled();
   });
 });

@@ -11,6 +11,7 @@ const live = {
   task: tasks[1]?.task ?? taskReport(13).task,
   tasks,
   iteration: 1,
+  orders: [],
   journal: [],
   limits: { ...policy, maxCostUsd: 5 },
   startedAt: END,
@@ -37,4 +38,12 @@ test('later: what the last iteration came to, without a limit of money', () => {
   });
   expect(later).toMatch(/\nLast iteration: progress · .*`verify` \*\*failed\*\*: `npm test` ended with 1 · /);
   expect(later).toMatch(/ · 3 of 50 min · \$[\d.]+\n/);
+});
+
+test('orders that were given meanwhile, and mention nobody', () => {
+  const order = { number: 1, kind: 'pause', task: null, run: null, by: 'ann', from: 'comment', at: END } as const;
+  const orders = [order, { ...order, kind: 'retry', task: 'issue-12', by: '@bob' } as const];
+  expect(lines(renderLiveStatus({ ...live, orders }))[3]).toBe(
+    'For the next run: `/ralph pause` of ann, `/ralph retry #12` of @\u200Bbob',
+  );
 });

@@ -1,4 +1,4 @@
-import { stoppedBy } from '../core/sharing/orders.ts';
+import { openOrders, type Order } from '../core/sharing/orders.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { OrdersNow } from '../ports/state.ts';
 import type { LoopDeps } from './deps.ts';
@@ -8,25 +8,25 @@ import { sentence } from '../core/text/sentence.ts';
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;
 
-/** Asks between iterations who ordered the run to stop; null: nobody, as far as is known. Never throws, and warns once of a store that does not answer. */
-export function createStopPoll({
+/** Asks between iterations what people ordered meanwhile; empty: nothing, as far as is known. Never throws, and warns once of a store that does not answer. */
+export function createOrderPoll({
   config,
   store,
   log,
   signal,
-}: Pick<LoopDeps, 'config' | 'store' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
+}: Pick<LoopDeps, 'config' | 'store' | 'log' | 'signal'>): (state: LaneState) => Promise<readonly Order[]> {
   let isWarned = false;
   return async (state) => {
-    if (config.stateStore === 'none') return null;
+    if (config.stateStore === 'none') return [];
     const answer = await ordersWithin(store.orders(state.lane), signal);
-    if (answer.kind === 'orders') return stoppedBy(state, answer.orders);
+    if (answer.kind === 'orders') return openOrders(state, answer.orders);
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
         `Whether somebody ordered this run to stop is unknown, so it goes on: ${sentence(answer.why)} It asks again after each iteration.`,
       );
     }
-    return null;
+    return [];
   };
 }
 
