@@ -6,29 +6,61 @@ import { join } from 'node:path';
 const TERM_AFTER_MS = 7_500;
 const KILL_AFTER_MS = 10_000;
 
-/** One job on a fresh machine, as the runner would start its step. */
-export interface JobRequest {
-  /** Folder of the action: action.yml and dist/. */
-  readonly action: string;
-  /** A Node 24 executable. */
-  readonly node: string;
+/** A job on a fresh machine, as a runner has it before its first step. */
+export interface MachineRequest {
   /** Machine folder: gets `temp/`, `home/` and the files of the runner. */
   readonly machine: string;
   readonly workspace: string;
   readonly event: { readonly name: string; readonly payload: unknown };
-  /** `with:` of the step. */
-  readonly inputs: Readonly<Record<string, string>>;
-  /** `env:` of the step, and what the services need. */
+  /** What every step of the job gets, and what the services need. */
   readonly env: Readonly<Record<string, string>>;
   readonly repository: string;
-  /** What `${{ github.token }}` evaluates to. */
-  readonly githubToken: string;
   readonly runId: string;
   readonly onOutput?: (text: string) => void;
-  /** Called once main runs, to cancel it or kill it. */
-  readonly onStart?: (main: RunningMain) => void;
   /** Environment variables that every step of a runner inherits from the machine. */
   readonly path?: string;
+}
+
+/** A step that uses the action. */
+export interface ActionStep {
+  /** Folder of the action: action.yml and dist/. */
+  readonly action: string;
+  /** A Node 24 executable. */
+  readonly node: string;
+  /** `with:` of the step. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** `env:` of the step. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What `${{ github.token }}` evaluates to. */
+  readonly githubToken: string;
+  /** Called once main runs, to cancel it or kill it. */
+  readonly onStart?: (main: RunningMain) => void;
+}
+
+/** A step with a script of bash. */
+interface ScriptStep {
+  readonly script: string;
+  /** `-e` alone unless the step names `shell: bash`, as the runner does. */
+  readonly options: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Relative to the workspace. */
+  readonly folder: string;
+}
+
+/** A machine with the files, variables and signals of the real runner. */
+export interface Machine {
+  /** What every step sees before its own `env:`. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What the script leaves in GITHUB_ENV and GITHUB_PATH holds for the steps after it. */
+  runScript(step: ScriptStep): Promise<StepResult & { readonly outputs: Readonly<Record<string, string>> }>;
+  /** Runs main; once the other steps are over, `post` runs post. */
+  runAction(step: ActionStep): Promise<RunningAction>;
+}
+
+export interface RunningAction {
+  readonly main: StepResult;
+  readonly outputs: Readonly<Record<string, string>>;
+  post(): Promise<JobResult>;
 }
 
 export interface RunningMain {
@@ -38,7 +70,7 @@ export interface RunningMain {
   kill(signal: NodeJS.Signals): void;
 }
 
-interface StepResult {
+export interface StepResult {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly log: string;
@@ -52,31 +84,15 @@ export interface JobResult {
   readonly summary: string;
 }
 
-/** Runs main and then post of the action with the files, variables and signals of the real runner. */
-export async function runJob(job: JobRequest): Promise<JobResult> {
+/** Prepares a machine for the steps of one job. */
+export async function startMachine(job: MachineRequest): Promise<Machine> {
   const temp = join(job.machine, 'temp');
   const home = join(job.machine, 'home');
-  const files = join(temp, '_runner_file_commands');
-  await mkdir(files, { recursive: true });
+  const folder = join(temp, '_runner_file_commands');
+  await mkdir(folder, { recursive: true });
   await mkdir(home, { recursive: true });
   const eventPath = join(temp, '_github_workflow_event.json');
   await writeFile(eventPath, JSON.stringify(job.event.payload));
-  const file = async (name: string): Promise<string> => {
-    const path = join(files, name);
-    await writeFile(path, '');
-    return path;
-  };
-  const [outputFile, stateFile, summaryFile, envFile, pathFile] = (await Promise.all(
-    ['output', 'state', 'summary', 'env', 'path'].map(file),
-  )) as [string, string, string, string, string];
-
-  const defaults = readInputDefaults(await readFile(join(job.action, 'action.yml'), 'utf8'), job.githubToken);
-  const inputs = Object.fromEntries(
-    Object.entries({ ...defaults, ...job.inputs }).map(([name, value]) => [
-      `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`,
-      value,
-    ]),
-  );
   const environment: Record<string, string> = {
     PATH: job.path ?? process.env.PATH ?? '',
     HOME: home,
@@ -95,68 +111,126 @@ export async function runJob(job: JobRequest): Promise<JobResult> {
     GITHUB_ACTOR: 'octocat',
     GITHUB_WORKFLOW: 'ralph',
     GITHUB_JOB: 'ralph',
-    GITHUB_OUTPUT: outputFile,
-    GITHUB_STATE: stateFile,
-    GITHUB_STEP_SUMMARY: summaryFile,
-    GITHUB_ENV: envFile,
-    GITHUB_PATH: pathFile,
     RUNNER_TEMP: temp,
     RUNNER_OS: 'Linux',
     RUNNER_ARCH: 'X64',
     RUNNER_TRACKING_ID: `github_${job.runId}`,
     ...job.env,
-    ...inputs,
   };
+  const { onOutput } = job;
+  let scripts = 0;
 
-  const step = { node: job.node, cwd: job.workspace, onOutput: job.onOutput };
-  const main = await runStep({
-    ...step,
-    script: join(job.action, 'dist', 'main.js'),
+  return {
     environment,
-    onStart: job.onStart,
-  });
-  const saved = parseFileCommands(await readFile(stateFile, 'utf8'));
-  const outputs = parseFileCommands(await readFile(outputFile, 'utf8'));
-  const states = Object.fromEntries(Object.entries(saved).map(([name, value]) => [`STATE_${name}`, value]));
-  const post = await runStep({
-    ...step,
-    script: join(job.action, 'dist', 'post.js'),
-    environment: { ...environment, ...(await laterEnvironment(envFile, pathFile, environment)), ...inputs, ...states },
-    onStart: undefined,
-  });
-  return { main, post, outputs, summary: await readFile(summaryFile, 'utf8') };
+
+    async runScript({ script, options, env, folder: within }) {
+      const files = await commandFiles(folder, `_${String((scripts += 1))}`);
+      const path = join(temp, `script_${String(scripts)}.sh`);
+      await writeFile(path, script);
+      const result = await runProgram({
+        command: ['bash', ...options, path],
+        cwd: join(job.workspace, within),
+        environment: { ...environment, ...env, ...variablesOf(files) },
+        onOutput,
+        onStart: undefined,
+      });
+      Object.assign(environment, await laterEnvironment(files, environment));
+      return { ...result, outputs: parseFileCommands(await readFile(files.output, 'utf8')) };
+    },
+
+    async runAction(step) {
+      const files = await commandFiles(folder, '');
+      const defaults = readInputDefaults(await readFile(join(step.action, 'action.yml'), 'utf8'), step.githubToken);
+      const inputs = Object.fromEntries(
+        Object.entries({ ...defaults, ...step.inputs }).map(([name, value]) => [
+          `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`,
+          value,
+        ]),
+      );
+      const given = { ...environment, ...variablesOf(files), ...step.env, ...inputs };
+      const script = (name: string): string[] => [step.node, join(step.action, 'dist', name)];
+      const main = await runProgram({
+        command: script('main.js'),
+        cwd: job.workspace,
+        environment: given,
+        onOutput,
+        onStart: step.onStart,
+      });
+      const saved = parseFileCommands(await readFile(files.state, 'utf8'));
+      const outputs = parseFileCommands(await readFile(files.output, 'utf8'));
+      Object.assign(environment, await laterEnvironment(files, environment));
+      return {
+        main,
+        outputs,
+        async post() {
+          const states = Object.fromEntries(Object.entries(saved).map(([name, value]) => [`STATE_${name}`, value]));
+          const post = await runProgram({
+            command: script('post.js'),
+            cwd: job.workspace,
+            environment: { ...given, ...(await laterEnvironment(files, given)), ...inputs, ...states },
+            onOutput,
+            onStart: undefined,
+          });
+          return { main, post, outputs, summary: await readFile(files.summary, 'utf8') };
+        },
+      };
+    },
+  };
+}
+
+/** The files by which a step speaks to the runner. */
+type CommandFiles = Readonly<Record<'output' | 'state' | 'summary' | 'env' | 'path', string>>;
+
+async function commandFiles(folder: string, suffix: string): Promise<CommandFiles> {
+  const file = async (name: string): Promise<string> => {
+    const path = join(folder, `${name}${suffix}`);
+    await writeFile(path, '');
+    return path;
+  };
+  return {
+    output: await file('output'),
+    state: await file('state'),
+    summary: await file('summary'),
+    env: await file('env'),
+    path: await file('path'),
+  };
 }
 
 /** What the files of a step make of the environment of later ones; the runner keeps its own variables, and lets none load code into Node. */
 async function laterEnvironment(
-  envFile: string,
-  pathFile: string,
+  files: CommandFiles,
   { PATH = '' }: Readonly<Record<string, string>>,
 ): Promise<Record<string, string>> {
   const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
-  const set = Object.entries(parseFileCommands(await read(envFile))).filter(
+  const set = Object.entries(parseFileCommands(await read(files.env))).filter(
     ([name]) => !/^(GITHUB_|RUNNER_|ACTIONS_|INPUT_)|^(CI|NODE_OPTIONS)$/.test(name),
   );
-  const folders = (await read(pathFile)).split('\n').filter(Boolean).reverse();
+  const folders = (await read(files.path)).split('\n').filter(Boolean).reverse();
   return { PATH: [...folders, PATH].join(':'), ...Object.fromEntries(set) };
 }
 
-interface Step {
-  readonly node: string;
-  readonly script: string;
+function variablesOf(files: CommandFiles): Record<string, string> {
+  return {
+    GITHUB_OUTPUT: files.output,
+    GITHUB_STATE: files.state,
+    GITHUB_STEP_SUMMARY: files.summary,
+    GITHUB_ENV: files.env,
+    GITHUB_PATH: files.path,
+  };
+}
+
+interface Program {
+  readonly command: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly onOutput: ((text: string) => void) | undefined;
   readonly onStart: ((main: RunningMain) => void) | undefined;
 }
 
-async function runStep(step: Step): Promise<StepResult> {
+async function runProgram(step: Program): Promise<StepResult> {
   const startedAt = Date.now();
-  const child = spawn(step.node, [step.script], {
-    cwd: step.cwd,
-    env: step.environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const [file = '', ...args] = step.command;
+  const child = spawn(file, args, { cwd: step.cwd, env: step.environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const timers: NodeJS.Timeout[] = [];
   let log = '';
   for (const stream of [child.stdout, child.stderr]) {

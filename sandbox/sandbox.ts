@@ -7,16 +7,19 @@ import { createSampleProject, startGitRemote, type GitRemote } from './git-remot
 import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
 import { addComment, addIssue, startJob, type StoredIssue, type StoredPull } from './github/state.ts';
-import { runJob, type JobResult, type RunningMain } from './runner.ts';
+import { startMachine, type ActionStep, type JobResult, type Machine, type RunningMain } from './runner.ts';
 
 /** A token as a workflow's `permissions:` make it. */
 export const TOKEN = 'ghs_sandboxTokenOfTheJob000000000000000';
+/** The provider's key where the agent is scripted. */
+export const SANDBOX_KEY = 'sk-ant-sandbox-key-that-opens-nothing';
 export const REPOSITORY = { owner: 'octo', name: 'sample', defaultBranch: 'main' } as const;
+const MAIN = `refs/heads/${REPOSITORY.defaultBranch}`;
 /** Folder of the action under test: the committed bundle. */
 export const ACTION_FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Where the real CLI is installed once, in the runner's layout, for everything in this repository that needs it. */
 export const TOOL_CACHE = join(ACTION_FOLDER, '.cache', 'tools');
-const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
+export const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
 
 /** What one job differs in from another. */
 export interface SandboxJob {
@@ -33,6 +36,26 @@ export interface SandboxJob {
   readonly checkout?: 'full' | 'shallow' | 'none';
 }
 
+/** What actions/checkout is asked for; `ref`: `refs/heads/…`, `refs/tags/…`, `refs/pull/N/merge` or a commit. */
+export interface Checkout {
+  readonly ref: string;
+  /** 0: everything, all branches and tags. */
+  readonly depth: number;
+  readonly persistCredentials: boolean;
+}
+
+/** A machine of the sandbox, with an empty workspace. */
+export interface SandboxMachine extends Machine {
+  readonly workspace: string;
+  readonly machine: string;
+  readonly runId: string;
+  checkOut(wanted: Checkout): Promise<void>;
+  /** The job is over. */
+  end(): void;
+  /** What an action step is, apart from its inputs. */
+  readonly action: Omit<ActionStep, 'inputs'>;
+}
+
 /** GitHub, cache service and git remote on loopback, and machines that run jobs against them. */
 export interface Sandbox extends AsyncDisposable {
   readonly folder: string;
@@ -43,6 +66,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly permissions: Partial<Record<Area, 'read' | 'write'>>;
   /** Runs main and post on a new machine: fresh workspace, HOME and temp folder. */
   run(job: SandboxJob): Promise<JobResult & { readonly workspace: string; readonly machine: string }>;
+  /** A new machine that has run no step yet; nothing of it is the action's. */
+  machine(job: Pick<SandboxJob, 'event' | 'env' | 'onOutput'>): Promise<SandboxMachine>;
   openIssue(issue: { readonly title: string; readonly body: string; readonly labels?: readonly string[] }): StoredIssue;
   /** Runs git on the remote's bare repository. */
   git(...args: string[]): Promise<string>;
@@ -79,58 +104,76 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
   const serverUrl = `http://github.localhost:${new URL(remote.url).port}`;
   let machines = 0;
 
+  async function machine({
+    event,
+    env = {},
+    onOutput,
+  }: Pick<SandboxJob, 'event' | 'env' | 'onOutput'>): Promise<SandboxMachine> {
+    const number = (machines += 1);
+    const runId = String(1000 + number);
+    const place = join(folder, `machine-${String(number)}`);
+    const workspace = join(place, 'work', REPOSITORY.name, REPOSITORY.name);
+    await mkdir(workspace, { recursive: true });
+    const runnerName = `GitHub Actions ${String(number)}`;
+    const listed = startJob(
+      github.state,
+      { runId: Number(env['GITHUB_RUN_ID'] ?? runId), runAttempt: Number(env['GITHUB_RUN_ATTEMPT'] ?? 1), runnerName },
+      Date.now(),
+    );
+    const started = await startMachine({
+      machine: place,
+      workspace,
+      event,
+      repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
+      runId,
+      // The scripted agent is a script of the Node that runs here.
+      path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+      env: {
+        ...wayToRegistry(),
+        ...cache.env,
+        RUNNER_NAME: runnerName,
+        GITHUB_SERVER_URL: serverUrl,
+        GITHUB_API_URL: github.url,
+        GITHUB_GRAPHQL_URL: `${github.url}/graphql`,
+      },
+      ...(onOutput === undefined ? {} : { onOutput }),
+    });
+    return {
+      ...started,
+      workspace,
+      machine: place,
+      runId,
+      checkOut: (wanted) => checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, wanted),
+      end: () => {
+        listed.completedAt = Date.now();
+      },
+      action: { action: ACTION_FOLDER, node: process.execPath, githubToken: TOKEN },
+    };
+  }
+
   return {
     folder,
     github,
     cache,
     remote,
     permissions,
+    machine,
     async run(job) {
-      const number = (machines += 1);
-      const machine = join(folder, `machine-${String(number)}`);
-      const workspace = join(machine, 'work', REPOSITORY.name, REPOSITORY.name);
-      await mkdir(workspace, { recursive: true });
-      if (job.checkout !== 'none')
-        await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
-      await job.prepare?.(workspace);
-      const runId = String(1000 + number);
-      const runnerName = `GitHub Actions ${String(number)}`;
-      const listed = startJob(
-        github.state,
-        {
-          runId: Number(job.env?.['GITHUB_RUN_ID'] ?? runId),
-          runAttempt: Number(job.env?.['GITHUB_RUN_ATTEMPT'] ?? 1),
-          runnerName,
-        },
-        Date.now(),
-      );
-      const result = await runJob({
-        action: job.action ?? ACTION_FOLDER,
-        node: process.execPath,
-        machine,
-        workspace,
-        event: job.event,
+      const on = await machine(job);
+      const { checkout = 'full' } = job;
+      if (checkout !== 'none')
+        await on.checkOut({ ref: MAIN, depth: checkout === 'shallow' ? 1 : 0, persistCredentials: true });
+      await job.prepare?.(on.workspace);
+      const running = await on.runAction({
+        ...on.action,
+        ...(job.action === undefined ? {} : { action: job.action }),
         inputs: { 'agent-path': SCRIPTED_AGENT, ...job.inputs },
-        githubToken: TOKEN,
-        repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
-        runId,
-        // The scripted agent is a script of the Node that runs here.
-        path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
-        env: {
-          ...wayToRegistry(),
-          ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing',
-          ...cache.env,
-          RUNNER_NAME: runnerName,
-          GITHUB_SERVER_URL: serverUrl,
-          GITHUB_API_URL: github.url,
-          GITHUB_GRAPHQL_URL: `${github.url}/graphql`,
-          ...job.env,
-        },
-        ...(job.onOutput === undefined ? {} : { onOutput: job.onOutput }),
+        env: { ANTHROPIC_API_KEY: SANDBOX_KEY, ...job.env },
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
       });
-      listed.completedAt = Date.now();
-      return { ...result, workspace, machine };
+      const result = await running.post();
+      on.end();
+      return { ...result, workspace: on.workspace, machine: on.machine };
     },
     openIssue: ({ title, body, labels = ['ralph'] }) =>
       addIssue(github.state, { title, body, labels, author: REPOSITORY.owner }, Date.now()),
@@ -170,9 +213,14 @@ const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Reco
 /** Event payloads, cut down to what GitHub always sends. */
 export const events = {
   schedule: () => ({ name: 'schedule', payload: { schedule: '17 * * * *', repository: repositoryPayload } }),
-  dispatch: () => ({
+  dispatch: (command?: string) => ({
     name: 'workflow_dispatch',
-    payload: { inputs: null, ref: 'refs/heads/main', repository: repositoryPayload, sender: sender('octo') },
+    payload: {
+      inputs: command === undefined ? null : { command },
+      ref: 'refs/heads/main',
+      repository: repositoryPayload,
+      sender: sender('octo'),
+    },
   }),
   repositoryDispatch: (command?: string) => ({
     name: 'repository_dispatch',
@@ -243,12 +291,13 @@ export const events = {
       },
     };
   },
-  pullClosed: ({ number, head, headSha, mergedAt, fork }: StoredPull) => ({
+  pullClosed: ({ number, head, headSha, mergedAt, fork }: StoredPull, title = `Pull request ${number}`) => ({
     name: 'pull_request',
     payload: {
       action: 'closed',
       pull_request: {
         number,
+        title,
         merged: mergedAt !== null,
         head: {
           ref: head,
@@ -263,25 +312,35 @@ export const events = {
   }),
 } as const;
 
-/** Like actions/checkout: init, credentials in the local config, fetch, check the branch out. */
-async function checkOut(workspace: string, url: string, depth: 'full' | 'shallow'): Promise<void> {
+/** Like actions/checkout: init, credentials in the local config, fetch, check out, credentials away again. */
+async function checkOut(workspace: string, url: string, { ref, depth, persistCredentials }: Checkout): Promise<void> {
   const credentials = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
+  const header = `http.${new URL(url).origin}/.extraheader`;
   await git(workspace, ['init', '--quiet', '--initial-branch=main']);
   await git(workspace, ['remote', 'add', 'origin', url]);
-  await git(workspace, [
-    'config',
-    '--local',
-    `http.${new URL(url).origin}/.extraheader`,
-    `AUTHORIZATION: basic ${credentials}`,
-  ]);
+  await git(workspace, ['config', '--local', header, `AUTHORIZATION: basic ${credentials}`]);
+  const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1];
+  const here =
+    branch === undefined ? ref.replace(/^refs\/pull\//, 'refs/remotes/pull/') : `refs/remotes/origin/${branch}`;
+  const everything = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
+  const isCommit = !ref.startsWith('refs/');
   await git(workspace, [
     'fetch',
     '--quiet',
-    ...(depth === 'shallow' ? ['--depth=1'] : []),
+    '--no-tags',
+    ...(depth === 0 ? [] : [`--depth=${String(depth)}`]),
     'origin',
-    '+refs/heads/main:refs/remotes/origin/main',
+    ...(depth === 0 ? everything : []),
+    ...(isCommit ? (depth === 0 ? [] : [ref]) : [`+${ref}:${here}`]),
   ]);
-  await git(workspace, ['checkout', '--quiet', '--force', '-B', 'main', 'refs/remotes/origin/main']);
+  await git(workspace, [
+    'checkout',
+    '--quiet',
+    '--force',
+    ...(branch === undefined ? ['--detach'] : ['-B', branch]),
+    here,
+  ]);
+  if (!persistCredentials) await git(workspace, ['config', '--local', '--unset-all', header]);
 }
 
 async function readBranches(repository: string): Promise<Record<string, string>> {

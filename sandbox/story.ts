@@ -1,11 +1,21 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
-import { ACTION_FOLDER, events, startSandbox, TOOL_CACHE, type Sandbox, type SandboxJob } from './sandbox.ts';
+import {
+  ACTION_FOLDER,
+  events,
+  SANDBOX_KEY,
+  SCRIPTED_AGENT,
+  startSandbox,
+  TOOL_CACHE,
+  type Sandbox,
+  type SandboxJob,
+} from './sandbox.ts';
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';
+import { playWorkflow, type Performance } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
 
@@ -15,12 +25,16 @@ Plays scheduled runs, a labelled issue and commands by comment against GitHub, c
   --scripted-model    with --agent claude: the real CLI against a scripted model on loopback, without a key
   --out FOLDER        where to leave what came of it (default: sandbox-output)`;
 
-/** One act of the story: a job, and the outcome that it must have. */
+/** One act of the story: an event, and the outcome that its run must have. */
 interface Act {
   readonly title: string;
   readonly expected: string;
-  readonly job: SandboxJob;
+  readonly event: SandboxJob['event'];
+  /** `with:` of the workflow beside the key and `verify`. */
+  readonly inputs?: Readonly<Record<string, string>>;
 }
+
+const TEMPLATE = join(ACTION_FOLDER, 'templates', 'workflows', 'ralph.yml');
 
 const options = readOptions();
 const output = resolve(options.out);
@@ -39,7 +53,7 @@ async function play(): Promise<void> {
   const agent = agentOf(model?.url ?? null);
 
   print(
-    'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the action is the committed bundle, started as the runner starts it.',
+    'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the workflow is templates/workflows/ralph.yml, and the action is the committed bundle, started as the runner starts it.',
   );
   print(agent.notice);
   const issues = [
@@ -58,72 +72,58 @@ async function play(): Promise<void> {
     `Open issues with the label "ralph": ${issues.map(({ number, title }) => `#${String(number)} ${title}`).join(', ')}`,
   );
 
-  const inputs = { ...agent.inputs, verify: 'npm test' };
-  const acts: Act[] = [
-    {
+  const perform = performer(sandbox, { agent, template: await readFile(TEMPLATE, 'utf8') });
+  const results = [
+    await perform({
       title: 'Run 1: the schedule fires. At most 3 iterations',
       expected: 'limit',
-      job: { event: events.schedule(), inputs: { ...inputs, 'max-iterations': '3' }, env: agent.env },
-    },
-    {
+      event: events.schedule(),
+      inputs: { 'max-iterations': '3' },
+    }),
+    await perform({
       title:
         'Run 2: the schedule fires again, on a new machine. The state comes back from the git ref, the session from the cache',
       expected: 'complete',
-      job: { event: events.schedule(), inputs, env: agent.env },
-    },
-    {
+      event: events.schedule(),
+    }),
+    await perform({
       title: 'Run 3: and again. There is nothing left to do',
       expected: 'idle',
-      job: { event: events.schedule(), inputs, env: agent.env },
-    },
+      event: events.schedule(),
+    }),
   ];
-  const results = [];
-  for (const act of acts) results.push(await perform(sandbox, act));
 
   const urgent = sandbox.openIssue({
     title: 'Greet several people at once',
     body: '`greet("Ada", "Bob")` should greet both.',
   });
   results.push(
-    await perform(sandbox, {
+    await perform({
       title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a branch of its own`,
       expected: 'complete',
-      job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } },
+      event: events.labeled(urgent),
     }),
   );
 
   const [queued] = issues;
-  const comment = (body: string): SandboxJob => ({
-    event: events.comment(sandbox.github, { issue: queued ?? urgent, body }),
-    inputs,
-    env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' },
-  });
+  const comment = (body: string): SandboxJob['event'] =>
+    events.comment(sandbox.github, { issue: queued ?? urgent, body });
   results.push(
-    await perform(sandbox, {
+    await perform({
       title: 'Run 5: somebody comments "/ralph status". No agent call is made',
       expected: 'idle',
-      job: comment('/ralph status'),
+      event: comment('/ralph status'),
     }),
-  );
-  results.push(
-    await perform(sandbox, {
+    await perform({
       title: 'Run 6: somebody comments "/ralph pause"',
       expected: 'idle',
-      job: comment('/ralph pause'),
+      event: comment('/ralph pause'),
     }),
-  );
-  results.push(
-    await perform(sandbox, {
-      title: 'Run 7: the schedule fires, and obeys',
-      expected: 'paused',
-      job: { event: events.schedule(), inputs, env: agent.env },
-    }),
-  );
-  results.push(
-    await perform(sandbox, {
+    await perform({ title: 'Run 7: the schedule fires, and obeys', expected: 'paused', event: events.schedule() }),
+    await perform({
       title: 'Run 8: somebody comments "/ralph resume"',
       expected: 'idle',
-      job: comment('/ralph resume'),
+      event: comment('/ralph resume'),
     }),
   );
 
@@ -144,19 +144,41 @@ async function play(): Promise<void> {
   if (problems.length > 0) process.exitCode = 1;
 }
 
-async function perform(sandbox: Sandbox, { title, expected, job }: Act): Promise<string | null> {
-  console.log(`\n${title}`);
-  const narrate = narrator();
-  const requestsBefore = sandbox.github.requests.length;
-  const result = await sandbox.run({ ...job, onOutput: narrate });
-  await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
-  const { outcome = 'none', reason = 'none' } = result.outputs;
-  console.log(
-    `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`,
+/** Plays one act after the other; what is not as it must be comes back as a sentence. */
+function performer(
+  sandbox: Sandbox,
+  { agent, template }: { readonly agent: SandboxAgent; readonly template: string },
+): (act: Act) => Promise<string | null> {
+  return async ({ title, expected, event, inputs = {} }) => {
+    console.log(`\n${title}`);
+    const requestsBefore = sandbox.github.requests.length;
+    const played = await playWorkflow(sandbox, {
+      workflow: withInputs(template, { verify: 'npm test', ...inputs }),
+      event,
+      secrets: agent.secrets,
+      standIn: agent,
+      onOutput: narrator(),
+    });
+    if (played.kind !== 'ran') return `${title}: expected ${expected}, got no run (${played.kind})`;
+    const { result } = played;
+    await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
+    const { outcome = 'none', reason = 'none' } = result.outputs;
+    console.log(
+      `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`,
+    );
+    return outcome === expected && result.main.exitCode === 0
+      ? null
+      : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
+  };
+}
+
+/** The template with these inputs where it has a comment about `verify`. */
+function withInputs(template: string, inputs: Readonly<Record<string, string>>): string {
+  return template.replace(/^( +)# verify: .*$/m, (_, indent: string) =>
+    Object.entries(inputs)
+      .map(([name, value]) => `${indent}${name}: ${value}`)
+      .join('\n'),
   );
-  return outcome === expected && result.main.exitCode === 0
-    ? null
-    : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
 }
 
 /** Prints the lines of a log that tell the story. */
@@ -171,34 +193,35 @@ function narrator(): (text: string) => void {
   };
 }
 
-interface SandboxAgent {
+/** Who works; `inputs` and `env` beside the workflow's own put it in place. */
+interface SandboxAgent extends Required<Performance['standIn']> {
   readonly notice: string;
-  readonly inputs: Readonly<Record<string, string>>;
-  readonly env: Readonly<Record<string, string>>;
+  readonly secrets: Readonly<Record<string, string>>;
 }
 
 function agentOf(modelUrl: string | null): SandboxAgent {
+  const secrets = { ANTHROPIC_API_KEY: SANDBOX_KEY };
   if (options.agent === 'scripted')
     return {
       notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.',
-      inputs: {},
+      secrets,
+      inputs: { 'agent-path': SCRIPTED_AGENT },
       env: {},
     };
-  const install = { 'agent-path': '' };
   const env = { RUNNER_TOOL_CACHE: TOOL_CACHE };
   if (modelUrl !== null)
     return {
       notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.',
-      inputs: install,
+      secrets,
+      inputs: {},
       env: { ...env, ANTHROPIC_BASE_URL: modelUrl },
     };
-  const keys = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'].flatMap((name) =>
-    process.env[name] ? [[name, process.env[name]] as const] : [],
-  );
+  const { ANTHROPIC_API_KEY = '', CLAUDE_CODE_OAUTH_TOKEN: token = '' } = process.env;
   return {
     notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.',
-    inputs: install,
-    env: { ...env, ANTHROPIC_API_KEY: '', ...Object.fromEntries(keys) },
+    secrets: { ANTHROPIC_API_KEY },
+    inputs: token === '' ? {} : { 'claude-code-oauth-token': token },
+    env,
   };
 }
 

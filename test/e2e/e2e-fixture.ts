@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { expect, inject, vi } from 'vitest';
 import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
 import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
-import { events, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
+import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { playWorkflow, type Performance, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 
-export const KEY = 'sk-ant-sandbox-key-that-opens-nothing';
+export const KEY = SANDBOX_KEY;
 
 /** A job of a scene: a scheduled one on the scripted agent unless it says otherwise. */
 export interface SceneJob extends Partial<SandboxJob> {
@@ -19,6 +20,13 @@ export interface SceneJob extends Partial<SandboxJob> {
   /** Does `act` as soon as the log of main holds `text`. */
   readonly when?: { readonly text: string; readonly act: (main: RunningMain) => unknown };
 }
+
+/** A workflow file in a scene, and what happens there; with the secret that the template names, unless it says otherwise. */
+export interface ScenePerformance
+  extends
+    Pick<Performance, 'workflow' | 'event'>,
+    Partial<Pick<Performance, 'secrets'>>,
+    Pick<SceneJob, 'agent' | 'when'> {}
 
 export interface Run extends JobResult {
   readonly workspace: string;
@@ -34,6 +42,8 @@ export interface Scene extends AsyncDisposable {
   readonly sandbox: Sandbox;
   /** Runs main and post; what must hold after every run whatever happened in it is checked here. */
   run(job?: SceneJob): Promise<Run>;
+  /** The same for a workflow file, from its triggers on. */
+  play(performance: ScenePerformance): Promise<Played & { readonly calls: number }>;
   openIssue(title: string, labels?: readonly string[]): StoredIssue;
   /** Without those that notify people. */
   commentsOn(number: number): readonly StoredComment[];
@@ -60,36 +70,48 @@ export async function createScene(): Promise<Scene> {
   const sandbox = await startSandbox(join(folder, 'sandbox'));
   const { github } = sandbox;
   let runs = 0;
+
+  /** The scripted agent as a step gets it, and how often it was called. */
+  async function cast(agent: readonly Behaviour[]) {
+    const script = join(folder, `script-${String((runs += 1))}.json`);
+    const rest = Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }));
+    await writeFile(script, JSON.stringify([...agent, ...rest]));
+    return {
+      inputs: { 'agent-path': agentPath, 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS' },
+      // Compiled once, and not by each of a thousand processes.
+      env: { RALPH_SCRIPT: script, RALPH_PAUSE_MS: '0', NODE_COMPILE_CACHE: join(inject('programs'), 'compiled') },
+      calls: async () => SCRIPT_LENGTH - (JSON.parse(await readFile(script, 'utf8')) as unknown[]).length,
+    };
+  }
+
   return {
     sandbox,
     async run({ agent = [], when, event = events.schedule(), inputs, env, ...job } = {}) {
-      const script = join(folder, `script-${String((runs += 1))}.json`);
-      await writeFile(
-        script,
-        JSON.stringify([...agent, ...Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }))]),
-      );
+      const { calls, ...standIn } = await cast(agent);
       const watch = when === undefined ? null : watchFor(when);
       const result = await sandbox.run({
         event,
-        inputs: { 'agent-path': agentPath, 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS', ...inputs },
-        // Compiled once, and not by each of a thousand processes.
-        env: {
-          RALPH_SCRIPT: script,
-          RALPH_PAUSE_MS: '0',
-          NODE_COMPILE_CACHE: join(inject('programs'), 'compiled'),
-          ...env,
-        },
+        inputs: { ...standIn.inputs, ...inputs },
+        env: { ...standIn.env, ...env },
         ...job,
         ...watch?.hooks,
       });
-      const left = JSON.parse(await readFile(script, 'utf8')) as unknown[];
       await expectCleanEnd(result, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);
       return {
         ...result,
-        calls: SCRIPT_LENGTH - left.length,
+        calls: await calls(),
         endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
       };
+    },
+    async play({ agent = [], when, secrets = { ANTHROPIC_API_KEY: KEY }, ...performance }) {
+      const { calls, ...standIn } = await cast(agent);
+      const hooks = when === undefined ? {} : watchFor(when).hooks;
+      const played = await playWorkflow(sandbox, { ...performance, secrets, standIn, ...hooks });
+      if (played.kind === 'ran')
+        await expectCleanEnd({ ...played.result, machine: played.machine }, JSON.stringify(github.state));
+      expect(github.violations).toEqual([]);
+      return { ...played, calls: await calls() };
     },
     openIssue: (title, labels = ['ralph']) => sandbox.openIssue({ title, body: `Please: ${title}.`, labels }),
     commentsOn: (number) =>

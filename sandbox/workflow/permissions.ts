@@ -1,0 +1,43 @@
+import type { Area } from '../github/route.ts';
+import type { Sandbox } from '../sandbox.ts';
+import type { Permissions } from './workflow.ts';
+
+const AREAS: readonly Area[] = ['contents', 'issues', 'pull_requests', 'actions'];
+
+/** Does something with the token that a workflow's `permissions:` make (undefined: the sandbox's own), of which a fork's pull request gets reading only. */
+export async function withPermissions<T>(
+  { permissions, remote }: Sandbox,
+  { asked, isFork }: { readonly asked: Permissions | undefined; readonly isFork: boolean },
+  act: () => Promise<T>,
+): Promise<T> {
+  const before = { ...permissions };
+  const given = asked === undefined ? before : rightsOf(asked);
+  set(permissions, isFork ? readOnly(given) : given);
+  const mayPush = permissions.contents === 'write';
+  if (!mayPush) await remote.setRule('read-only');
+  try {
+    return await act();
+  } finally {
+    set(permissions, before);
+    if (!mayPush) await remote.setRule('open');
+  }
+}
+
+type Rights = Partial<Record<Area, 'read' | 'write'>>;
+
+function rightsOf(asked: Permissions): Rights {
+  const all = { metadata: 'read' } as const;
+  if (asked === 'read-all' || asked === 'write-all')
+    return { ...all, ...Object.fromEntries(AREAS.map((area) => [area, asked === 'read-all' ? 'read' : 'write'])) };
+  const rights = AREAS.map((area) => [area, asked[area.replace('_', '-')] ?? 'none'] as const);
+  return { ...all, ...Object.fromEntries(rights.filter(([, right]) => right !== 'none')) };
+}
+
+function readOnly(rights: Rights): Rights {
+  return Object.fromEntries(Object.keys(rights).map((area) => [area, 'read']));
+}
+
+function set(permissions: Rights, rights: Rights): void {
+  for (const area of AREAS) Reflect.deleteProperty(permissions, area);
+  Object.assign(permissions, rights);
+}

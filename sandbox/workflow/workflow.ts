@@ -1,0 +1,143 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { Happening } from './event.ts';
+
+const text = z
+  .union([z.string(), z.number(), z.boolean(), z.null()])
+  .transform((value) => (value === null ? '' : String(value)));
+const texts = z
+  .record(z.string(), text)
+  .nullish()
+  .transform((values) => values ?? {});
+const names = z.union([z.string().transform((name) => [name]), z.array(z.string())]);
+const permissions = z.union([
+  z.enum(['read-all', 'write-all']),
+  z.record(z.string(), z.enum(['read', 'write', 'none'])),
+]);
+
+/** What the sandbox does not act on: a runner's own business, or several runs at once. */
+const ignored = { name: text, concurrency: z.unknown(), 'timeout-minutes': text, 'runs-on': z.unknown() };
+
+const step = z
+  .strictObject({
+    ...ignored,
+    id: z.string(),
+    if: text,
+    uses: z.string(),
+    with: texts,
+    run: z.string(),
+    shell: z.string(),
+    env: texts,
+    'working-directory': z.string(),
+    'continue-on-error': z.literal(false),
+  })
+  .partial();
+
+const job = z
+  .strictObject({ ...ignored, if: text, env: texts, permissions })
+  .partial()
+  .extend({ steps: z.array(step).min(1) });
+
+/** Filters of one event; those that are absent let everything through. */
+const filters = z
+  .strictObject({
+    types: names,
+    branches: names,
+    inputs: z.record(
+      z.string(),
+      z.looseObject({ type: z.string().optional(), default: text.optional(), options: z.array(text).optional() }),
+    ),
+  })
+  .partial();
+
+const on = z
+  .union([
+    names.transform((events): Record<string, unknown> => Object.fromEntries(events.map((event) => [event, null]))),
+    z.record(z.string(), z.unknown()),
+  ])
+  .transform(({ schedule, ...events }) => ({
+    schedule: z.array(z.strictObject({ cron: z.string() })).parse(schedule ?? []),
+    events: z
+      .record(
+        z.string(),
+        filters.nullable().transform((given) => given ?? {}),
+      )
+      .parse(events),
+  }));
+
+const workflow = z
+  .strictObject({ ...ignored, 'run-name': z.string(), permissions, env: texts })
+  .partial()
+  .extend({
+    on,
+    jobs: z
+      .record(z.string(), job)
+      .refine((jobs) => Object.keys(jobs).length === 1, { message: 'The sandbox plays workflows with one job' }),
+  });
+
+/** A workflow file as the sandbox can play it. */
+export type Workflow = z.output<typeof workflow>;
+export type Step = z.output<typeof step>;
+export type Permissions = z.output<typeof permissions>;
+type Filters = z.output<typeof filters>;
+
+/** Reads a workflow file; throws for what the sandbox could not act on as GitHub does. */
+export function parseWorkflow(source: string): Workflow {
+  const parsed = workflow.safeParse(parse(source));
+  if (parsed.success) return parsed.data;
+  throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
+}
+
+/** The types of an event for which a workflow runs that names none; other events: all. */
+const USUAL_TYPES: Readonly<Record<string, readonly string[]>> = {
+  pull_request: ['opened', 'synchronize', 'reopened'],
+  pull_request_target: ['opened', 'synchronize', 'reopened'],
+};
+
+/** Why the event starts no run of the workflow; null: it does. */
+export function whyNot({ on: { schedule, events } }: Workflow, event: Happening): string | null {
+  if (event.name === 'schedule')
+    return schedule.some(({ cron }) => cron === event.cron) ? null : `on: has no schedule "${event.cron ?? ''}"`;
+  const wanted = Object.hasOwn(events, event.name) ? events[event.name] : undefined;
+  if (wanted === undefined) return `on: does not name ${event.name}`;
+  const types = wanted.types ?? USUAL_TYPES[event.name];
+  if (types !== undefined && (event.type === null || !types.includes(event.type)))
+    return `on: ${event.name} does not name the type ${event.type ?? '(none)'}`;
+  if (wanted.branches !== undefined && !(event.branch !== null && isNamed(event.branch, wanted.branches)))
+    return `on: ${event.name} does not name the branch ${event.branch ?? '(none)'}`;
+  return null;
+}
+
+/** The values of a dispatch with the defaults of those that were not given; throws for those that GitHub would refuse. */
+export function dispatchInputs(
+  { on: { events } }: Workflow,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const declared: NonNullable<Filters['inputs']> = events['workflow_dispatch']?.inputs ?? {};
+  for (const [name, value] of Object.entries(given)) {
+    const options = declared[name]?.options;
+    if (declared[name] === undefined) throw new Error(`Unexpected inputs provided: ["${name}"]`);
+    if (options !== undefined && !options.includes(text.parse(value)))
+      throw new Error(`Provided value '${text.parse(value)}' for input '${name}' not in the list of allowed values`);
+  }
+  return Object.fromEntries(
+    Object.entries(declared).map(([name, { type, default: usual = '' }]) => {
+      const value = given[name] === undefined || given[name] === null ? usual : text.parse(given[name]);
+      return [name, type === 'boolean' ? value === 'true' : type === 'number' ? Number(value) : value];
+    }),
+  );
+}
+
+/** Names with `*` (no slash) and `**` (anything); the last pattern that matches decides, one with `!` against. */
+function isNamed(branch: string, patterns: readonly string[]): boolean {
+  const matches = (pattern: string): boolean =>
+    new RegExp(
+      `^${pattern
+        .replace(/[.+^${}()|[\]\\?]/g, '\\$&')
+        .replace(/\*\*?/g, (stars) => (stars === '**' ? '.*' : '[^/]*'))}$`,
+    ).test(branch);
+  return patterns.reduce(
+    (named, pattern) => (pattern.startsWith('!') ? named && !matches(pattern.slice(1)) : named || matches(pattern)),
+    false,
+  );
+}

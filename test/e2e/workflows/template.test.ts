@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import { createScene, KEY, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
+
+const template = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
+
+type Event = ScenePerformance['event'];
+type Played = Awaited<ReturnType<Scene['play']>>;
+
+/** What came of an event: that no job was started, or how the run ended. */
+function ending(played: Played): string {
+  if (played.kind !== 'ran') return played.kind;
+  const { outcome = '', reason = '' } = played.result.outputs;
+  return `${outcome} (${reason}), ${played.calls} calls`;
+}
+
+const COMPLETE = 'complete (plan_complete), 2 calls';
+const play = (scene: Scene, event: Event) => scene.play({ workflow: template, event });
+const say = ({ sandbox: { github } }: Scene, issue: StoredIssue, body: string, by = 'octo') =>
+  events.comment(github, { issue, body, by });
+
+describe('the template, played', () => {
+  test.each<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>([
+    ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
+    [
+      'a schedule that it does not have',
+      () => ({ name: 'schedule', payload: { schedule: '1 1 * * *' } }),
+      'not-triggered',
+    ],
+    ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
+    ['another label', (issue) => events.labeled(issue, 'bug'), 'skipped'],
+    [
+      'the label, by a stranger',
+      (issue) => events.labeled(issue, 'ralph', 'stranger'),
+      'refused (not_allowed), 0 calls',
+    ],
+    ['the label taken off', (issue) => events.unlabeled(issue), 'idle (updated), 0 calls', 'ralph: Greet'],
+    ['another label taken off', (issue) => events.unlabeled(issue, 'bug'), 'skipped'],
+    ['an issue closed', (issue) => events.issue('closed', issue), 'not-triggered'],
+    ['an issue deleted', (issue) => events.issue('deleted', issue), 'not-triggered'],
+    ['an issue edited', (issue) => events.edited(issue, 'stranger'), 'not-triggered'],
+    ['a comment', (issue, scene) => say(scene, issue, 'What does ralph do?'), 'skipped'],
+    ['a command', (issue, scene) => say(scene, issue, '/ralph status'), 'idle (answered), 0 calls', 'ralph: Greet'],
+    [
+      'a command of a stranger',
+      (issue, scene) => say(scene, issue, '/ralph run', 'stranger'),
+      'refused (not_allowed), 0 calls',
+    ],
+    [
+      'a comment that only begins like one',
+      (issue, scene) => say(scene, issue, '/ralphs'),
+      'idle (not_for_us), 0 calls',
+    ],
+    ['a push', () => events.push(), 'not-triggered'],
+    ['a repository dispatch', () => events.repositoryDispatch(), 'not-triggered'],
+    ['a dispatch with the command pause', () => events.dispatch('pause'), 'idle (answered), 0 calls', 'ralph: pause'],
+    [
+      'a dispatch with the command status',
+      () => events.dispatch('status'),
+      'idle (answered), 0 calls',
+      'ralph: status',
+    ],
+  ])('%s', async (_what, event, end, runName) => {
+    await using scene = await createScene();
+    const played = await play(scene, event(scene.openIssue('Greet'), scene));
+    expect(ending(played)).toBe(end);
+    if (runName !== undefined) expect(played).toMatchObject({ runName });
+    if (played.kind === 'ran') expect(played.inputs).toEqual({ 'anthropic-api-key': KEY });
+  });
+
+  test.each([undefined, 'run'])('a dispatch with the command %s is a run', async (command) => {
+    await using scene = await createScene();
+    expect(ending(await play(scene, events.dispatch(command)))).toBe('idle (no_tasks), 0 calls');
+  });
+
+  test('a dispatch with something else is refused by GitHub itself', async () => {
+    await using scene = await createScene();
+    await expect(play(scene, events.dispatch('statsu'))).rejects.toThrow(
+      "'statsu' for input 'command' not in the list",
+    );
+  });
+
+  test('merged: the branch goes, also when a person deleted it already', async () => {
+    await using scene = await createScene();
+    const { github, git } = scene.sandbox;
+    expect(ending(await play(scene, events.labeled(scene.openIssue('Greet'))))).toBe(COMPLETE);
+    const merged = pullOf(scene);
+    await git('update-ref', 'refs/heads/main', `refs/heads/${merged.head}`);
+    closePull(github.state, merged.number, { kind: 'merged', at: Date.now() });
+    const event = events.pullClosed(merged, 'Greet');
+    const played = await play(scene, event);
+    expect(ending(played)).toBe('idle (updated), 0 calls');
+    expect(played).toMatchObject({ runName: 'ralph: Greet' });
+    expect(logOf(played)).toContain('The branch ralph/issue-1 was deleted.');
+    const again = await play(scene, event);
+    expect(ending(again)).toBe('idle (updated), 0 calls');
+    expect(logOf(again)).toContain('The branch ralph/issue-1 was already deleted.');
+  });
+
+  test('closed without merging, where the checkout is the merge that GitHub made, on no branch', async () => {
+    await using scene = await createScene();
+    const { git } = scene.sandbox;
+    const played = await play(scene, events.pullClosed(await openedByHand(scene, 'ralph/queue')));
+    expect(ending(played)).toBe('idle (updated), 0 calls');
+    expect(logOf(played)).toContain('was closed without merging, so work on the queue rests.');
+    expect(await git('rev-list', '--count', '--merges', 'refs/pull/9/merge')).toBe('1');
+  });
+
+  test.each([
+    ['of other people', { head: 'feature' }, 'idle (not_for_us), 0 calls'],
+    [
+      'of a fork, without secrets and with a token that can only read',
+      { fork: 'stranger' },
+      'refused (not_allowed), 0 calls',
+    ],
+  ])('a pull request %s', async (_whose, change, end) => {
+    await using scene = await createScene();
+    const pull = await openedByHand(scene, 'feature');
+    expect(ending(await play(scene, events.pullClosed({ ...pull, head: 'ralph/queue', ...change })))).toBe(end);
+  });
+
+  test('a pull request with conflicts starts no workflow', async () => {
+    await using scene = await createScene();
+    const pull = await openedByHand(scene, 'feature', 'main:src');
+    await openedByHand(scene, 'main', 'main:test');
+    expect(ending(await play(scene, events.pullClosed(pull)))).toBe('not-triggered');
+  });
+
+  test('without the secret: the run says which input it lacks, before a call', async () => {
+    await using scene = await createScene();
+    scene.openIssue('Greet');
+    const played = await scene.play({ workflow: template, event: events.schedule(), secrets: {} });
+    expect(ending(played)).toBe('failed (configuration), 0 calls');
+    expect(logOf(played)).toContain('anthropic-api-key');
+  });
+});
+
+/** A pull request of a branch with one commit, which leaves this tree. */
+async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 'main:src'): Promise<StoredPull> {
+  const headSha = await git('commit-tree', tree, '-p', 'main', '-m', 'By hand');
+  await git('update-ref', `refs/heads/${branch}`, headSha);
+  return {
+    ...{ id: 1, number: 9, head: branch, fork: null, base: 'main', headSha, baseSha: headSha, mergedAt: null },
+    ...{ draft: false, reviewers: [], maintainerCanModify: true },
+  };
+}
+
+function pullOf({ sandbox: { github } }: Scene): StoredPull {
+  const [pull] = github.state.pulls;
+  if (pull === undefined) throw new Error('There is no pull request.');
+  return pull;
+}
+
+function logOf(played: Played): string {
+  return played.kind === 'ran' ? played.result.main.log : '';
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { holds, interpolate } from '../../../sandbox/workflow/expressions.ts';
+
+const contexts = {
+  github: {
+    event_name: 'issues',
+    event: { label: { name: 'Ralph' }, issue: { labels: [{ name: 'a' }, { name: 'b' }] } },
+  },
+  inputs: {},
+};
+
+describe('a text', () => {
+  test.each([
+    ['nothing to evaluate', 'nothing to evaluate'],
+    ['${{ github.event_name }}', 'issues'],
+    ["a ${{ inputs.command || 'queue' }} b ${{ 1 == 1 }}", 'a queue b true'],
+    ['${{ inputs.command }}', ''],
+    ["${{ format('{0}}}', 'x') }}", 'x}'],
+    ["${{ join(github.event.issue.labels.*.name, ' ') }}", 'a b'],
+  ])('%s → %j', (text, expected) => {
+    expect(interpolate(text, contexts)).toBe(expected);
+  });
+
+  test.each(['${{ secrets.KEY }}', '${{ nothing( }}', "${{ 'unclosed }}"])('%s is an error', (text) => {
+    expect(() => interpolate(`x ${text}`, contexts)).toThrow();
+  });
+});
+
+describe('a condition', () => {
+  test.each([
+    ['', true],
+    ['true', true],
+    ['false', false],
+    ["github.event.label.name == 'ralph'", true],
+    ['${{ !github.event.issue }}', false],
+    // Two expressions are a text, and a text that is not empty holds: the usual trap.
+    ['${{ false }} && ${{ false }}', true],
+    ['${{ false }} ', false],
+  ])('%s: %s', (condition, expected) => {
+    expect(holds(condition, contexts, 'success')).toBe(expected);
+  });
+
+  test.each([
+    ['true', false],
+    ['always()', true],
+    ['${{ failure() }}', true],
+    ['success()', false],
+    ["'always()' != ''", false],
+  ])('after a failed step, %s: %s', (condition, expected) => {
+    expect(holds(condition, contexts, 'failure')).toBe(expected);
+  });
+});
