@@ -40,6 +40,11 @@ export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
+/** Whether the next scheduled run takes up what is left: the queue works on every issue that has no branch of its own. */
+export function isScheduled(report: RunReport): boolean {
+  return isQueue(report) || laneOf(report)?.headSha === null;
+}
+
 /** Tasks that are done, of the lane in all. */
 export function doneTasks(report: RunReport): readonly TaskReport[] {
   return tasksOf(report).filter(({ progress }) => progress.state === 'done');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { runs } from '../runs.ts';
+import { describeOutcome } from '../../src/report/sentences/outcome-text.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import {
@@ -270,6 +271,40 @@ test('nor twice when the queue turns to it, since its first one was taken a mome
     if (new Set(worked).size !== worked.length) problems.push(`seed ${String(seed)}: ${worked.join(', ')}`);
   }
   expect(problems).toEqual([]);
+});
+
+describe('a label whose work cannot begin now is not lost: the answer says so, and the next scheduled run works on the issue', () => {
+  const answerOn = ({ forge }: Project, issue: number): string =>
+    JSON.stringify([...(forge.comments.get(issue) ?? [])]);
+
+  test('a limit is reached', async () => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [finisher],
+      inputs: { 'max-calls-per-hour': '1', 'max-iterations': '1' },
+    });
+    await runOnce(project);
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+    expect(answerOn(project, 2)).toContain('Nothing to do: the next scheduled run after that works on the issue.');
+    project.clock.advance(HOUR);
+    const next = await runOnce(project);
+    expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
+  });
+
+  test('another run has the issue, and ends without finishing it', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    // The queue's run is at work when the label comes.
+    const [queue, label] = await atOnce(project, [schedule, labeled(1)], (waiting) =>
+      Math.max(0, waiting.indexOf(project.script.calls.length === 0 ? 0 : 1)),
+    );
+    expect(queue).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(label).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+    expect(label?.report && describeOutcome(label.report).next).toContain(
+      'Nothing to do: the next scheduled run takes up what is left.',
+    );
+    const next = await runOnce(project);
+    expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-1']);
+  });
 });
 
 test('what another lane took a moment ago is left to it; what is worked instead has its text', async () => {

@@ -5,6 +5,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   doneTasks,
   isQueue,
+  isScheduled,
   iterationsOf,
   lastVerification,
   laneOf,
@@ -101,7 +102,7 @@ export function describeEnd(report: RunReport): OutcomeText {
         ? {
             title: 'Another run is at work',
             what: outcome.message,
-            next: `This run made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run takes up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
+            next: `This run made no call. ${isScheduled(report) ? 'Nothing to do: the next scheduled run takes up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
           }
         : {
             title: 'Refused',
@@ -231,9 +232,11 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
     : '';
 }
 
-/** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */
+/** Who takes the work up again: the schedule works the queue, an issue's own branch waits for a person. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   if (isQueue(report)) return `Nothing to do: the next scheduled run goes on ${when}.`;
+  if (isScheduled(report))
+    return `Nothing to do: the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
   return when === 'from here'
     ? 'Comment `/ralph run` on the issue to go on from here.'
     : 'Comment `/ralph run` on the issue after that to go on.';
