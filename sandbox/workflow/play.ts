@@ -91,7 +91,8 @@ export async function playWorkflow(sandbox: Sandbox, performance: Performance): 
     ...evaluated({ ...workflow.env, ...job.env }, known),
   };
   const asked = job.permissions ?? workflow.permissions;
-  const scene = { on, performance, steps: job.steps, github, open: contexts, secrets: known.secrets, env };
+  const { steps, services = {} } = job;
+  const scene = { on, performance, steps, services, github, open: contexts, secrets: known.secrets, env };
   return withPermissions(sandbox, { asked, isFork }, async () => {
     const played = await playSteps(scene);
     on.end();
@@ -109,6 +110,8 @@ interface Scene {
   readonly on: SandboxMachine;
   readonly performance: Performance;
   readonly steps: readonly Step[];
+  /** Containers, which are not started here. */
+  readonly services: Readonly<Record<string, unknown>>;
   readonly github: Readonly<Record<string, string>>;
   /** What a condition may name as well. */
   readonly open: Contexts;
@@ -126,7 +129,7 @@ interface Act extends Omit<PlayedStep, 'name'> {
 
 async function playSteps(scene: Scene): Promise<WithoutRunName<Extract<Played, { kind: 'ran' | 'without-action' }>>> {
   const { on, performance } = scene;
-  const played: PlayedStep[] = [];
+  const played: PlayedStep[] = Object.keys(scene.services).map((name) => ({ name, end: 'not-played', log: '' }));
   const steps: Record<string, unknown> = {};
   let status: JobStatus = 'success';
   let action: Act['action'] = null;
@@ -136,9 +139,8 @@ async function playSteps(scene: Scene): Promise<WithoutRunName<Extract<Played, {
     const known = { ...scene.open, steps, runner, env: { ...on.environment, ...scene.env } };
     const env = { ...scene.env, ...evaluated(step.env ?? {}, { ...known, secrets: scene.secrets }) };
     const open = { ...known, env: { ...known.env, ...env } };
-    const lacksSetUp = played.some(({ end }) => end === 'not-played');
     const act = holds(step.if ?? '', open, status)
-      ? await perform(scene, step, { contexts: { ...open, secrets: scene.secrets }, env, lacksSetUp })
+      ? await perform(scene, step, { contexts: { ...open, secrets: scene.secrets }, env })
       : skipped;
     if (act.end === 'not-played') performance.onOutput?.(`Not played here: ${name}\n`);
     if (act.end === 'failure') status = 'failure';
@@ -155,13 +157,12 @@ async function playSteps(scene: Scene): Promise<WithoutRunName<Extract<Played, {
 
 const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };
 
-/** Runs a step whose `if` holds. `lacksSetUp`: a step before it was not played, so a program may be missing. */
+/** Runs a step whose `if` holds. */
 async function perform(
   { on, github, performance: { standIn, onStart } }: Scene,
   step: Step,
-  given: { readonly contexts: Contexts; readonly env: Readonly<Record<string, string>>; readonly lacksSetUp: boolean },
+  { contexts, env }: { readonly contexts: Contexts; readonly env: Readonly<Record<string, string>> },
 ): Promise<Act> {
-  const { contexts, env, lacksSetUp } = given;
   const kind = kindOf(step);
   switch (kind) {
     case 'checkout':
@@ -184,7 +185,8 @@ async function perform(
         env,
         folder: step['working-directory'] ?? '.',
       });
-      const isLacking = done.exitCode === PROGRAM_NOT_FOUND && lacksSetUp;
+      // GitHub's machines have more programs than this one, and steps that are not played would install others.
+      const isLacking = done.exitCode === PROGRAM_NOT_FOUND;
       return { ...endOf(done), ...(isLacking ? { end: 'not-played' } : {}), outputs: done.outputs, action: null };
     }
     case 'other':

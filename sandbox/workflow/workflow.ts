@@ -34,7 +34,7 @@ const step = z
   .partial();
 
 const job = z
-  .strictObject({ ...ignored, if: text, env: texts, permissions })
+  .strictObject({ ...ignored, if: text, env: texts, permissions, services: z.record(z.string(), z.unknown()) })
   .partial()
   .extend({ steps: z.array(step).min(1) });
 

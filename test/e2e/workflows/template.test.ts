@@ -137,6 +137,64 @@ describe('the template, played', () => {
   });
 });
 
+test('without concurrency: the second of two runs at once is refused before a call, and a label put on meanwhile is worked on', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  const meanwhile: Promise<Played>[] = [];
+  const first = await scene.play({
+    workflow: template,
+    event: events.schedule(),
+    when: {
+      text: 'I start with',
+      act: () => {
+        const labeled = events.labeled(scene.openIssue('Second'));
+        meanwhile.push(play(scene, events.schedule()), play(scene, labeled));
+      },
+    },
+  });
+  const [second, label] = await Promise.all(meanwhile);
+  expect(ending(first)).toBe(COMPLETE);
+  expect(second && ending(second)).toBe('refused (another_run), 0 calls');
+  expect(label && ending(label)).toBe(COMPLETE);
+});
+
+describe("a project's own steps around the action", () => {
+  const around = (before: string, after = ''): string =>
+    template.replace(/^ +# What the project needs.*$/m, before) + after;
+
+  test('run before it and after it, and what they leave in the environment holds', async () => {
+    await using scene = await createScene();
+    scene.openIssue('Greet');
+    const played = await scene.play({
+      workflow: around(
+        '      - uses: actions/setup-node@v5\n      - run: echo "WORD=${{ github.event_name }}" >> "$GITHUB_ENV"\n',
+        '      - if: always()\n        run: test "$WORD" = schedule\n',
+      ).replace('- uses: OWNER', '- if: env.WORD == github.event_name\n        uses: OWNER'),
+      event: events.schedule(),
+    });
+    expect(ending(played)).toBe(COMPLETE);
+    expect('steps' in played && played.steps.map(({ end }) => end)).toEqual([
+      'success',
+      'not-played',
+      'success',
+      'success',
+      'success',
+    ]);
+  });
+
+  test('when one of them fails, the action does not run', async () => {
+    await using scene = await createScene();
+    const played = await scene.play({
+      workflow: around('      - run: echo broken; exit 1\n'),
+      event: events.schedule(),
+    });
+    expect(played).toMatchObject({
+      kind: 'without-action',
+      steps: [{ end: 'success' }, { end: 'failure', log: 'broken\n' }, { end: 'skipped' }],
+    });
+  });
+});
+
 /** A pull request of a branch with one commit, which leaves this tree. */
 async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 'main:src'): Promise<StoredPull> {
   const headSha = await git('commit-tree', tree, '-p', 'main', '-m', 'By hand');
