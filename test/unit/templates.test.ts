@@ -30,15 +30,6 @@ describe('the workflow', () => {
     expect(asked).toEqual(explained);
   });
 
-  test('sets only inputs that the action has', () => {
-    const set = [...workflow.slice(workflow.indexOf('OWNER/ralph-action')).matchAll(/^ {10}([a-z-]+):/gm)].map(
-      ([, name]) => name,
-    );
-    const inputs = [...section(action, 'inputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
-    expect(set.length).toBeGreaterThan(0);
-    expect(inputs).toEqual(expect.arrayContaining(set));
-  });
-
   test('leaves ten minutes between the end of a run and the end of the job', () => {
     const timeout = Number(/timeout-minutes: (\d+)/.exec(workflow)?.[1]);
     const maxMinutes = Number(/^ {2}max-minutes:\n.*\n {4}default: '(\d+)'/m.exec(action)?.[1]);
