@@ -105,8 +105,9 @@ async function finish({
   if (!existsSync(dirname(runFolder))) return;
   const isSteered = steeringDigest(environment, key) !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
-    // Without a folder main has most likely not begun.
-    if (hasFolder) refuse({ environment, runnerFiles, problem: STEERED });
+    // Without a folder, and with inputs that nobody can use, main has not begun.
+    if (hasFolder || (await isReadable(environment)))
+      refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
   const read = await readRun(environment).catch((error: unknown) => {
@@ -140,7 +141,20 @@ async function finish({
 const CHANGED_FILES =
   "The action's own files were changed after the main step began: the agent or another program on this machine did it. The post step does nothing: nothing more is published, and processes that the agent left behind may still run.";
 const STEERED =
-  'Variables that decide which servers this step talks to (proxies, certificates) are not the ones that the main step had, or the record of them is gone: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
+  'Variables that decide which servers this step talks to (proxies, certificates) are not the ones that the main step had: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
+
+function unknownSteering(runFolder: string): string {
+  return `The record of this run in ${runFolder} is gone or unreadable, and with it whether proxies and certificates are those that the main step had: the agent or another program on this machine removed it. The post step sends the token nowhere, so nothing more is published.`;
+}
+
+async function isReadable(environment: Environment): Promise<boolean> {
+  try {
+    await readRun(environment);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Whether the action's own files are other ones than main found before the first call. */
 function isChanged(record: RunRecord | null): boolean {

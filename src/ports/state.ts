@@ -13,6 +13,8 @@ export interface StateStore {
   save(copy: StateCopy): Promise<SavedState>;
   /** The lane's newest state, to go along with a push of its branch; null where only a save keeps it, or another run has the lane. */
   ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
+  /** Keeps the lane's newest state and the claim with it; returns its number, null: it is kept by a save only, or could not be. */
+  advance(lane: LaneId, copy: RidingCopy): Promise<number | null>;
   /** The transcript that the lane's state names; what has another hash is not it. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
   /** Gives the claim back without a new copy. */

@@ -1,5 +1,6 @@
 import { planNotifications, mayNotify, type NotificationPlan } from '../core/people/needs.ts';
 import {
+  aboutLane,
   EVERY_RUN,
   markerOf,
   MAX_NOTIFICATIONS,
@@ -51,16 +52,8 @@ export interface WorkedEnd {
  * state is saved: a second try finds the comment by its marker. What fails is a warning.
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
-  const { work, report, pullRequest } = end;
-  const plan = planNotifications({
-    lane: work.lane.id,
-    startedAt: work.startedAt,
-    before: work.stateBefore,
-    after: work.state,
-    tasks: work.tasks,
-    outcome: report.outcome,
-    pullRequest: pullRequest?.number ?? null,
-  });
+  const { work, pullRequest } = end;
+  const plan = planOf(end);
   const { notified, notifiedAt } = work.state;
   let known: Remembered = { notified, notifiedAt };
   const warnings: string[] = [];
@@ -81,6 +74,27 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     known = await notify(deps, end, { needs: plan.notify, known });
   });
   return { ...known, warnings };
+}
+
+/** Whether this run is to notify people of a task. What they hear of the lane is found by its marker, should the run be made up for. */
+export function notifiesOfTask({ config }: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
+  const { id } = end.work.lane;
+  return (
+    config.notify.kind !== 'none' &&
+    planOf(end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
+  );
+}
+
+function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
+  return planNotifications({
+    lane: work.lane.id,
+    startedAt: work.startedAt,
+    before: work.stateBefore,
+    after: work.state,
+    tasks: work.tasks,
+    outcome: report.outcome,
+    pullRequest: pullRequest?.number ?? null,
+  });
 }
 
 /** What it takes to notify of something that no state remembers. */

@@ -16,7 +16,7 @@ import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
-import { publishNotifications } from './notifications.ts';
+import { notifiesOfTask, publishNotifications } from './notifications.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
@@ -61,12 +61,10 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
       { ...work, outcome: end.outcome },
       { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
     );
-  const { warnings: unnotified, ...remembered } = await publishNotifications(deps, {
-    work,
-    report: reportWith(null),
-    pullRequest: pull.pullRequest,
-  });
-  const { saved, lane } = await saveState(deps, { ...work, state: { ...work.state, ...remembered } }, end);
+  const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
+  const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
+  const { warnings: unnotified, ...remembered } = await publishNotifications(deps, ending);
+  const { saved, lane } = await saveState(deps, { ...work, state: { ...work.state, ...remembered, sequence } }, end);
   await settleUsage(deps, work);
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
@@ -202,11 +200,44 @@ function withoutProgress(work: Work, policy: Policy, now: number): Work {
   };
 }
 
+/** What holds if nothing more is heard of the run. */
+const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
+
+/** What people are notified of is stored before: whoever finishes this run, should it be killed now, knows why. Returns the number of the newest state. */
+async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
+  const { lane, state, stateBefore } = work;
+  if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
+  // The conversation is stored with the state at the end, so until then it is the one of before.
+  const isSameSession = stateBefore.session !== null && stateBefore.session.id === state.session?.id;
+  const transcript = isSameSession ? stateBefore.transcript : null;
+  const kept = await deps.store.advance(lane.id, {
+    after: state.sequence,
+    document: (sequence) =>
+      documentOf(endedState(deps, work, { ...end, outcome: KILLED, sequence }), { transcript, redact: deps.redact }),
+  });
+  return kept ?? state.sequence;
+}
+
+/** The state as it is true of the remote. */
+function endedState(
+  { clock }: PublishDeps,
+  { state, head }: Work,
+  { outcome, remoteHead, pullRequest, published, sequence }: PublishedEnd & { readonly sequence: number },
+): LaneState {
+  const now = clock.now();
+  const ended = endRun({ ...state, sequence, savedAt: now }, outcome, head, now);
+  if (!published || remoteHead === null) return ended;
+  return recordPublished(ended, {
+    head: remoteHead,
+    pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
+  });
+}
+
 /** Saves what is true of the remote, and gives the lane back with it. */
 async function saveState(
   deps: PublishDeps,
   work: Work,
-  { outcome, remoteHead, pullRequest, published }: PublishedEnd,
+  end: PublishedEnd,
 ): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
@@ -214,16 +245,8 @@ async function saveState(
     deps.log.warning(`The state was not saved: ${sentence(deps.unsaved)}`);
     return { saved: { kind: 'not-saved', why: deps.unsaved }, lane: { kind: 'claimed', why: deps.unsaved } };
   }
-  const now = deps.clock.now();
   const sequence = work.state.sequence + 1;
-  const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
-  const state =
-    published && remoteHead !== null
-      ? recordPublished(ended, {
-          head: remoteHead,
-          pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
-        })
-      : ended;
+  const state = endedState(deps, work, { ...end, sequence });
   const transcript = await exportSession(deps, state);
   const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   const document = documentOf(state, { transcript: named, redact: deps.redact });

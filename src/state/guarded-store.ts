@@ -36,6 +36,7 @@ export interface GuardedStore {
   claim(lane: LaneId): Promise<Claimed>;
   save(copy: StateCopy): Promise<SavedRecord>;
   ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
+  advance(lane: LaneId, copy: RidingCopy): Promise<number | null>;
   release(lane: LaneId): Promise<Released>;
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
   orders(lane: LaneId): Promise<Exclude<OrdersNow, { kind: 'unsupported' }>>;
@@ -86,7 +87,7 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
   const outages = new Map<LaneId, string>();
   /** Lanes whose cell no push may take along, now or later. */
   const barred = new Set<LaneId>();
-  return { place: cells.place, restore: look, claim, save, ride, release, order, orders };
+  return { place: cells.place, restore: look, claim, save, ride, advance, release, order, orders };
 
   async function claim(lane: LaneId): Promise<Claimed> {
     const wanted = lease();
@@ -137,15 +138,13 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
       : { kind: 'not-kept', why, lane: laneAfter({ why, last: looked.kind === 'record' ? looked.record : null }) };
   }
 
-  async function ride(lane: LaneId, { after, document }: RidingCopy): Promise<Ride | null> {
+  async function ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null> {
     if (carry === null || barred.has(lane)) return null;
-    const seen = known.get(lane) ?? (await look(lane));
-    if (!('record' in seen)) return null;
-    const { runTag } = lease();
-    const sequence = Math.max(after, seen.record.sequence) + 1;
-    const record = advanceRecord(seen.record, { sequence, document: document(sequence) }, runTag);
-    const passenger = record === null ? null : carry(lane, seen.head, serializeRecord(record));
-    if (record === null || passenger === null) return null;
+    const next = advanced(known.get(lane) ?? (await look(lane)), copy);
+    if (next === null) return null;
+    const { head, record, sequence } = next;
+    const passenger = carry(lane, head, serializeRecord(record));
+    if (passenger === null) return null;
     return {
       sequence,
       passenger,
@@ -156,6 +155,29 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
         if (written.kind === 'refused') barred.add(lane);
       },
     };
+  }
+
+  async function advance(lane: LaneId, copy: RidingCopy): Promise<number | null> {
+    // Somebody may have left an order meanwhile: one more look is worth it, and no more.
+    for (const seen of [known.get(lane) ?? null, null]) {
+      const next = advanced(seen ?? (await look(lane)), copy);
+      if (next === null) return null;
+      const written = await write(lane, next, next.record);
+      if (written.kind === 'written') return next.sequence;
+      if (written.kind !== 'conflict') return null;
+    }
+    return null;
+  }
+
+  /** The record with a newer state, the claim as it was; null: this run has no claim to it. */
+  function advanced(
+    seen: RestoredRecord | Seen,
+    { after, document }: RidingCopy,
+  ): (Seen & { readonly sequence: number }) | null {
+    if (!('record' in seen)) return null;
+    const sequence = Math.max(after, seen.record.sequence) + 1;
+    const record = advanceRecord(seen.record, { sequence, document: document(sequence) }, lease().runTag);
+    return record === null ? null : { head: seen.head, record, sequence };
   }
 
   async function release(lane: LaneId): Promise<Released> {

@@ -78,11 +78,19 @@ test.each([
   },
 );
 
-test("SIGKILL after the run's folder was removed: post ends the orphan and says that nothing can be published", async () => {
+/** As on a machine that has no way of its own to the network. */
+const DIRECT = { NODE_EXTRA_CA_CERTS: '', SSL_CERT_FILE: '', SSL_CERT_DIR: '', https_proxy: '', no_proxy: '' };
+
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['that nothing can be published', DIRECT, 'complete'],
+  // The claim ends when the time of the run is over.
+  ['that it does not know whom to trust', { ...DIRECT, NO_PROXY: 'example.org' }, 'refused'],
+])("SIGKILL after the run's folder was removed: post ends the orphan and says %s", async (_, network, nextRun) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const pidFile = join(scene.sandbox.folder, 'orphan.pid');
   const run = await scene.run({
+    env: network,
     agent: [{ kind: 'work' }, { kind: 'hang-with-orphan', pidFile }],
     when: whenItThinks((main) => {
       rmSync(runFolderOf(scene), { recursive: true });
@@ -94,7 +102,7 @@ test("SIGKILL after the run's folder was removed: post ends the orphan and says 
   expect(run.post.log).toMatch(/^::error::The record of this run in .* is gone or unreadable/m);
   expect(run.summary).toContain('is gone or unreadable');
   expectNoStack(run);
-  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
+  expect(await scene.run()).toMatchObject({ outputs: { outcome: nextRun } });
 });
 
 test.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([

@@ -195,7 +195,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     ])('%s: unreadable, for one probe to decide', async (_, text, cached) => {
       expect(await restore(text, cached)).toMatchObject({
         kind: 'unreadable',
-        why: expect.stringContaining('it is not a JSON object with a version'),
+        why: expect.stringContaining('it is not a JSON object with'),
         warnings: [expect.stringContaining('cannot be read')],
       });
     });
