@@ -32,6 +32,8 @@ export interface SandboxJob {
   readonly prepare?: (workspace: string) => Promise<void>;
   /** Folder of the action, where it is not the one under test itself. */
   readonly action?: string;
+  /** The Node that starts the action, where it is not the one that runs here. */
+  readonly node?: string;
   /** What the checkout step is configured with; actions/checkout with `fetch-depth: 0` by default. */
   readonly checkout?: 'full' | 'shallow' | 'none';
 }
@@ -167,6 +169,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
       const running = await on.runAction({
         ...on.action,
         ...(job.action === undefined ? {} : { action: job.action }),
+        ...(job.node === undefined ? {} : { node: job.node }),
         inputs: { 'agent-path': SCRIPTED_AGENT, ...job.inputs },
         env: { ANTHROPIC_API_KEY: SANDBOX_KEY, ...job.env },
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
