@@ -81,7 +81,7 @@ function step(
   return { state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) };
 }
 
-/** A call that says and does about as much as a call can, and goes on. */
+/** A call that says and does about as much as a call can, and continues. */
 function callOf(nth: number, tasks: readonly Task[]): Call {
   const now = firstCallAt + nth * HOUR_MS;
   const errors = Array.from(

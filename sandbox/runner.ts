@@ -258,7 +258,7 @@ async function runProgram(step: Program): Promise<StepResult> {
   }
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject);
-    // `close` may wait for orphans that hold the pipes; the runner, too, goes on five seconds after `exit`.
+    // `close` may wait for orphans that hold the pipes; the runner, too, continues five seconds after `exit`.
     child.once('exit', (code, by) => {
       setTimeout(() => {
         resolve([code, by]);

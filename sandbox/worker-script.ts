@@ -11,7 +11,7 @@ export function workerScript(): Script {
     const task = taskIn(prompt);
     if (task === null) return { kind: 'reply', text: 'The prompt names no task, so I did nothing.' };
     const failures = conversation.results.filter((result) => result.isError);
-    if (failures.length > 1) return { kind: 'reply', text: `I could not go on: ${failures.at(-1)?.text ?? ''}` };
+    if (failures.length > 1) return { kind: 'reply', text: `I could not continue: ${failures.at(-1)?.text ?? ''}` };
     // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
     const visit = visitOf(task, visitsTo(task.id, conversation) + failures.length);
     const done = conversation.results.length - failures.length;

@@ -17,7 +17,7 @@ export interface Done {
   readonly after: World;
 }
 
-/** What goes on while the loop runs: the world, the clock, and all that the agent has done so far in the history. */
+/** What continues while the loop runs: the world, the clock, and all that the agent has done so far in the history. */
 export interface Scene {
   world: World;
   now: number;

@@ -201,7 +201,7 @@ export const scenes: readonly Scene[] = [
     play: () =>
       play({
         issues: { 14: shop[14] },
-        inputs: { verify: VERIFY },
+        inputs: { verify: VERIFY, 'max-iterations': '2' },
         turns: [
           {
             ...pricesDone,
@@ -215,7 +215,7 @@ export const scenes: readonly Scene[] = [
           },
           {
             writes: { 'src/prices.ts': source('price', 41) },
-            says: 'done',
+            says: 'working',
             recommendation:
               'Prices are shown with VAT. That the tests run in another time zone, too, is for a person to add to ci.yml.',
             minutes: 3,
@@ -384,9 +384,12 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       change.files.flatMap((path) => lines(to, path).filter((line) => !lines(from, path).includes(line))).length;
     return { ...change, insertions: added(before.tree, after.tree), deletions: added(after.tree, before.tree) };
   };
+  // What is withheld stays in the work tree.
+  const kept = new Set<string>();
   checkout.commit = async (iteration) => {
     const withheld = Object.keys(checkout.files).filter(isProtected);
     checkout.files = Object.fromEntries(Object.entries(checkout.files).filter(([path]) => !withheld.includes(path)));
+    for (const path of withheld) kept.add(path);
     const after = await snapshot();
     const { files } = await compare(iteration.before, after);
     const found = lookAtFirst(
@@ -420,7 +423,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
     return {
       ...(await commit({ ...iteration, after })),
       withheld: withheld.map((path) => ({ path, why })),
-      withheldNow: withheld.map((path) => ({ path, why })),
+      withheldNow: [...kept].map((path) => ({ path, why })),
       lookAt: found,
     };
   };

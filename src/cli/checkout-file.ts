@@ -9,7 +9,7 @@ export type CheckoutFile =
   | { readonly kind: 'absent'; readonly realPath: string }
   | RefusedFile;
 
-/** `why` goes on from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
+/** `why` continues from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
 interface RefusedFile {
   readonly kind: 'refused';
   readonly line: number | null;
@@ -83,7 +83,7 @@ function isInside(root: string, realPath: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Null for "there is no such file"; any other error goes on. */
+/** Null for "there is no such file"; any other error continues. */
 function absent(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   return null;

@@ -26,7 +26,7 @@ const MIN_CHECK_MS = 2 * MINUTE_MS;
 /** What it may take beyond the run's time: the watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
-/** The work, and why the run ends here; null: it goes on. */
+/** The work, and why the run ends here; null: it continues. */
 interface BaseChecked {
   readonly work: Work;
   readonly end: Outcome | null;

@@ -115,7 +115,7 @@ async function restoreSession(deps: LoopDeps, { state }: WorkIntake): Promise<La
   return resetSession(state, 'unknown_session', deps.clock.now());
 }
 
-/** Why the agent cannot go on with the session, as words; null: its transcript is where the agent finds it. */
+/** Why the agent cannot continue with the session, as words; null: its transcript is where the agent finds it. */
 async function bringTranscript(
   { agent, seal, store }: LoopDeps,
   { lane, transcript: named }: LaneState,

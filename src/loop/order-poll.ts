@@ -23,7 +23,7 @@ export function createOrderPoll({
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
-        `Whether somebody ordered this run to stop is unknown, so it goes on: ${sentence(answer.why)} It asks again after each iteration.`,
+        `Whether somebody ordered this run to stop is unknown, so it continues: ${sentence(answer.why)} It asks again after each iteration.`,
       );
     }
     return [];

@@ -8,7 +8,7 @@ import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 
-/** The work, and why the run ends here; null: it goes on. */
+/** The work, and why the run ends here; null: it continues. */
 export interface Pushed {
   readonly work: Work;
   readonly end: Outcome | null;

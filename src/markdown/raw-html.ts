@@ -161,7 +161,7 @@ function onlyHtml(
     done = end;
   }
   const html = `${parts.join('')}${' '.repeat(text.length - done)}`.split('');
-  // The next tag ends one that a block left open, unless a quoted value or a comment goes on; `--` must not become the end of that comment.
+  // The next tag ends one that a block left open, unless a quoted value or a comment continues; `--` must not become the end of that comment.
   for (const { end } of blocks) {
     if (html[end + 1] === ' ') html[end + 1] = '>';
     else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';

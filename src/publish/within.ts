@@ -1,6 +1,6 @@
 import { UserError } from '../errors.ts';
 
-/** What `work` comes to; rejects with a UserError when it takes longer than `limitMs`, null: it may take as long as it needs. Work that is not waited for any more goes on. */
+/** What `work` comes to; rejects with a UserError when it takes longer than `limitMs`, null: it may take as long as it needs. Work that is not waited for any more continues. */
 export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();

@@ -88,7 +88,7 @@ export function storesWord(where: string): string {
   return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }
 
-/** The instant from which a later run goes on; null when nothing waits for a time. */
+/** The instant from which a later run continues; null when nothing waits for a time. */
 export function resumeInstant(outcome: Outcome): number | null {
   if (outcome.kind === 'parked') return outcome.resumeAt;
   if (outcome.kind === 'halted' && outcome.reason === 'circuit_open') return outcome.probeAt;

@@ -76,7 +76,7 @@ test('a usage limit of the provider parks until the time that it names', async (
   });
 });
 
-test('an agent that takes too long is ended, and the next iteration goes on', async () => {
+test('an agent that takes too long is ended, and the next iteration continues', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({

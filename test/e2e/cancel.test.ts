@@ -22,7 +22,7 @@ const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }
 
 // The first one is both others at once.
 test.each(rows(1, hanging))(
-  'cancel with $name: main is gone within 7 s, finished work is published, the next run goes on',
+  'cancel with $name: main is gone within 7 s, finished work is published, the next run continues',
   async ({ behaviour }) => {
     await using scene = await createScene();
     scene.openIssue('Count');
@@ -116,7 +116,7 @@ test('a cancel that begins with SIGTERM is a cancel', async () => {
 test.each([
   { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: THINKS },
   { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
-])('SIGKILL $name: post ends what is left, publishes and saves; the next run goes on', async ({ agent, text }) => {
+])('SIGKILL $name: post ends what is left, publishes and saves; the next run continues', async ({ agent, text }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
@@ -181,7 +181,7 @@ test.each([
   await expectToComplete(scene);
 });
 
-test('a machine that vanishes costs the running iteration: post never comes, and the next attempt goes on from the last push', async () => {
+test('a machine that vanishes costs the running iteration: post never comes, and the next attempt continues from the last push', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   scene.openIssue('Two');

@@ -121,7 +121,7 @@ test.each(rows(2, leavings))(
   },
 );
 
-test('closed by hand while a run works on it: nothing is lost, and the next run leaves it alone; reopened it goes on where it was', async () => {
+test('closed by hand while a run works on it: nothing is lost, and the next run leaves it alone; reopened it continues where it was', async () => {
   await using scene = await createScene();
   const { state } = scene.sandbox.github;
   const issue = scene.openIssue('Greet');
@@ -185,7 +185,7 @@ test('every command by a dispatch', async () => {
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
     ['retry', 'paused (by_person)', 0, /order: retry for the queue by octo, kept/],
-    ['resume', 'idle (answered)', 0, /Resumed: work on the queue .* goes on/],
+    ['resume', 'idle (answered)', 0, /Resumed: work on the queue .* continues/],
     ['reset circuit', 'idle (answered)', 0, /The circuit was closed already/],
     ['reset session', 'idle (answered)', 0, /No session to reset/],
     ['help', 'idle (answered)', 0, /reset session: start a new conversation with the agent/],

@@ -32,7 +32,7 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
 });
 
-test('a label lane that stopped at its limit goes on by /ralph run, though its state could not be saved, as with the cache alone', async () => {
+test('a label lane that stopped at its limit continues by /ralph run, though its state could not be saved, as with the cache alone', async () => {
   await using scene = await createScene();
   const { github, cache } = scene.sandbox;
   const issue = scene.openIssue('Greet several people');
@@ -42,7 +42,7 @@ test('a label lane that stopped at its limit goes on by /ralph run, though its s
     inputs: { 'max-iterations': '1', 'state-store': 'cache' },
   });
   expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
-  expect(limited.summary).toContain('Comment `/ralph run` on the issue to go on from here.');
+  expect(limited.summary).toContain('Comment `/ralph run` on the issue to continue from here.');
   const run = await scene.run({
     event: events.comment(github, { issue, body: '/ralph run' }),
     inputs: { 'state-store': 'cache' },

@@ -147,7 +147,7 @@ test('a state of a newer version is refused and not overwritten', async () => {
   expect(await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue')).toBe(newer);
 });
 
-test('the conversation of a labelled issue goes on where the cache is read-only, and nobody can read it', async () => {
+test('the conversation of a labelled issue continues where the cache is read-only, and nobody can read it', async () => {
   await using scene = await createScene();
   const [first, second] = await twice(scene, {});
   expect(first).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });

@@ -288,7 +288,7 @@ describe('files of tasks, over scheduled runs', () => {
     });
   });
 
-  test('killed in the middle: post publishes, and the next run goes on', async () => {
+  test('killed in the middle: post publishes, and the next run continues', async () => {
     await using scene = await sceneWith({
       [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n',
       [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}',

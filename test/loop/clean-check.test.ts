@@ -69,7 +69,7 @@ describe('before the first call the verify commands run on the base', () => {
 });
 
 describe('at the end of a run that finished tasks the published head is verified in a clean clone', () => {
-  test('where it fails the tasks are not done: the run goes on, and the prompt says why', async () => {
+  test('where it fails the tasks are not done: the run continues, and the prompt says why', async () => {
     const { project, places } = checkedProject(green, red, green);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head', 'work tree', 'clean head']);
@@ -81,7 +81,7 @@ describe('at the end of a run that finished tasks the published head is verified
     });
   });
 
-  test('where nothing is left to go on with, the run does not end as complete', async () => {
+  test('where nothing is left to continue with, the run does not end as complete', async () => {
     const { project, places } = checkedProject(green, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     const run = await runOnce(project);
@@ -169,7 +169,7 @@ describe('a head that a later task left red in the work tree is checked all the 
       headCheck: { kind: cleanHead.kind, commit: cloned[0] },
       tasks: { 'issue-1': { state }, 'issue-2': { state: 'in-progress' } },
     });
-    // The next run is asked to go on with it, and hears why.
+    // The next run is asked to continue with it, and hears why.
     await runOnce(project);
     const prompt = project.script.calls[2]?.prompt ?? '';
     expect(prompt.includes('fails on a clean clone of the branch')).toBe(cleanHead.kind === 'failed');

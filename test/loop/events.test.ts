@@ -220,12 +220,12 @@ describe('a pull request of ours is closed', () => {
     );
   });
 
-  test("merged before its issue's own lane was done: the branch goes, and the queue goes on from what was merged", async () => {
+  test("merged before its issue's own lane was done: the branch goes, and the queue continues from what was merged", async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
     merge(project);
     expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toBe(
-      'Pull request #101 was merged. No task on its branch is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.',
+      'Pull request #101 was merged. No task on its branch is done. The branch ralph/issue-2 was deleted. The queue continues with #2, from what was merged.',
     );
     addIssue(project.forge, 1, { state: 'closed' });
     project.script.behaviours = [finisher];
@@ -241,7 +241,7 @@ describe('a pull request of ours is closed', () => {
     const event = pullClosed(project, true);
     project.origin.branches.set('ralph/issue-2', 'other');
     expect(messageOf(await runOnce(project, { event }))).toMatch(
-      /stays: it holds commits that were not merged\. #2 is not done: comment `\/ralph run` on it to go on\.$/,
+      /stays: it holds commits that were not merged\. #2 is not done: comment `\/ralph run` on it to continue\.$/,
     );
   });
 
@@ -251,7 +251,7 @@ describe('a pull request of ours is closed', () => {
     if (pull !== undefined) project.forge.pulls[0] = { ...pull, state: 'closed' };
     const run = await runOnce(project, { event: pullClosed(project, false) });
     expect(messageOf(run)).toMatch(
-      /^Pull request #101 was closed without merging, so work on the queue rests\. Reopen it to go on/,
+      /^Pull request #101 was closed without merging, so work on the queue rests\. Reopen it to continue/,
     );
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });

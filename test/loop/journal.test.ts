@@ -118,6 +118,6 @@ describe('the prompt', () => {
     });
     const run = await runOnce(project);
     expect(journalOf(run).entries[0]?.evidence.fencedBlock).toBe(true);
-    expect(project.script.calls[1]?.prompt).toContain('stood in a code fence');
+    expect(project.script.calls[1]?.prompt).toContain('was in a code fence');
   });
 });

@@ -198,7 +198,7 @@ describe('the circuit over several runs', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
   });
 
-  test('after the cooldown one probe with progress closes it, and the run goes on', async () => {
+  test('after the cooldown one probe with progress closes it, and the run continues', async () => {
     const project = await openProject();
     project.clock.advance(30 * MINUTE);
     project.script.behaviours = [steadyWorker, finisher];

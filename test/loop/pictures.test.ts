@@ -13,7 +13,7 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['blocked', 'blocked (needs_human)', 4],
   ['stuck', 'blocked (needs_human)', 4],
   ['circuit-open', 'halted (circuit_open)', 4],
-  ['withheld', 'complete (plan_complete)', 4],
+  ['withheld', 'limit (iterations)', 4],
   ['first-run', 'complete (plan_complete)', 4],
   ['parked', 'parked (usage_limit)', 4],
   ['configuration-error', 'failed (configuration)', 2],

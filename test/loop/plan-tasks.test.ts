@@ -388,7 +388,7 @@ describe('a prd', () => {
     expect(idsIn(published(project, PRD_PATH))).toEqual(['US-1']);
   });
 
-  test('killed anywhere while it is archived, a run loses nothing, and the next one goes on', async () => {
+  test('killed anywhere while it is archived, a run loses nothing, and the next one continues', async () => {
     const make = (): Project =>
       projectWith(
         { [PRD_PATH]: prd(false, false) },

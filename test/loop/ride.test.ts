@@ -107,7 +107,7 @@ describe('each pushed iteration takes the state along', () => {
 });
 
 describe('a machine that vanishes: no post, and nothing is heard of it', () => {
-  test('costs the running iteration; the next run goes on from the last push', async () => {
+  test('costs the running iteration; the next run continues from the last push', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     await runOnce(project, { tap: killAtCall(project, 2) });
     expect(savedState(project)).toMatchObject({
@@ -129,12 +129,12 @@ describe('a machine that vanishes: no post, and nothing is heard of it', () => {
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
   });
 
-  test('what it finished and had not verified in a clean clone is not done', async () => {
+  test('what it finished and had not verified in a clean clone is not done, until that verification passes without another call', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
     await runOnce(project, { tap: killAtCall(project, 2) });
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
     project.clock.advance(HOUR);
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
   });
 

@@ -151,7 +151,7 @@ describe('a plan', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
-  test('goes on where the lane has it, with what was added to the base since', async () => {
+  test('continues where the lane has it, with what was added to the base since', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'main', { [PLAN]: `${plan}- [ ] Wishlist\n` });

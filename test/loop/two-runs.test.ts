@@ -68,7 +68,7 @@ describe('two runs of one lane on two machines', () => {
     expect(played.filter(({ refused }) => refused).length).toBe(seeds.length);
   });
 
-  test('whichever call of the gate one is stopped at, while the other goes on to any call of its own', async () => {
+  test('whichever call of the gate one is stopped at, while the other continues to any call of its own', async () => {
     const tap = counting();
     await runOnce(newProject(), { tap });
     const gate = tap.calls.indexOf('agent.prepare');

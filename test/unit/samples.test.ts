@@ -200,7 +200,7 @@ End: cancelled (signal)
       'journal-killed.jsonl',
       `Journal of queue, started 2026-11-22T11:12:25.680Z, 1 iteration.
     1  issue-1: Count · progress, circuit closed
-The journal has no end: the run was killed, failed, or still goes on.
+The journal has no end: the run was killed, failed, or still continues.
 
 1 decision made again: the same.`,
     ],

@@ -17,7 +17,7 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
     `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
     ...entries.map(renderEntry),
     outcome === null
-      ? 'The journal has no end: the run was killed, failed, or still goes on.'
+      ? 'The journal has no end: the run was killed, failed, or still continues.'
       : `End: ${renderOutcome(outcome)}`,
     result.chain.kind === 'intact'
       ? `Each line carries the hash of the one before. Hash of the last line: ${result.chain.last}`

@@ -103,7 +103,9 @@ function whyStuck({ state, attempts, reason }: TaskProgress, question: string | 
   if (state === 'failed') return `gave up after ${iterations}`;
   if (question !== null) return `the agent asks: “${question}”`;
   if (state === 'stuck') return `set aside after ${iterations}, since nothing changed`;
-  return reason === 'nothing_to_do' ? 'the agent found nothing to change' : 'the agent cannot go on without a person';
+  return reason === 'nothing_to_do'
+    ? 'the agent found nothing to change'
+    : 'the agent cannot continue without a person';
 }
 
 /** The lane named again behind another command. */

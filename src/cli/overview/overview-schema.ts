@@ -18,7 +18,7 @@ const wait = z.object({
   on: z.string().describe('Whom or what it waits for, in words.'),
   until: instant
     .nullable()
-    .describe('At the latest, or from when on work goes on; null: until somebody does something.'),
+    .describe('At the latest, or from when on work continues; null: until somebody does something.'),
   command: z.string().nullable().describe('What ends the wait; null: no command of ralph does.'),
 });
 

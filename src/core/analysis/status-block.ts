@@ -98,7 +98,7 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   });
 }
 
-/** Where a block without an end marker ends: at prose, unless that goes on with the summary right above it, or is indented. */
+/** Where a block without an end marker ends: at prose, unless that continues with the summary right above it, or is indented. */
 function endOfFields(body: readonly MarkedLine[]): number {
   let above: 'summary' | 'blank-below-summary' | 'other' = 'other';
   for (const [position, { text, within }] of body.entries()) {
@@ -253,7 +253,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
   }
 }
 
-/** The values of each field; the lines that are read as none, those that a summary goes on over included; other fields' values. */
+/** The values of each field; the lines that are read as none, those that a summary continues over included; other fields' values. */
 function divided(lines: readonly PassageLine[]): {
   readonly fields: ReadonlyMap<FieldName, readonly string[]>;
   readonly unread: readonly string[];

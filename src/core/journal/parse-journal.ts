@@ -9,7 +9,7 @@ import {
   type JournalStart,
 } from './journal.ts';
 
-/** A run's journal. Line 1 is the start, iterations and checks follow; `end` is null when the run was killed, failed or still goes on. */
+/** A run's journal. Line 1 is the start, iterations and checks follow; `end` is null when the run was killed, failed or still continues. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];

@@ -144,7 +144,7 @@ function counted(circuit: Closed, facts: CircuitFacts): Closed {
   return {
     ...circuit,
     noProgress: facts.progress ? 0 : circuit.noProgress + (facts.returned && !circuit.probes ? 0 : 1),
-    // An error beside which the work goes on is none that stops it.
+    // An error beside which the work continues is none that stops it.
     errorStreaks: facts.progress ? [] : continued(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
     decline: declines(circuit.decline, facts),

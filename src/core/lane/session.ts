@@ -45,7 +45,7 @@ export function resetUnfitSession<State extends WithSession>(
   return reason === null ? state : resetSession(state, reason, now);
 }
 
-/** The state after a call: the session that it used, or none when the CLI cannot go on with it. */
+/** The state after a call: the session that it used, or none when the CLI cannot continue with it. */
 export function keepSession<State extends WithSession>(
   state: State,
   call: { readonly analysis: Analysis; readonly taskId: TaskId },

@@ -169,7 +169,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
   };
 }
 
-/** For a lane whose state should be there and cannot be read: one probe iteration decides whether to go on. */
+/** For a lane whose state should be there and cannot be read: one probe iteration decides whether to continue. */
 export function probeState(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
@@ -210,7 +210,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   const problems = [
     ...(circuit.success
       ? []
-      : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.']),
+      : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop continues.']),
     ...windows.problems,
   ];
   const state: LaneState = {

@@ -10,7 +10,7 @@ export const lifecycleLabels: Readonly<
   'ralph:working': { color: '1d76db', description: 'Ralph is working on this issue' },
   'ralph:done': { color: '0e8a16', description: 'Ralph has finished this issue; its work waits in a pull request' },
   'ralph:failed': { color: 'b60205', description: 'Ralph gave up on this issue: it took too many iterations' },
-  'ralph:blocked': { color: 'd93f0b', description: 'Ralph cannot go on with this issue without a person' },
+  'ralph:blocked': { color: 'd93f0b', description: 'Ralph cannot continue with this issue without a person' },
   'ralph:needs-approval': {
     color: 'fbca04',
     description: 'The text was changed after approval: add the task label again',

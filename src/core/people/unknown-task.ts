@@ -4,7 +4,7 @@ import { nearestFirst } from '../text/nearest.ts';
 
 const SHOWN_TASKS = 5;
 
-/** What whoever named a task hears when there is none: the name, and the nearest of those that there are. `whose`: goes on from `no task #9`, such as ` in the queue`. */
+/** What whoever named a task hears when there is none: the name, and the nearest of those that there are. `whose`: continues from `no task #9`, such as ` in the queue`. */
 export function unknownTask(task: TaskId, known: readonly TaskId[], whose: string): string {
   const name = nameOfTaskId(task);
   const names = nearestFirst(name, [...new Set(known)].map(nameOfTaskId));

@@ -100,7 +100,7 @@ const hints = {
   probe: {
     scope: 'task',
     sentence:
-      'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly improves the code, with a different approach than before.',
+      'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it continues. Choose the smallest step that certainly improves the code, with a different approach than before.',
   },
 } as const satisfies Readonly<Record<string, Hint>>;
 

@@ -101,7 +101,7 @@ export function saveRecord(
   };
 }
 
-/** The record with the document of a run that goes on, which keeps its lease; null when it is not this run's. */
+/** The record with the document of a run that continues, which keeps its lease; null when it is not this run's. */
 export function advanceRecord(
   record: LaneRecord,
   copy: { readonly sequence: number; readonly document: string },

@@ -155,7 +155,7 @@ function waitersOf(waits: Waits): Waits {
 /** The shortest way from a task back to itself, the task first; null when there is none. */
 function shortestCircle(start: TaskId, waits: Waits): readonly TaskId[] | null {
   const before = new Map<TaskId, TaskId | null>([[start, null]]);
-  // A Map goes on to what is added while it is walked.
+  // A Map continues to what is added while it is walked.
   for (const id of before.keys()) {
     for (const next of waits.get(id) ?? []) {
       if (next === start) return wayTo(id, before);

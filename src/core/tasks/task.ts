@@ -55,7 +55,7 @@ export const queuedTaskSchema = z.object({
 export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
 
 /**
- * `failed`: it took too many iterations. `blocked`: it takes a person to go on.
+ * `failed`: it took too many iterations. `blocked`: it takes a person to continue.
  * `stuck`: set aside, since nothing changed; it has another turn when its time has come.
  */
 export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked', 'stuck'] as const;
@@ -94,7 +94,7 @@ export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return progress.state === 'done' || isStuck(progress);
 }
 
-/** Whether it was given up for now: a person can go on with it at once. */
+/** Whether it was given up for now: a person can continue with it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }

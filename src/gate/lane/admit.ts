@@ -208,7 +208,7 @@ function allElsewhere({ issues }: Request): Intake {
     notes: {
       ...notes,
       warnings: [
-        `Worked on branches of their own, not by the queue: ${named}. To go on with one that is not done, comment \`/ralph run\` on it.`,
+        `Worked on branches of their own, not by the queue: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
       ],
     },
   };

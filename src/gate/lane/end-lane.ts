@@ -35,7 +35,7 @@ export async function endLane(
     return {
       ...updated(
         deps,
-        `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to go on from there, or delete the branch ${branch} to start again.`,
+        `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to continue from there, or delete the branch ${branch} to start again.`,
       ),
       over,
     };
@@ -117,8 +117,8 @@ function goesOnWords(lane: LaneId, deleted: BranchDeleted | null): string {
   const name = nameOfTaskId(lane);
   const isOfQueue = deleted?.kind === 'deleted' || deleted?.kind === 'gone';
   return isOfQueue
-    ? `The queue goes on with ${name}, from what was merged.`
-    : `${name} is not done: comment \`/ralph run\` on it to go on.`;
+    ? `The queue continues with ${name}, from what was merged.`
+    : `${name} is not done: comment \`/ralph run\` on it to continue.`;
 }
 
 function branchWords(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {

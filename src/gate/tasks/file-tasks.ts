@@ -22,7 +22,7 @@ export interface BaseFiles {
   readonly unread: FileTexts;
 }
 
-/** What the files say: of the base, and of the lane's branch where the lane goes on (else null) and where it left the base. `problems` are sentences. */
+/** What the files say: of the base, and of the lane's branch where the lane continues (else null) and where it left the base. `problems` are sentences. */
 export interface ReadFiles {
   readonly base: readonly FileTask[];
   readonly lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null;

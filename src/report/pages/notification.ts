@@ -26,7 +26,7 @@ export interface NotificationText {
   readonly mentions: readonly string[];
 }
 
-/** The comment by which people are notified: what happened, the agent's last words, and what goes on by which command or click. */
+/** The comment by which people are notified: what happened, the agent's last words, and what continues by which command or click. */
 export function renderNotification(notification: NotificationText): string {
   const { needs, report, mentions } = notification;
   const left = needs.length - SHOWN_NEEDS;
@@ -107,7 +107,7 @@ function titleOf(kind: Need['kind'], task: Task): string {
   const name = `${taskLink(task)} “${text(task.title, 120)}”`;
   switch (kind) {
     case 'blocked':
-      return `Ralph cannot go on with ${name}.`;
+      return `Ralph cannot continue with ${name}.`;
     case 'nothing_to_do':
       return `There seems to be nothing to do for ${name}.`;
     case 'failed':

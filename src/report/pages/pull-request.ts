@@ -276,7 +276,7 @@ function details(report: WorkedReport): string {
 
 function footer(report: WorkedReport): string {
   const by = text(`${report.agent.name} ${report.agent.version}`, 80);
-  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what Ralph can be asked for. What stands above or below this text stays when it is updated.</sub>`;
+  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what Ralph can be asked for. Text that you add above or below is kept.</sub>`;
 }
 
 function upperFirst(words: string): string {

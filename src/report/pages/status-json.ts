@@ -104,7 +104,7 @@ const ralphStatusSchema = z.object({
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
   costUsd: z.number().nonnegative().describe('Of this run.'),
-  resumeAt: instant.nullable().describe('When a later run goes on; null when nothing waits.'),
+  resumeAt: instant.nullable().describe('When a later run continues; null when nothing waits.'),
   stateSaved: z.boolean().nullable().describe('null: not known when this was written, or nothing to save.'),
   runUrl: z.string(),
   startedAt: instant,

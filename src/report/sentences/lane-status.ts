@@ -74,16 +74,16 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it continue, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [
-          `Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`,
+          `Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to continue: ${style.own('/ralph resume')}`,
         ]
       : []),
     ...(state?.park
       ? [
-          `Waits for a limit (${style.code(state.park.reason, 40)}): goes on after ${formatInstantFrom(state.park.resumeAt, now)}`,
+          `Waits for a limit (${style.code(state.park.reason, 40)}): continues after ${formatInstantFrom(state.park.resumeAt, now)}`,
         ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,
@@ -120,7 +120,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
   const ends =
     receipt.order === 'stop'
       ? 'ends after its running iteration.'
-      : 'goes on to its end; the order holds from the next one on.';
+      : 'continues to its end; the order holds from the next one on.';
   const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
@@ -137,7 +137,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
     }
     case 'resume':
       return changed
-        ? `${style.strong('Resumed')}: work on ${whose} goes on.`
+        ? `${style.strong('Resumed')}: work on ${whose} continues.`
         : `${style.strong('Nothing to resume')}: nothing is paused here.`;
     case 'retry':
       return changed
@@ -155,7 +155,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
   if (circuit !== 'open' || probeAt === null) return circuit;
   const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
-  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to go on at once: ${style.own('/ralph reset circuit')}`;
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${style.own('/ralph reset circuit')}`;
 }
 
 /** Newest last; the reason of what a person ordered says who it was. */

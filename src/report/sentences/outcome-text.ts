@@ -161,12 +161,12 @@ function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeTex
     ? {
         title: 'Cancelled',
         what: `The run was cancelled ${after}.`,
-        next: `To go on, re-run the workflow.${kept(report)}`,
+        next: `To continue, re-run the workflow.${kept(report)}`,
       }
     : {
         title: 'Killed',
         what: `The job was killed ${after}; the iteration that was running is lost.`,
-        next: `The next run goes on from here.${kept(report)} If the job ran out of time, lower \`${policyInputs.maxRunMs.name}\` or raise the job's \`timeout-minutes\`.`,
+        next: `The next run continues from here.${kept(report)} If the job ran out of time, lower \`${policyInputs.maxRunMs.name}\` or raise the job's \`timeout-minutes\`.`,
       };
 }
 
@@ -193,7 +193,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const reset = 'To go on at once, fix the cause and comment `/ralph reset circuit`.';
+      const reset = 'To continue at once, fix the cause and comment `/ralph reset circuit`.';
       return outcome.tripped === 'this-run'
         ? {
             title: 'Stopped: no progress is made',
@@ -218,7 +218,7 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: 'Waiting for a limit',
-    what: `${usedUp(outcome.reason, report)} Work goes on after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    what: `${usedUp(outcome.reason, report)} Work continues after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }
@@ -234,24 +234,24 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
 
 /** Who takes the work up again: the schedule works the queue, an issue's own branch waits for a person. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
-  if (isQueue(report)) return `Nothing to do: the next scheduled run goes on ${when}.`;
+  if (isQueue(report)) return `Nothing to do: the next scheduled run continues ${when}.`;
   if (isScheduled(report))
     return `Nothing to do: the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
   return when === 'from here'
-    ? 'Comment `/ralph run` on the issue to go on from here.'
-    : 'Comment `/ralph run` on the issue after that to go on.';
+    ? 'Comment `/ralph run` on the issue to continue from here.'
+    : 'Comment `/ralph run` on the issue after that to continue.';
 }
 
-/** How to go on: a lane is paused by an order, or by a pull request that was closed. */
+/** How to continue: a lane is paused by an order, or by a pull request that was closed. */
 function resumption(by: string, report: RunReport): string {
   if (by.startsWith('pull request #'))
-    return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
-  if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
+    return 'To continue, reopen the pull request; to begin from scratch, delete its branch.';
+  if (!isQueue(report)) return 'To continue, comment `/ralph resume` on the issue.';
   const where =
     (laneOf(report)?.pullRequest ?? null) === null
       ? "one of the queue's issues"
       : "the pull request or one of the queue's issues";
-  return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
+  return `To continue, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
 /** The windows do not distinguish the two. */
@@ -326,7 +326,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
       return {
         title: 'Waiting for review',
         what: waitingForReview(report),
-        next: 'Review and merge what is open, or close it: then the queue goes on by itself.',
+        next: 'Review and merge what is open, or close it: then the queue continues by itself.',
       };
     case 'not_for_us':
       return {
@@ -339,7 +339,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
   }
 }
 
-/** What people have to review before the queue goes on. */
+/** What people have to review before the queue continues. */
 function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
@@ -353,7 +353,7 @@ function waitingForReview(report: RunReport): string {
 /** Which tasks wait for what: the first five, each in a line of its own. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
-  if (waiting.length === 0) return 'The agent says that it cannot go on without a person.';
+  if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   return [
     `${count(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,

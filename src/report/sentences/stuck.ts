@@ -18,7 +18,7 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
   return tasksOf(report).filter((task) => gotStuck(task, report));
 }
 
-/** Why Ralph gave a task up or cannot go on with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
+/** Why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
@@ -66,7 +66,7 @@ function opening(one: TaskReport, report: RunReport): string {
     default:
       return progress.reason === 'nothing_to_do'
         ? '**Is this done already?** The agent says so, and changed nothing.'
-        : '**The agent needs a person.** It says that it cannot go on.';
+        : '**The agent needs a person.** It says that it cannot continue.';
   }
 }
 

@@ -5,7 +5,7 @@ import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { firstNames } from '../../core/text/lists.ts';
 
-/** Tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not go on. */
+/** Tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not continue. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
 }
@@ -24,7 +24,7 @@ function whyStuck({ progress, share }: TaskReport): string {
       return progress.reason === 'nothing_to_do'
         ? `the agent found nothing to change.${quoted}`
         : share.question === null
-          ? `the agent cannot go on without a person.${quoted}`
+          ? `the agent cannot continue without a person.${quoted}`
           : `the agent asks: “${quietWords(share.question)}”`;
   }
 }

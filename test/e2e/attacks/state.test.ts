@@ -68,13 +68,13 @@ repel<Aftermath>('A forged cache, and a ref that says otherwise', {
         expect(run.calls).toBeGreaterThan(0);
       },
     ),
-    forgedEntry('holds a conversation of its own making', 'a session that goes on from it', ({ told }) => {
+    forgedEntry('holds a conversation of its own making', 'a session that continues from it', ({ told }) => {
       expect(told).not.toContain('As we agreed');
     }),
     forgedEntry('forgets the calls that were made', 'more calls left than before', ({ run }) => {
       expect(Number(run.outputs['calls-remaining'])).toBeLessThanOrEqual(99 - run.calls);
     }),
-    forgedEntry('has the number 900', 'a sequence that goes on from there', ({ run }) => {
+    forgedEntry('has the number 900', 'a sequence that continues from there', ({ run }) => {
       expect(run.main.log).not.toMatch(/saved #90\d/);
     }),
   ],
@@ -91,7 +91,7 @@ repel<Aftermath>('A forged cache, and no ref to say otherwise (state-store: cach
         expect(run.calls).toBeGreaterThan(0);
       },
     ),
-    forgedEntry('holds a conversation of its own making', 'a session that goes on from it', ({ told }) => {
+    forgedEntry('holds a conversation of its own making', 'a session that continues from it', ({ told }) => {
       expect(told).not.toContain('As we agreed');
     }),
   ],
@@ -126,7 +126,7 @@ repel<{ readonly kept: string; readonly next: Run }>('What is kept in public', {
     {
       who: 'a pull request of a fork',
       does: "reads the default branch's cache and the lane's ref, as every run of a fork can",
-      never: 'the conversation with the agent in plain text, which the next run of the lane still goes on from',
+      never: 'the conversation with the agent in plain text, which the next run of the lane still continues from',
       holds: ({ kept, next }) => {
         expect(next.main.log).toContain('session: resumed');
         expect(kept).not.toContain('quicksort');

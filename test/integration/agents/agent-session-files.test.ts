@@ -270,7 +270,7 @@ describe('known secrets', () => {
 describe('the real CLI', () => {
   beforeAll(installOnce, 300_000);
 
-  test('goes on from a transcript whose beginning was cut, in the same session', async () => {
+  test('continues from a transcript whose beginning was cut, in the same session', async () => {
     await using world = await createWorld({
       script: ({ prompts, results }) =>
         results.length === 0

@@ -56,7 +56,7 @@ test('a session travels by export and import, and is unknown without', async () 
 });
 
 test.each<{ behaviour: Behaviour; run: Record<string, unknown> }>([
-  { behaviour: { kind: 'exit', code: 1, stderr: 'cannot go on' }, run: { end: { kind: 'exited', code: 1 } } },
+  { behaviour: { kind: 'exit', code: 1, stderr: 'cannot continue' }, run: { end: { kind: 'exited', code: 1 } } },
   {
     behaviour: { kind: 'usage-limit', resetsAt: 1_795_304_042 },
     run: { analysis: { usageLimit: { window: 'five-hour', resumeAt: '2026-11-21T23:34:02.000Z' } } },

@@ -213,7 +213,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(review?.lookAt).toEqual([{ kind: 'untested', fileCount: 1, files: [{ path: 'src/long.js', what: null }] }]);
   });
 
-  test('a second iteration goes on from the first', async () => {
+  test('a second iteration continues from the first', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const first = await iterate(scene, () => scene.write('a.txt', '1'));

@@ -529,7 +529,7 @@ describe('pushOn()', () => {
   const since = (scene: Scene) => tipOf(scene, 'main');
   const pushed = { kind: 'pushed', along: null };
 
-  test('makes the branch, and goes on from where it left it, in one request each', async () => {
+  test('makes the branch, and continues from where it left it, in one request each', async () => {
     await using scene = await setScene();
     const base = await since(scene);
     const first = await work(scene);

@@ -42,7 +42,7 @@ function pushesOf({ server }: Scene): number {
 }
 
 describe('a push of the branch takes the state along', () => {
-  test('in the same requests as without it, and what was written goes on from what was claimed', async () => {
+  test('in the same requests as without it, and what was written continues from what was claimed', async () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     const before = scene.server.requests.length;

@@ -49,7 +49,7 @@ describe('of the caches with a prefix', () => {
     expect(keysLeft(at)).toEqual(left);
   });
 
-  test('at most 20 are deleted at once, the oldest first; the next call goes on', async () => {
+  test('at most 20 are deleted at once, the oldest first; the next call continues', async () => {
     await using at = await openWith(numbered(130));
     expect(await at.forge.deleteSupersededCaches(PREFIX, 2)).toBe(20);
     // The list shows the newest 100 of the 130: 31 is the oldest that is seen.

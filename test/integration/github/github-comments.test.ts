@@ -247,7 +247,7 @@ describe('what is settled', () => {
   test('makes room for a new comment of the same marker, which people get to know of', async () => {
     await using at = await asked();
     expect(await at.forge.upsertComment(1, question, '@ann Which colour?')).toEqual({ id: at.id });
-    await at.forge.settleComment(at.id, { words: '**Settled:** #1 goes on.', closing: true });
+    await at.forge.settleComment(at.id, { words: '**Settled:** #1 continues.', closing: true });
     expect(await at.forge.upsertComment(1, question, '@ann Which size?')).not.toEqual({ id: at.id });
     expect(at.bodies()).toHaveLength(2);
   });

@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of issue #2\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Nothing to do: the next scheduled run after that works on the issue[^]*\n\n\*\*Status of issue #2\*\*\n/,
     );
   });
 
@@ -54,7 +54,7 @@ describe('an order is answered with what became of it', () => {
       ['pause', 'pause'],
       '**Paused already**: no run works on the queue (all tasks without a branch of their own) until `/ralph resume`.',
     ],
-    [['pause', 'resume'], '**Resumed**: work on the queue (all tasks without a branch of their own) goes on.'],
+    [['pause', 'resume'], '**Resumed**: work on the queue (all tasks without a branch of their own) continues.'],
     [['resume'], '**Nothing to resume**: nothing is paused here.'],
     [['reset circuit'], '**The circuit was closed already.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
@@ -79,7 +79,7 @@ test('a dispatched help lists the commands in the log, where whoever dispatched 
   expect(run.log).toContainEqual(expect.stringContaining('reset circuit: close the circuit'));
 });
 
-test('the status names what does not go on by itself, and why', async () => {
+test('the status names what does not continue by itself, and why', async () => {
   const project = createProject({
     issues: [1, 2],
     agent: [stuck],

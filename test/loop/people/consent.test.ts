@@ -148,7 +148,7 @@ describe('a text that was changed after the label', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
-  test('keeps the progress of a task that was begun, which goes on after a new label', async () => {
+  test('keeps the progress of a task that was begun, which continues after a new label', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);

@@ -109,7 +109,7 @@ describe('labels cost nothing', () => {
     expect(labelWrites(project)).toEqual(before);
   });
 
-  test('beyond 30 issues a run; the next run goes on with the others', async () => {
+  test('beyond 30 issues a run; the next run continues with the others', async () => {
     const issues = Array.from({ length: 32 }, (_, index) => index + 1);
     const project = createProject({ issues, agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     for (const number of issues) relabel(project, number, ['ralph:failed']);

@@ -321,7 +321,7 @@ describe('a second attempt of the same run', () => {
     expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('of a label goes on with what the first one left', async () => {
+  test('of a label continues with what the first one left', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
     project.script.behaviours = [finisher];

@@ -76,7 +76,7 @@ const unknownSession: Act['output'] = {
 
 /** What every machine's agent of one project shares: the script, and what was asked of it. */
 export interface AgentScript {
-  /** One behaviour a call of a run; the last one goes on. */
+  /** One behaviour a call of a run; the last one continues. */
   behaviours: readonly Behaviour[];
   readonly calls: (AgentCall & { readonly credentials: string; readonly at: number })[];
   /** With which it logs in; null: it is not at hand. */

@@ -61,7 +61,7 @@ export function byChance(seed: number): Chooser {
   };
 }
 
-/** The first run makes `first` calls, then the second makes `second`, then the first goes on to its end. */
+/** The first run makes `first` calls, then the second makes `second`, then the first continues to its end. */
 export function withSwitches(first: number, second: number): Chooser {
   let made = 0;
   return (waiting) => {

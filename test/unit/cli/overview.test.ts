@@ -91,7 +91,7 @@ describe('who waits for whom', () => {
         'queue  stuck         0 of 4 tasks done',
         '  #1: needs a person, gave up after 3 iterations; ralph retry 1',
         '  #2: needs a person, the agent found nothing to change; ralph retry 2',
-        '  #3: needs a person, the agent cannot go on without a person; ralph retry 3',
+        '  #3: needs a person, the agent cannot continue without a person; ralph retry 3',
         '  #4: needs a person, set aside after 3 iterations, since nothing changed; ralph retry 4',
       ],
     ],

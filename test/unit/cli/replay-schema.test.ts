@@ -105,7 +105,7 @@ describe('the published JSON Schema accepts', () => {
       { whatIf: { kind: 'ended', set: { 'max-iterations': '1' }, iterations: 1, outcome: { kind: 'limit' } } },
     ],
     [
-      'what if: it goes on',
+      'what if: it continues',
       journal,
       ['--set', 'circuit-no-progress=9'],
       { whatIf: { kind: 'goes-on', iterations: 4, taskId: 'issue-1' } },

@@ -172,7 +172,7 @@ describe('where the branch begins', () => {
     });
   });
 
-  test('a pull request that a person closed pauses the queue; by name the work goes on', async () => {
+  test('a pull request that a person closed pauses the queue; by name the work continues', async () => {
     const { project, set } = await published();
     set({ state: 'closed' });
     addIssue(project.forge, 2);

@@ -262,7 +262,7 @@ describe('publishing twice, as post does after a main that was killed', () => {
   });
 
   test.each(['openPullRequest', 'upsertComment'] as const)(
-    'main died at %s: post goes on from there',
+    'main died at %s: post continues from there',
     async (method) => {
       const project = createProject({ agent: [finisher] });
       let isPublishing = false;

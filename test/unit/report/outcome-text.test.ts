@@ -56,7 +56,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'cancelled', reason: 'signal' },
     { headSha: null },
     'cancelled',
-    'To go on, re-run the workflow.',
+    'To continue, re-run the workflow.',
   ],
   [
     'a killed run says what is lost',
@@ -115,7 +115,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'a blocked run names the tasks and what each waits for',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [taskReport(1, { state: 'blocked' }), planTask(7, { state: 'failed', attempts: 8 }), taskReport(3)] },
-    '2 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): the agent cannot go on without a person.\n- .ralph/fix_plan.md:7 (Task 7): gave up after 8 iterations',
+    '2 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): the agent cannot continue without a person.\n- .ralph/fix_plan.md:7 (Task 7): gave up after 8 iterations',
     "Answer the agent in the task's text or in a comment on its issue; make the task smaller or clearer; then comment `/ralph retry` on the pull request.",
   ],
   [
@@ -186,7 +186,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'a blocked run without a blocked task',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [taskReport(1)] },
-    'The agent says that it cannot go on',
+    'The agent says that it cannot continue',
     '`/ralph retry`',
   ],
   [
@@ -200,7 +200,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'parked on calls: when and which input',
     { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
     {},
-    'All 100 calls of this hour are used, or reserved by other runs. Work goes on after 2026-11-21 17:00 UTC (in 42 min).',
+    'All 100 calls of this hour are used, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min).',
     '`max-calls-per-hour`',
   ],
   [
@@ -208,7 +208,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},
     "Today's budget of $20.00 is used, or reserved by other runs.",
-    'the next scheduled run goes on after that',
+    'the next scheduled run continues after that',
   ],
   [
     'parked by the provider',
@@ -242,7 +242,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'limit', reason: 'iterations' },
     {},
     'limit of 10 iterations for one run, with 1 of 2 tasks done',
-    'Nothing to do: the next scheduled run goes on from here. A higher `max-iterations` lets one run do more.',
+    'Nothing to do: the next scheduled run continues from here. A higher `max-iterations` lets one run do more.',
   ],
   ['time limit', { kind: 'limit', reason: 'minutes' }, {}, '50 minutes', '`max-minutes`'],
   ['cost limit', { kind: 'limit', reason: 'cost' }, {}, '$5.00', '`max-cost-usd`'],
@@ -331,7 +331,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'write access',
   ],
   [
-    'another run goes on',
+    'another run continues',
     { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
     {},
     'Another run is ahead.',
@@ -376,7 +376,7 @@ test('a limit with failing tests does not recommend more of the same', () => {
   const iterations = [entry(1, { evidence: { verification: failed } })];
   expect(describeOutcome(report({ kind: 'limit', reason: 'iterations' }, { iterations }))).toMatchObject({
     what: expect.stringMatching(/^❌ `npm test` fails\. /) as string,
-    next: 'Nothing to do: the next scheduled run goes on from here.',
+    next: 'Nothing to do: the next scheduled run continues from here.',
   });
 });
 

@@ -175,8 +175,8 @@ describe('answers', () => {
       '**Status of the queue**',
       '- `[███░░░]` 1 of 2 tasks done',
       '- Next: Greet @octocat (2 iterations so far)',
-      '- Waits for a limit (`usage_limit`): goes on after 2026-11-21 17:00 UTC (in 42 min)',
-      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to go on at once: `/ralph reset circuit`',
+      '- Waits for a limit (`usage_limit`): continues after 2026-11-21 17:00 UTC (in 42 min)',
+      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to continue at once: `/ralph reset circuit`',
       '- This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
       '- This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
       '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
@@ -221,9 +221,9 @@ describe('answers', () => {
     durationMs: 3_600_000,
   };
 
-  test('a paused lane: who, since when, and how to go on', () => {
+  test('a paused lane: who, since when, and how to continue', () => {
     expect(lines(status(by('octocat')))).toContain(
-      '- Paused by octocat, 2026-11-21 16:17 UTC; to go on: `/ralph resume`',
+      '- Paused by octocat, 2026-11-21 16:17 UTC; to continue: `/ralph resume`',
     );
   });
 
@@ -237,7 +237,7 @@ describe('answers', () => {
 
   test('a pause while a run works does not end that run; stop does', () => {
     expect(status({ ...by('octocat'), claimedBy })).toContain(
-      'at the latest; a pause lets it go on, `/ralph stop` ends it after its iteration',
+      'at the latest; a pause lets it continue, `/ralph stop` ends it after its iteration',
     );
   });
 
@@ -301,8 +301,8 @@ describe('answers', () => {
       { warnings: ['A part is reserved by a run on issue #2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
-      '**Waiting for a limit.** All 100 calls of this hour are used, or reserved by other runs. Work goes on after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
-      '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
+      '**Waiting for a limit.** All 100 calls of this hour are used, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
+      '**Next:** Nothing to do: the next scheduled run continues after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
       '- A part is reserved by a run on issue #2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
       '**Status of the queue**',
@@ -396,7 +396,7 @@ describe('the receipt of an order comes first', () => {
     durationMs: 3_600_000,
   };
   const goesOn =
-    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now goes on to its end; the order holds from the next one on.';
+    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end; the order holds from the next one on.';
 
   test.each<[OrderKind, 'changed' | 'as before', Partial<LaneView>, string]>([
     [
@@ -437,7 +437,7 @@ describe('the receipt of an order comes first', () => {
       `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`,
     ],
     ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
-    ['resume', 'changed', {}, `**Resumed**: work on ${queue} goes on.`],
+    ['resume', 'changed', {}, `**Resumed**: work on ${queue} continues.`],
     ['resume', 'as before', {}, '**Nothing to resume**: nothing is paused here.'],
     ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.**${goesOn}`],
     ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],

@@ -19,7 +19,7 @@ test('begins with the outcome and what to do next', () => {
     '',
     'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
     '',
-    '**Next:** Nothing to do: the next scheduled run goes on from here. A higher `max-iterations` lets one run do more.',
+    '**Next:** Nothing to do: the next scheduled run continues from here. A higher `max-iterations` lets one run do more.',
   ]);
 });
 
@@ -106,7 +106,7 @@ test('of a run that was asked how the lane stands reports that, and not how the 
   expect(summary).not.toContain('RALPH_STATUS');
 });
 
-describe('tasks that do not go on', () => {
+describe('tasks that do not continue', () => {
   const failing = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 10 } as const;
   const failed = report(limit, {
     tasks: [

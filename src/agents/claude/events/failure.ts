@@ -78,7 +78,7 @@ const LIMIT_START = [
 /** `resets 5pm (Europe/Berlin)`, and perhaps another hint; no prose behind it. */
 const RESETS = String.raw`resets? (?:(?:at|on) )?(?:[a-z]{3,9}\.? \d{1,2}(?:,| at|, at)? )?[\w:]{1,12}(?: ?[ap]m)?(?: ?\([^()]{1,64}\))?(?:\.|\.? ?[·∙/(].{1,120})?`;
 const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? (?:[·∙] )?${RESETS}|\. Your limit will reset .{1,80})?`;
-/** Prose that begins with the same words goes on with other ones. */
+/** Prose that begins with the same words continues with other ones. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
 /** The start of a text decides its kind. Of an output in plain text it must be the whole: then `rest`, and nothing else, may follow. */

@@ -114,7 +114,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
   return end;
 }
 
-/** Whether a pretty-printed object may go on in this line: not in prose, nor where another event starts in the first column. */
+/** Whether a pretty-printed object may continue in this line: not in prose, nor where another event starts in the first column. */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);

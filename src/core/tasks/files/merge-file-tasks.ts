@@ -6,7 +6,7 @@ import type { TaskId } from '../ids.ts';
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
 /**
- * The tasks of files on a lane that goes on: its branch has the living document, but what is asked for, and how urgently,
+ * The tasks of files on a lane that continues: its branch has the living document, but what is asked for, and how urgently,
  * is what the base says, and only where the base has an item ticked is it done whatever else is known.
  * What the agent added to its plan is a task of its own; what it added and ticked at once is a note. What people took out of the
  * base since the lane left it (at `fork`) is asked for no more, unless it is done. `lane`: null where the base has all that counts.

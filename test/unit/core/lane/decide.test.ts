@@ -572,7 +572,7 @@ describe('probes', () => {
     expect(next.state.circuit).toMatchObject({ kind: 'open', totalOpens: 2 });
   });
 
-  test('after it: a probe with progress, and the run goes on closed', () => {
+  test('after it: a probe with progress, and the run continues closed', () => {
     const next = playAgain(tripped, [progress(), idle], { gapMs: 31 * MINUTE });
     expect(next.step).toMatchObject({ kind: 'iterate', circuit: { kind: 'closed' } });
     expect(

@@ -18,7 +18,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
   const quick = { ...policy, maxIterationsPerTask: 2 };
 
   test.each<[string, readonly Play[], typeof policy, readonly string[]]>([
-    ['a task that goes on', [progress({ output: working }), progress({ output: working })], policy, [started]],
+    ['a task that continues', [progress({ output: working }), progress({ output: working })], policy, [started]],
     [
       'a task that is done',
       [progress({ output: finishes })],
@@ -247,7 +247,7 @@ describe('a run whose commits did not reach the remote', () => {
     ['two iterations are two without progress', closedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],
     ['three trip the circuit', closedCircuit(0), made(3), tripped],
     ['five trip it once', closedCircuit(0), made(5), tripped],
-    ['what was counted before goes on', { ...closedCircuit(0), noProgress: 2 }, made(1), tripped],
+    ['what was counted before continues', { ...closedCircuit(0), noProgress: 2 }, made(1), tripped],
     ['no iteration changes nothing', closedCircuit(4), [], closedCircuit(4)],
     [
       'output that declined before is not judged again',

@@ -331,7 +331,7 @@ describe('a circuit with a value outside its field is replaced by one probe, nev
             circuit: { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0, taskId: null },
           },
           problems: [
-            'The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.',
+            'The circuit in the stored state cannot be read: one probe iteration decides whether the loop continues.',
           ],
         },
       });

@@ -39,7 +39,7 @@ test.each<[LifecycleLabel, string, string]>([
   ['ralph:working', '1d76db', 'Ralph is working on this issue'],
   ['ralph:done', '0e8a16', 'Ralph has finished this issue; its work waits in a pull request'],
   ['ralph:failed', 'b60205', 'Ralph gave up on this issue: it took too many iterations'],
-  ['ralph:blocked', 'd93f0b', 'Ralph cannot go on with this issue without a person'],
+  ['ralph:blocked', 'd93f0b', 'Ralph cannot continue with this issue without a person'],
   ['ralph:needs-approval', 'fbca04', 'The text was changed after approval: add the task label again'],
 ])('%s is created with the colour %s', (name, color, description) => {
   expect(definitionOf(name)).toEqual({ name, color, description });

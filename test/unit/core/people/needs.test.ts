@@ -57,7 +57,7 @@ function plan({ before = todo, after = todo, notified = [], end = {}, circuit = 
 
 describe('of a task', () => {
   test.each<[string, Row, string]>([
-    ['a task that goes on needs nobody', { after: anotherTurn }, ''],
+    ['a task that continues needs nobody', { after: anotherTurn }, ''],
     ['one that is blocked does', { after: blocked }, '+ blocked issue-1'],
     ['one with nothing to do does', { after: idle }, '+ nothing_to_do issue-1'],
     ['one that failed does', { after: failed }, '+ failed issue-1'],
@@ -162,7 +162,7 @@ describe('of a lane', () => {
     ['nothing is ready without a pull request', { after: done, end: { outcome: complete, pullRequest: null } }, ''],
     ['work that waits for review', { end: { outcome: waiting } }, '+ waiting_for_review lane-queue'],
     [
-      'settled when it goes on',
+      'settled when it continues',
       { notified: [told('waiting_for_review', 'lane-queue')] },
       '- waiting_for_review works_again',
     ],

@@ -208,7 +208,7 @@ describe('a list that ends before what was obeyed is another list, and instants 
       { paused: true, applied: tomorrow },
     ],
     [
-      'it goes on: the new order is beyond',
+      'it continues: the new order is beyond',
       [order(tomorrow, 'pause', { at: tomorrow }), order(tomorrow + 1, 'resume', { at: later })],
       { paused: false, applied: tomorrow + 1 },
     ],

@@ -27,7 +27,7 @@ const tasks = [task(1), task(2)];
 const stateOf = ({ state }: Played, id: string): string => state.tasks[id]?.state ?? 'todo';
 const asides = ({ verdicts }: Played) => verdicts.map((verdict) => verdict.setAside);
 
-describe('a stuck task steps aside; the queue goes on', () => {
+describe('a stuck task steps aside; the queue continues', () => {
   test('one that can never be done costs three calls, the other is done, and the run ends blocked', () => {
     const run = play([idle, idle, idle, done()], { tasks });
     expect(asides(run)).toEqual([null, null, 'no_progress', null]);
@@ -110,7 +110,7 @@ describe('another turn', () => {
     expect(describeStep(again.step)).toBe('blocked (needs_human)');
   });
 
-  test('goes on with progress, and forgets what was', () => {
+  test('continues with progress, and forgets what was', () => {
     const first = play([idle, idle, idle, done()], { tasks });
     const again = playAgain(first, [progress(), done()], { tasks, gapMs: 31 * MINUTE });
     expect(again.state.tasks['issue-1']).toMatchObject({ state: 'done', setAside: null });
@@ -192,7 +192,7 @@ describe('"nothing to do" is an answer', () => {
     expect(describeStep(run.step)).toBe('complete (plan_complete)');
   });
 
-  test('the queue goes on with the next task at once', () => {
+  test('the queue continues with the next task at once', () => {
     const run = play([saysDone, done()], { tasks });
     expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'done']);
   });
@@ -205,7 +205,7 @@ describe('a task that says BLOCKED', () => {
 
   test.each([
     [
-      'twice in a row, is left to a person, and the queue goes on',
+      'twice in a row, is left to a person, and the queue continues',
       [blocked, blocked, done()],
       'status_blocked',
       'done',

@@ -20,7 +20,7 @@ const worked = (state: State): TaskProgress => ({
 const summaries = (items: readonly FileTask[]) =>
   items.map(({ task: { id }, state }) => `${id.slice('plan-'.length)} ${state}`);
 
-describe('the tasks of a file on a lane that goes on', () => {
+describe('the tasks of a file on a lane that continues', () => {
   test.each<[string, readonly FileTask[], readonly FileTask[], readonly string[]]>([
     [
       'are those of both',

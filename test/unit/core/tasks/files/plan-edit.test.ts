@@ -132,7 +132,7 @@ test.each(['Done', 'Complete', 'Completed (2)', 'Finished', 'Archive', 'Archived
   },
 );
 
-test.each(['Donemark', 'Not done', 'Notebook'])('under %j work goes on', (name) => {
+test.each(['Donemark', 'Not done', 'Notebook'])('under %j work continues', (name) => {
   expect(add(`## ${name}\n\n- [ ] b\n`)).toMatchObject({ text: `## ${name}\n\n- [ ] b\n- [ ] New\n` });
 });
 
