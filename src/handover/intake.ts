@@ -35,7 +35,7 @@ export type Intake =
     };
 
 /** What nobody is needed for any more since the event, and the thread that may have asked for them; null: nothing. */
-export interface Over {
+interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
   readonly why: Settlement;
