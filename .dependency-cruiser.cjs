@@ -31,7 +31,7 @@ const layers = {
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
-  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod'] },
+  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/'] },
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

@@ -15,7 +15,7 @@ declare module 'vitest' {
 const sources = {
   'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
-  'ralph.mjs': "import { cli } from './src/entries/cli.ts'; await cli();",
+  'ralph.mjs': `import { cli } from './src/entries/cli.ts'; await cli(new URL('${new URL('..', import.meta.url).href}'));`,
 };
 
 let folder = '';

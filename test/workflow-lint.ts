@@ -144,9 +144,9 @@ function languageService(): Promise<typeof validate> {
   })());
 }
 
-let loaded: ReturnType<typeof createLinter> | null = null;
+/** A new one for each workflow: after several different ones, the same instance calls valid job names invalid. */
 function linter(): ReturnType<typeof createLinter> {
-  return (loaded ??= createLinter());
+  return createLinter();
 }
 
 function codeBlocks(node: Nodes): readonly Code[] {

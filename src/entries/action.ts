@@ -10,10 +10,10 @@ export async function post(): Promise<void> {
   await post();
 }
 
-/** The command `ralph`. */
-export async function cli(): Promise<void> {
+/** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
+export async function cli(packageRoot: URL): Promise<void> {
   const { cli } = await import('./cli.ts');
-  await cli();
+  await cli(packageRoot);
 }
 
 /** One cache operation in a process of its own. */

@@ -4,6 +4,7 @@ import { createOutputReader } from '../agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
 import type { Command, Terminal } from '../cli/command.ts';
+import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
 import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
@@ -22,7 +23,8 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const COMMANDS: readonly Command[] = [
+const commandsOf = (packageRoot: URL): readonly Command[] => [
+  createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look),
   createTasksCommand(look),
   addCommand,
@@ -33,8 +35,8 @@ const COMMANDS: readonly Command[] = [
   cleanCommand,
 ];
 
-/** The command `ralph`. */
-export async function cli(): Promise<void> {
+/** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
+export async function cli(packageRoot: URL): Promise<void> {
   const terminal: Terminal = {
     stdin: process.stdin,
     out: (text) => {
@@ -49,5 +51,5 @@ export async function cli(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
-  process.exitCode = await runCommand(COMMANDS, process.argv.slice(2), terminal);
+  process.exitCode = await runCommand(commandsOf(packageRoot), process.argv.slice(2), terminal);
 }

@@ -51,7 +51,7 @@ async function connect({ folder, remote, log }: GitHubCheckout, token: string): 
 }
 
 /** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */
-function repositoryOf(
+export function repositoryOf(
   url: string,
 ): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
   const [, host = '', owner = '', repo = ''] =

@@ -4,6 +4,8 @@ import { createOutputReader } from '../../../src/agents/claude/output/reader.ts'
 import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import type { Command } from '../../../src/cli/command.ts';
+import { createInitCommand } from '../../../src/cli/setup/init.ts';
+import { openSetup } from '../../../src/wiring/setup.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
 import type { LookAtGitHub } from '../../../src/cli/github.ts';
 import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
@@ -31,6 +33,7 @@ export const commands = commandsAt(nowhere);
 
 function commandsAt(open: OpenPlaces, world = noWorld, look = noToken): readonly Command[] {
   return [
+    createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look),
     createTasksCommand(look),
     addCommand,

@@ -1,0 +1,205 @@
+import { stepsByHand } from '../../core/setup/by-hand.ts';
+import { detectProject, filesToRead } from '../../core/setup/detect.ts';
+import { filesOf, type Choices, type Templates } from '../../core/setup/files.ts';
+import { removing, writing, type FileChange } from '../../core/setup/ownership.ts';
+import type { Project } from '../../core/setup/project.ts';
+import { verifyOf } from '../../core/setup/workflow.ts';
+import { parseArguments, type ParsedArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { changeFiles, readFiles, type FilesRead } from './checkout-files.ts';
+import type { SetupReport } from './setup-schema.ts';
+import { byHandText, foundText, previewText } from './setup-text.ts';
+import type { Checkout, SetupWorld } from './setup-world.ts';
+import { verifyProblem } from './verify-command.ts';
+
+const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key api-key|subscription] [--prompt] [--remove] [--json]
+
+Sets a repository up: finds its languages, commands and files of tasks, asks what it cannot know, shows what it would
+write as a diff, and writes it when you agree: the workflow, .ralph/AGENT.md with the commands, an issue form and lines
+of .gitignore. A file that is there stays as it is, and a second run changes nothing. It ends with what is left to do
+by hand, and with what a run can cost.
+
+  --yes              asks nothing and writes
+  --verify COMMAND   what must pass before work counts as done; when absent, the tests that were found
+  --key KIND         who pays for the model: api-key (when absent) or subscription
+  --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
+  --workflow single  the shape of the workflow: one job
+  --action NAME      what the workflow uses, as OWNER/ralph-action@v1
+  --remove           takes back what init wrote and nobody changed
+  --dir FOLDER       the checkout; the current folder when absent
+  --remote NAME      the remote that names the repository; origin when absent
+  --json             prints one JSON object instead, and writes only with --yes; its shape is
+                     schemas/ralph-init.schema.json
+
+Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be written, 2 wrong arguments.
+`;
+
+/** `ralph init`: the files that a repository needs. */
+export function createInitCommand(open: () => Promise<SetupWorld>): Command {
+  return {
+    name: 'init',
+    summary: 'sets a repository up: workflow, commands, issue form',
+    use: 'daily',
+    help: HELP,
+    run: async (args, terminal) => init(args, terminal, open),
+  };
+}
+
+async function init(args: readonly string[], terminal: Terminal, open: () => Promise<SetupWorld>): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    {
+      ...{ yes: 'flag', prompt: 'flag', remove: 'flag', json: 'flag' },
+      ...{ verify: 'value', key: 'value', workflow: 'value', action: 'value', dir: 'value', remote: 'value' },
+    },
+    { name: 'an argument', min: 0, max: 0 },
+  );
+  const problems = [...given.problems, ...valueProblems(given)];
+  if (problems.length > 0) throw new UsageError(problems);
+  const world = await open();
+  const { yes, json, remove } = { yes: given.has('yes'), json: given.has('json'), remove: given.has('remove') };
+  if (!yes && !json && world.person === null)
+    throw new UsageError(['nobody can be asked: there is no terminal. Say --yes to write, or --json to see the plan.']);
+  const checkout = await world.openCheckout({
+    folder: given.values('dir')[0] ?? '.',
+    remote: given.values('remote')[0] ?? null,
+  });
+  if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
+  const texts = await readFiles(checkout.folder, filesToRead(checkout.paths));
+  const project = detectProject({ paths: checkout.paths, texts: textsOf(texts) });
+  const defaults = await readDefaults(world);
+  const found = choicesOf(given, project);
+  const isAsking = !yes && !json && !remove && world.person !== null;
+  const facts = { project, checkout, defaults };
+  if (isAsking) terminal.out(foundText(reportOf(facts, found, [])));
+  const choices = isAsking ? await world.person.choose(found) : found;
+  if (choices === null) return 'failed';
+
+  const wanted = filesOf(project, remove ? { ...choices, prompt: true } : choices, defaults.templates);
+  const before = await readFiles(
+    checkout.folder,
+    wanted.map(({ path }) => path),
+  );
+  const refused = [...before].flatMap(([path, file]) => (file.kind === 'refused' ? [`${path} ${file.why}.`] : []));
+  if (refused.length > 0) return failed(terminal, refused);
+  const change = remove ? removing : writing;
+  const changes = wanted.map((file) => change(file, textsOf(before).get(file.path) ?? null, world.digest));
+  const report = reportOf(facts, choices, changes);
+  const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
+  if (!json) {
+    if (!isAsking) terminal.out(foundText(report));
+    terminal.out(previewText(changes, world.colours));
+    if (!isNeeded) terminal.out('Nothing to change.\n');
+  }
+  const question = remove ? 'Take these files back?' : 'Write these files?';
+  const isAgreed = isNeeded && (yes || (!json && (await world.person?.confirm(question)) === true));
+  const unwritten = isAgreed ? await changeFiles(changes, before) : [];
+  if (json) terminal.out(`${JSON.stringify({ ...report, written: isAgreed && unwritten.length === 0 })}\n`);
+  if (unwritten.length > 0) return failed(terminal, unwritten);
+  if (isNeeded && !isAgreed && !json) return failed(terminal, ['nothing was written.']);
+  if (!json && !remove) terminal.out(byHandText(report));
+  return 'done';
+}
+
+function failed(terminal: Terminal, problems: readonly string[]): CommandEnd {
+  terminal.error(problems.map((problem) => `ralph init: ${problem}\n`).join(''));
+  return 'failed';
+}
+
+function valueProblems(given: ParsedArguments): readonly string[] {
+  const [verify = ''] = given.values('verify');
+  const [key = 'api-key'] = given.values('key');
+  const [workflow = 'single'] = given.values('workflow');
+  const [action] = given.values('action');
+  const why = verifyProblem(verify);
+  return [
+    ...(why === null ? [] : [`--verify: ${why}`]),
+    ...(key === 'api-key' || key === 'subscription' ? [] : ['--key: expected api-key or subscription.']),
+    ...(workflow === 'single' ? [] : ['--workflow: expected single.']),
+    ...(action === undefined || /^[\w.-]+\/[\w.-]+@[\w./-]+$/.test(action)
+      ? []
+      : ['--action: expected OWNER/NAME@VERSION, such as OWNER/ralph-action@v1.']),
+  ];
+}
+
+function choicesOf(given: ParsedArguments, project: Project): Choices {
+  const [verify] = given.values('verify');
+  return {
+    shape: 'single',
+    verify: verify === undefined ? verifyOf(project.stacks) : [verify].filter((line) => line.trim() !== ''),
+    key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
+    action: given.values('action')[0] ?? null,
+    prompt: given.has('prompt'),
+  };
+}
+
+function textsOf(files: FilesRead): ReadonlyMap<string, string> {
+  return new Map([...files].flatMap(([path, file]) => (file.kind === 'text' ? [[path, file.text] as const] : [])));
+}
+
+interface Defaults {
+  readonly templates: Templates;
+  readonly maxCostUsd: SetupReport['maxCostUsd'];
+}
+
+/** The templates of this package, and the defaults that action.yml has. */
+async function readDefaults(world: SetupWorld): Promise<Defaults> {
+  const [action, workflow, prompt] = await Promise.all(
+    ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'].map((path) => world.packageFile(path)),
+  );
+  const defaultOf = (name: string): string =>
+    new RegExp(`^ {2}${name}:\\n {4}description: .*\\n {4}default: '?([^'\\n]*)'?$`, 'm').exec(action ?? '')?.[1] ?? '';
+  return {
+    templates: {
+      workflow: workflow ?? '',
+      prompt: prompt ?? '',
+      allowedTools: defaultOf('allowed-tools'),
+      taskLabel: defaultOf('task-label'),
+    },
+    maxCostUsd: { run: Number(defaultOf('max-cost-usd')), day: Number(defaultOf('max-cost-usd-per-day')) },
+  };
+}
+
+function reportOf(
+  facts: {
+    readonly project: Project;
+    readonly checkout: Extract<Checkout, { kind: 'open' }>;
+    readonly defaults: Defaults;
+  },
+  choices: Choices,
+  changes: readonly FileChange[],
+): SetupReport {
+  const { project, checkout, defaults } = facts;
+  const { home, defaultBranch } = checkout;
+  const steps = stepsByHand({
+    choices,
+    label: defaults.templates.taskLabel,
+    defaultBranch,
+    action: choices.action ?? /uses: (\S+\/ralph-action@\S+)/.exec(defaults.templates.workflow)?.[1] ?? '',
+  });
+  return {
+    written: false,
+    project: {
+      stacks: project.stacks.map(
+        ({ language, folder, packageManager, frameworks, install, build, test, lint }) =>
+          ({ language, folder, packageManager, frameworks: [...frameworks], install, build, test, lint }) as const,
+      ),
+      layout: project.layout.kind,
+      defaultBranch,
+      taskFiles: [...project.taskFiles],
+      workflows: [...project.workflows],
+      otherRalphs: [...project.otherRalphs],
+    },
+    files: changes.map((change) => ({ path: change.path, change: change.kind, text: textAfter(change) })),
+    byHand: steps.map(({ what, path }) => ({
+      what,
+      url: path === null || home === null ? null : `${home.server}/${home.repository}${path}`,
+    })),
+    maxCostUsd: defaults.maxCostUsd,
+  };
+}
+
+function textAfter(change: FileChange): string | null {
+  if ('after' in change) return change.after;
+  return change.kind === 'left' ? change.wanted : null;
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+const command = z.string().nullable().describe('Null: none was found.');
+
+/** What `ralph init --json` prints. */
+const setupReportSchema = z.object({
+  written: z.boolean().describe('False: this is what would happen.'),
+  project: z.object({
+    stacks: z.array(
+      z.object({
+        language: z.string(),
+        folder: z.string().describe('Empty: the whole repository.'),
+        packageManager: z.string(),
+        frameworks: z.array(z.string()),
+        install: command,
+        build: command,
+        test: command,
+        lint: command,
+      }),
+    ),
+    layout: z.enum(['single', 'packages', 'services']),
+    defaultBranch: z.string().nullable(),
+    taskFiles: z.array(z.string()).describe('Plans and prd files that runs read.'),
+    workflows: z.array(z.string()).describe('Other workflows of the repository.'),
+    otherRalphs: z.array(z.object({ name: z.string(), path: z.string(), advice: z.string() })),
+  }),
+  files: z.array(
+    z.object({
+      path: z.string(),
+      change: z
+        .enum(['create', 'extend', 'shorten', 'delete', 'same', 'absent', 'left'])
+        .describe('`left`: the file is there and differs, so it stays as it is. `same`, `absent`: nothing to do.'),
+      text: z.string().nullable().describe('The file afterwards; for `left` what init would have written.'),
+    }),
+  ),
+  byHand: z
+    .array(z.object({ what: z.string(), url: z.string().nullable() }))
+    .describe('What a person does next; `url` is the very page, null without a remote on a GitHub server.'),
+  maxCostUsd: z.object({ run: z.number().describe('0: no limit.'), day: z.number().describe('0: no limit.') }),
+});
+
+export type SetupReport = z.infer<typeof setupReportSchema>;
+
+/** The published JSON Schema of `SetupReport`. */
+export function setupJsonSchema(): object {
+  return { title: 'ralph init --json', ...z.toJSONSchema(setupReportSchema) };
+}

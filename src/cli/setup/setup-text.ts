@@ -1,0 +1,45 @@
+import { diffOf } from '../../core/setup/preview.ts';
+import type { FileChange } from '../../core/setup/ownership.ts';
+import { plainLine } from '../plain-line.ts';
+import type { SetupReport } from './setup-schema.ts';
+
+/** What was found in the repository, for a person. */
+export function foundText({ project }: SetupReport): string {
+  const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
+    const where = folder === '' ? '' : ` in ${folder}/`;
+    return `  ${[language, ...frameworks].join(', ')}${where} (${packageManager}): ${test ?? 'no tests found'}\n`;
+  });
+  const others = project.otherRalphs.map(({ name, path, advice }) => `  ${name} (${path}): ${advice}\n`);
+  const tasks = project.taskFiles.map((path) => `  tasks in ${path}\n`);
+  const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
+  return `Found:\n${[...stacks, ...nothing, ...tasks, ...others].join('')}`;
+}
+
+/** What happens to the files, as a diff, and which of them stay as they are. */
+export function previewText(changes: readonly FileChange[], colours: boolean): string {
+  const paint = (line: string): string => {
+    const shown = plainLine(line, 400) === '' ? '' : line.replace(/[^\P{Cc}\t]/gu, '?');
+    const colour = line.startsWith('+') ? '32' : line.startsWith('-') ? '31' : line.startsWith('@') ? '36' : null;
+    return colours && colour !== null ? `\u001B[${colour}m${shown}\u001B[0m` : shown;
+  };
+  return changes
+    .flatMap((change) => [...diffOf(change).map(paint), ...leftLines(change)].map((line) => `${line}\n`))
+    .join('');
+}
+
+function leftLines(change: FileChange): readonly string[] {
+  if (change.kind !== 'left') return [];
+  return [
+    `${change.path} is there and differs: it stays as it is. Init has this for it:`,
+    ...change.wanted.split('\n').map((line) => `    ${line}`.trimEnd()),
+  ];
+}
+
+/** What is left to do, and what a first run can cost. */
+export function byHandText({ byHand, maxCostUsd }: SetupReport): string {
+  const steps = byHand.map(({ what, url }, at) => `  ${at + 1}. ${what}${url === null ? '' : `\n     ${url}`}\n`);
+  const amount = (usd: number): string => (usd === 0 ? 'without a limit' : `at most $${usd}`);
+  return `\nLeft to do by hand:\n${steps.join('')}
+The first run costs ${amount(maxCostUsd.run)} for the model, all runs of a day ${amount(maxCostUsd.day)} (max-cost-usd,
+max-cost-usd-per-day). A call in progress can exceed that by one model response.\n`;
+}

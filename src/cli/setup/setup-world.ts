@@ -1,0 +1,37 @@
+import type { Choices } from '../../core/setup/files.ts';
+
+/** Where a checkout's repository is on the web; `server` without a slash at the end. */
+interface Home {
+  readonly server: string;
+  readonly repository: string;
+}
+
+/** A checkout as git knows it. */
+export type Checkout =
+  | { readonly kind: 'missing'; readonly why: string }
+  | {
+      readonly kind: 'open';
+      readonly folder: string;
+      readonly paths: readonly string[];
+      readonly home: Home | null;
+      /** Null: nothing says which. */
+      readonly defaultBranch: string | null;
+    };
+
+/** What init has of the world besides the checkout's files. */
+export interface SetupWorld {
+  openCheckout(at: { readonly folder: string; readonly remote: string | null }): Promise<Checkout>;
+  /** A file of this package; throws when it is not there. */
+  packageFile(path: string): Promise<string>;
+  digest(text: string): string;
+  /** Null: nobody is there to answer. */
+  readonly person: Person | null;
+  /** Whether the output shows colours. */
+  readonly colours: boolean;
+}
+
+/** Who answers; null: they gave up. */
+export interface Person {
+  choose(found: Choices): Promise<Choices | null>;
+  confirm(question: string): Promise<boolean>;
+}

@@ -1,0 +1,98 @@
+import { firstOf, pathIn, uses, type Place, type Stack } from './project.ts';
+
+/** Go, by go.work or go.mod. */
+export function go(place: Place): Stack | null {
+  const manifest = firstOf(place, ['go.work', 'go.mod']);
+  if (manifest === null) return null;
+  const modules = manifest === 'go.work' ? workspaceModules(place.text('go.work')) : [];
+  const all = modules.length === 0 ? './...' : modules.map((folder) => `${folder}/...`).join(' ');
+  return {
+    language: 'Go',
+    folder: place.folder,
+    packageManager: 'go',
+    frameworks: [],
+    install: null,
+    build: `go build ${all}`,
+    test: `go test ${all}`,
+    lint: `go vet ${all}`,
+    setup: uses('actions/setup-go@v6', {
+      'go-version-file': pathIn(place, manifest),
+      'cache-dependency-path': place.has('go.sum') && place.folder !== '' ? pathIn(place, 'go.sum') : null,
+    }),
+    programs: ['go', 'gofmt'],
+    leaves: [],
+  };
+}
+
+/** Folders that `use` names; those with characters that a shell reads otherwise are left out. */
+function workspaceModules(text: string): readonly string[] {
+  const named = [...text.matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)].map(
+    ([, folder]) => folder ?? '.',
+  );
+  return [...new Set(named)].filter((folder) => !folder.includes('..')).slice(0, 20);
+}
+
+/** Rust, by Cargo.toml. */
+export function rust(place: Place): Stack | null {
+  if (!place.has('Cargo.toml')) return null;
+  const manifest = place.text('Cargo.toml');
+  const all = /^\[workspace\]/m.test(manifest) ? ' --workspace' : '';
+  const isPinned = firstOf(place, ['rust-toolchain.toml', 'rust-toolchain']) !== null;
+  return {
+    language: 'Rust',
+    folder: place.folder,
+    packageManager: 'cargo',
+    frameworks: ['axum', 'actix-web', 'rocket'].filter((name) => new RegExp(`^${name}\\s*=`, 'm').test(manifest)),
+    install: null,
+    build: `cargo build${all}`,
+    test: `cargo test${all}`,
+    lint: `cargo clippy${all}`,
+    setup: [
+      isPinned ? '- run: rustup show # installs what the toolchain file names' : '- run: rustup update stable',
+      ...(isPinned && place.folder !== '' ? [`  working-directory: ${place.folder}`] : []),
+      ...uses('Swatinem/rust-cache@v2', { workspaces: place.folder === '' ? null : place.folder }),
+    ],
+    programs: ['cargo'],
+    leaves: ['target/'],
+  };
+}
+
+/** Java and Kotlin, by Maven's or Gradle's files. */
+export function java(place: Place): Stack | null {
+  const manifest = firstOf(place, [
+    'pom.xml',
+    'build.gradle.kts',
+    'build.gradle',
+    'settings.gradle.kts',
+    'settings.gradle',
+  ]);
+  if (manifest === null) return null;
+  const isMaven = manifest === 'pom.xml';
+  const text = place.text(manifest);
+  const wrapper = isMaven ? 'mvnw' : 'gradlew';
+  const program = place.has(wrapper) ? `./${wrapper}` : isMaven ? 'mvn' : 'gradle';
+  const start = isMaven ? `${program} -B` : program;
+  const version =
+    /<(?:maven\.compiler\.(?:release|source|target)|java\.version|release)>\s*(?:1\.)?(\d{1,2})\s*</.exec(text)?.[1] ??
+    /(?:JavaLanguageVersion\.of\(|jvmToolchain\(|JavaVersion\.VERSION_)(\d{1,2})/.exec(text)?.[1] ??
+    place.versionInWorkflows('java-version');
+  const versionFile = firstOf(place, ['.java-version']);
+  return {
+    language: /kotlin/i.test(text) ? 'Kotlin' : 'Java',
+    folder: place.folder,
+    packageManager: isMaven ? 'maven' : 'gradle',
+    frameworks: /spring-?boot|springframework\.boot/i.test(text) ? ['Spring Boot'] : [],
+    install: null,
+    build: isMaven ? `${start} package -DskipTests` : `${start} assemble`,
+    test: `${start} test`,
+    lint: null,
+    setup: uses('actions/setup-java@v5', {
+      distribution: 'temurin',
+      'java-version-file': versionFile === null ? null : pathIn(place, versionFile),
+      'java-version': versionFile === null ? `'${version ?? '21'}'` : null,
+      cache: isMaven ? 'maven' : 'gradle',
+    }),
+    programs: [program],
+    leaves: isMaven ? ['target/'] : ['build/', '.gradle/'],
+  };
+}

@@ -1,0 +1,139 @@
+import { go, java, rust } from './compiled.ts';
+import { javascript } from './javascript.ts';
+import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
+import { python } from './python.ts';
+import { make, ruby } from './ruby.ts';
+import { taskFilePaths } from '../tasks/files/file-task.ts';
+
+/** How each language is found, and the files that show where it is. */
+const detections: readonly { readonly detect: (place: Place) => Stack | null; readonly by: readonly string[] }[] = [
+  { detect: javascript, by: ['package.json'] },
+  { detect: python, by: ['pyproject.toml', 'requirements.txt', 'setup.py'] },
+  { detect: go, by: ['go.work', 'go.mod'] },
+  { detect: rust, by: ['Cargo.toml'] },
+  { detect: java, by: ['pom.xml', 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'] },
+  { detect: ruby, by: ['Gemfile'] },
+];
+
+/** Files whose content says more than their name. */
+const READ_NAMES: ReadonlySet<string> = new Set([
+  ...detections.flatMap(({ by }) => by),
+  ...['requirements-dev.txt', 'setup.cfg', 'Makefile', 'makefile', 'GNUmakefile'],
+]);
+const MAX_READ = 60;
+const MAX_FOLDERS = 8;
+const MAX_DEPTH = 3;
+const NOT_OURS =
+  /(?:^|\/)(?:node_modules|vendor|third_party|\.[^/]+|fixtures?|testdata|examples?|samples?|templates?|dist)(?:\/|$)/i;
+/** Names that mean the same in a shell and in YAML as they look. */
+const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
+
+const OWN_WORKFLOW = '.github/workflows/ralph.yml';
+
+const packageMarks: readonly string[] = ['pnpm-workspace.yaml', 'nx.json', 'turbo.json', 'lerna.json', 'go.work'];
+
+const otherRalphs: readonly OtherRalph[] = [
+  {
+    name: 'snarktank/ralph',
+    path: 'scripts/ralph/prd.json',
+    advice: 'Move it to .ralph/prd.json: runs read it there as it is.',
+  },
+  { name: 'snarktank/ralph', path: 'prd.json', advice: 'Move it to .ralph/prd.json: runs read it there as it is.' },
+  { name: 'ralph-claude-code', path: '.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
+  { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
+  { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
+  { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
+  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Rename it to .ralph/AGENT.md.' },
+  { name: 'wiggum', path: '.ralph/config.json', advice: 'It is not read: set inputs of the workflow instead.' },
+  {
+    name: 'wiggum',
+    path: '.ralph/prompts/LOOP_PROMPT.md',
+    advice: 'Copy what is about your project to .ralph/AGENT.md.',
+  },
+];
+
+/** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
+export function filesToRead(paths: readonly string[]): readonly string[] {
+  const wanted = paths.filter((path) => isWorkflow(path) || (isOurs(path) && READ_NAMES.has(nameOf(path))));
+  return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
+}
+
+/** What a repository is, by its paths and the texts that were read. */
+export function detectProject(listing: Listing): Project {
+  const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
+  const found = detections.flatMap(({ detect, by }) =>
+    foldersOf(listing.paths, by).flatMap((folder) => detect(placeAt(folder, listing, known)) ?? []),
+  );
+  const fallback = found.length > 0 ? null : make(placeAt('', listing, known));
+  const stacks = fallback === null ? found : [fallback];
+  const by = packageMarks.filter((name) => known.has(name));
+  const text = (path: string): string => listing.texts.get(path) ?? '';
+  if (/"workspaces"\s*:/.test(text('package.json'))) by.push('package.json');
+  if (/^\[workspace\]/m.test(text('Cargo.toml'))) by.push('Cargo.toml');
+  const isSpread = new Set(stacks.map(({ folder }) => folder)).size > 1;
+  return {
+    stacks,
+    layout: by.length > 0 ? { kind: 'packages', by } : { kind: isSpread ? 'services' : 'single' },
+    otherRalphs: otherRalphs.filter(({ path }) => known.has(path)),
+    taskFiles: [...taskFilePaths.plan, ...taskFilePaths.prd].filter((path) => known.has(path)),
+    workflows: listing.paths.filter(isWorkflow).slice(0, 20),
+  };
+}
+
+/** The folders with a file of these names: the root alone if it has one, otherwise the shallowest. */
+function foldersOf(paths: readonly string[], names: readonly string[]): readonly string[] {
+  const folders = new Set(paths.filter((path) => isOurs(path) && names.includes(nameOf(path))).map(folderOf));
+  if (folders.has('')) return [''];
+  return [...folders]
+    .filter((folder) => PLAIN_FOLDER.test(folder))
+    .filter((folder) => ![...folders].some((other) => folder.startsWith(`${other}/`)))
+    .sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b))
+    .slice(0, MAX_FOLDERS);
+}
+
+function placeAt(folder: string, { texts }: Listing, known: ReadonlySet<string>): Place {
+  const at = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
+  return {
+    folder,
+    has: (name) => known.has(at(name)),
+    text: (name) => texts.get(at(name)) ?? '',
+    versionInWorkflows: (key) => {
+      const pattern = new RegExp(`^[\\s-]*${key}:\\s*['"]?(\\d[\\w.]{0,10}|lts/\\*)['"]?\\s*$`, 'm');
+      for (const [path, text] of texts) {
+        const version = isWorkflow(path) ? pattern.exec(text)?.[1] : undefined;
+        if (version !== undefined) return version;
+      }
+      return null;
+    },
+  };
+}
+
+function isWorkflow(path: string): boolean {
+  return path !== OWN_WORKFLOW && /^\.github\/workflows\/[^/]+\.ya?ml$/.test(path);
+}
+
+function isOurs(path: string): boolean {
+  return depthOf(path) <= MAX_DEPTH && !NOT_OURS.test(folderOf(path));
+}
+
+/** A path and every folder above it. */
+function withFolders(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+function depthOf(path: string): number {
+  return path.split('/').length - 1;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function folderOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,107 @@
+import type { Project, Stack } from './project.ts';
+import { renderWorkflow, type WorkflowChoices } from './workflow.ts';
+
+/** Texts of this package that init makes files of, and defaults of action.yml. */
+export interface Templates {
+  readonly workflow: string;
+  readonly prompt: string;
+  readonly allowedTools: string;
+  readonly taskLabel: string;
+}
+
+/** A file as init would have it; `lines` are added to what is there, `whole` is written where nothing is. */
+export type WantedFile =
+  | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
+  | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
+
+/** Everything that a person decides; `prompt`: also their own prompt. */
+export interface Choices extends WorkflowChoices {
+  readonly prompt: boolean;
+}
+
+/** Where init writes whole files, and `.gitignore`. */
+const SETUP_PATHS = {
+  workflow: '.github/workflows/ralph.yml',
+  agent: '.ralph/AGENT.md',
+  form: '.github/ISSUE_TEMPLATE/ralph-task.yml',
+  prompt: '.ralph/PROMPT.md',
+  ignore: '.gitignore',
+} as const;
+
+/** What runs keep on a machine and never publish. */
+const KEPT: readonly string[] = ['.ralph/state/', '.ralph/logs/', '.ralph/status.json', '.ralph/journal*.jsonl'];
+
+/** The files of a project's set-up. */
+export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
+  const { workflow, prompt, allowedTools, taskLabel } = templates;
+  return [
+    {
+      kind: 'whole',
+      path: SETUP_PATHS.workflow,
+      comment: 'yaml',
+      text: renderWorkflow(workflow, project, choices, allowedTools),
+    },
+    { kind: 'whole', path: SETUP_PATHS.agent, comment: 'markdown', text: renderAgentFile(project) },
+    { kind: 'whole', path: SETUP_PATHS.form, comment: 'yaml', text: renderForm(taskLabel) },
+    ...(choices.prompt
+      ? [{ kind: 'whole', path: SETUP_PATHS.prompt, comment: 'markdown', text: prompt } as const]
+      : []),
+    { kind: 'lines', path: SETUP_PATHS.ignore, lines: ignoredLines(project) },
+  ];
+}
+
+function ignoredLines({ stacks }: Project): readonly string[] {
+  return [...new Set([...KEPT, ...stacks.flatMap(({ leaves }) => leaves)])];
+}
+
+function renderAgentFile({ stacks }: Project): string {
+  const rooms = stacks.map((stack) => {
+    const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
+    const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
+    const rows = commandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);
+    return [title, '', ...(rows.length === 0 ? ['- (no commands were found)'] : rows), ''].join('\n');
+  });
+  return [
+    '# Building and testing this project',
+    '',
+    ...(rooms.length === 0 ? ['## Tests', '', '- (how to check a change: a command, or what to look at)', ''] : rooms),
+    '## Conventions',
+    '',
+    '- (what the code does not show: naming, where things go, what never to touch)',
+    '',
+  ].join('\n');
+}
+
+function commandsOf({ install, build, test, lint }: Stack): readonly (readonly [string, string])[] {
+  const uses = [
+    ['Install', install],
+    ['Build', build],
+    ['Test', test],
+    ['Lint', lint],
+  ] as const;
+  return uses.flatMap(([use, command]) => (command === null ? [] : [[use, command] as const]));
+}
+
+function renderForm(label: string): string {
+  return `name: Task for Ralph
+description: Work that an unattended coding agent can do and that tests can prove
+labels: [${label}]
+body:
+  - type: textarea
+    id: task
+    attributes:
+      label: What should be different afterwards?
+      description: One change. Name files, commands and examples; the agent cannot ask you.
+    validations:
+      required: true
+  - type: textarea
+    id: done
+    attributes:
+      label: How can it be checked?
+      description: A test that must pass, a command and its output, or what must be true.
+  - type: textarea
+    id: bounds
+    attributes:
+      label: What must stay as it is?
+`;
+}

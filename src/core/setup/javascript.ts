@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { firstOf, pathIn, uses, type Place, type Stack } from './project.ts';
+
+const texts = z.record(z.string(), z.unknown()).catch({});
+const manifestSchema = z.object({
+  packageManager: z.string().catch(''),
+  scripts: texts,
+  dependencies: texts,
+  devDependencies: texts,
+  engines: texts,
+  volta: texts,
+});
+
+const FRAMEWORKS: Readonly<Record<string, string>> = {
+  next: 'Next.js',
+  nuxt: 'Nuxt',
+  react: 'React',
+  vue: 'Vue',
+  svelte: 'Svelte',
+  '@angular/core': 'Angular',
+  astro: 'Astro',
+  express: 'Express',
+  fastify: 'Fastify',
+  '@nestjs/core': 'NestJS',
+};
+
+const LOCKS: Readonly<Record<string, Manager>> = {
+  'pnpm-lock.yaml': 'pnpm',
+  'yarn.lock': 'yarn',
+  'bun.lock': 'bun',
+  'bun.lockb': 'bun',
+  'package-lock.json': 'npm',
+  'npm-shrinkwrap.json': 'npm',
+};
+
+type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+
+/** JavaScript and TypeScript, by package.json. */
+export function javascript(place: Place): Stack | null {
+  if (!place.has('package.json')) return null;
+  const manifest = manifestSchema.parse(objectOf(place.text('package.json')));
+  const lock = firstOf(place, Object.keys(LOCKS));
+  // Without a lock file, only npm installs without writing one.
+  const manager = lock === null ? 'npm' : (LOCKS[lock] ?? 'npm');
+  const isModernYarn = place.has('.yarnrc.yml') || /^yarn@(?!1\.)/.test(manifest.packageManager);
+  const dependencies = { ...manifest.dependencies, ...manifest.devDependencies };
+  const script = (name: string): string | null =>
+    typeof manifest.scripts[name] !== 'string' || manifest.scripts[name].includes('no test specified')
+      ? null
+      : name === 'test' && manager !== 'bun'
+        ? `${manager} test`
+        : `${manager} run ${name}`;
+  return {
+    language: 'typescript' in dependencies || place.has('tsconfig.json') ? 'TypeScript' : 'JavaScript',
+    folder: place.folder,
+    packageManager: manager,
+    frameworks: Object.entries(FRAMEWORKS).flatMap(([name, shown]) =>
+      Object.hasOwn(dependencies, name) ? [shown] : [],
+    ),
+    install: installOf(manager, lock !== null, isModernYarn),
+    build: script('build'),
+    test: script('test'),
+    lint: script('lint'),
+    setup: [
+      ...(manager === 'bun' ? uses('oven-sh/setup-bun@v2', {}) : []),
+      ...(manager === 'pnpm'
+        ? uses('pnpm/action-setup@v4', { version: /^pnpm@/.test(manifest.packageManager) ? null : '10' })
+        : []),
+      ...(manager === 'yarn' && isModernYarn ? ['- run: corepack enable'] : []),
+      ...uses('actions/setup-node@v5', {
+        ...nodeVersion(place, manifest.engines, manifest.volta),
+        cache: lock === null || manager === 'bun' ? null : manager,
+        'cache-dependency-path': lock === null || manager === 'bun' || place.folder === '' ? null : pathIn(place, lock),
+      }),
+    ],
+    programs: [manager],
+    leaves: ['node_modules/'],
+  };
+}
+
+function installOf(manager: Manager, isLocked: boolean, isModernYarn: boolean): string {
+  if (manager === 'npm') return isLocked ? 'npm ci' : 'npm install --no-package-lock';
+  return `${manager} install ${manager === 'yarn' && isModernYarn ? '--immutable' : '--frozen-lockfile'}`;
+}
+
+function nodeVersion(place: Place, engines: object, volta: object): Readonly<Record<string, string>> {
+  const file = firstOf(place, ['.nvmrc', '.node-version']);
+  const named = file ?? ('node' in engines || 'node' in volta ? 'package.json' : null);
+  if (named !== null) return { 'node-version-file': pathIn(place, named) };
+  return { 'node-version': `'${place.versionInWorkflows('node-version') ?? 'lts/*'}'` };
+}
+
+/** The object that a JSON text is; anything else is an empty one. */
+function objectOf(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,84 @@
+import type { WantedFile } from './files.ts';
+
+/** A hash of a text, as hexadecimal digits. */
+export type Digest = (text: string) => string;
+
+/** What happens to one file; `before` is what is there now, null: nothing. */
+export type FileChange =
+  | {
+      readonly kind: 'create' | 'extend' | 'shorten';
+      readonly path: string;
+      readonly before: string | null;
+      readonly after: string;
+    }
+  | { readonly kind: 'delete'; readonly path: string; readonly before: string }
+  | { readonly kind: 'same' | 'absent'; readonly path: string }
+  /** Left alone: it is not as init wrote it. `wanted` is what init would have written. */
+  | { readonly kind: 'left'; readonly path: string; readonly wanted: string };
+
+const DIGITS = 16;
+const MARK = /^(?:# |<!-- )Written by ralph init \(([0-9a-f]{16})\)[^\n]*\n?$/;
+const BLOCK = /(?:^|\n)# Added by ralph init \(([0-9a-f]{16})\)\n((?:[^\n#]+\n)*)/;
+
+/** What brings a file there; a file that is there stays as it is. */
+export function writing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
+  const { path } = wanted;
+  if (wanted.kind === 'lines') {
+    const missing = missingLines(wanted.lines, before ?? '');
+    if (missing.length === 0) return { kind: 'same', path };
+    const after = withBlock(before ?? '', missing, digest);
+    return { kind: before === null ? 'create' : 'extend', path, before, after };
+  }
+  const text = marked(wanted, digest);
+  if (before === null) return { kind: 'create', path, before, after: text };
+  return plain(before) === text ? { kind: 'same', path } : { kind: 'left', path, wanted: text };
+}
+
+/** What takes back what init wrote and nobody changed. */
+export function removing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
+  const { path } = wanted;
+  if (before === null) return { kind: 'absent', path };
+  if (wanted.kind === 'whole')
+    return isAsWritten(before, digest)
+      ? { kind: 'delete', path, before }
+      : { kind: 'left', path, wanted: marked(wanted, digest) };
+  const text = plain(before);
+  const found = BLOCK.exec(text);
+  if (found === null) return { kind: 'absent', path };
+  const [block, hash, lines = ''] = found;
+  if (digest(lines).slice(0, DIGITS) !== hash) return { kind: 'left', path, wanted: lines };
+  const after = text.slice(0, found.index) + text.slice(found.index + block.length);
+  return after === '' ? { kind: 'delete', path, before } : { kind: 'shorten', path, before, after };
+}
+
+/** Whether a file ends with the mark of its own content. */
+function isAsWritten(text: string, digest: Digest): boolean {
+  const lines = plain(text);
+  const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
+  const hash = MARK.exec(lines.slice(start))?.[1];
+  return hash !== undefined && digest(lines.slice(0, start)).slice(0, DIGITS) === hash;
+}
+
+function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, digest: Digest): string {
+  const whole = text.endsWith('\n') ? text : `${text}\n`;
+  const mark = `Written by ralph init (${digest(whole).slice(0, DIGITS)}); --remove deletes it while nobody changes it`;
+  return `${whole}${comment === 'yaml' ? `# ${mark}` : `<!-- ${mark.replace('--remove', 'remove')} -->`}\n`;
+}
+
+/** Lines that a file does not have yet, written with or without slashes at the ends. */
+function missingLines(lines: readonly string[], before: string): readonly string[] {
+  const bare = (line: string): string => line.trim().replace(/^\/|\/$/g, '');
+  const there = new Set(before.split('\n').map(bare));
+  return lines.filter((line) => !there.has(bare(line)));
+}
+
+function withBlock(before: string, lines: readonly string[], digest: Digest): string {
+  const body = lines.map((line) => `${line}\n`).join('');
+  const block = `# Added by ralph init (${digest(body).slice(0, DIGITS)})\n${body}`;
+  return before === '' ? block : `${before}\n${block}`;
+}
+
+/** The text as git keeps it, whatever line ends a checkout has. */
+function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

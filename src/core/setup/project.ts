@@ -1,0 +1,70 @@
+/** What runs in one folder of a repository: a language, and how it is installed, built and tested. */
+export interface Stack {
+  readonly language: string;
+  /** `''`: the whole repository. */
+  readonly folder: string;
+  readonly packageManager: string;
+  readonly frameworks: readonly string[];
+  readonly install: string | null;
+  readonly build: string | null;
+  readonly test: string | null;
+  readonly lint: string | null;
+  /** Steps of a workflow that bring the tools, as lines of YAML. */
+  readonly setup: readonly string[];
+  /** Programs that the commands start. */
+  readonly programs: readonly string[];
+  /** What installing and building leave in the folder. */
+  readonly leaves: readonly string[];
+}
+
+/** Another Ralph that a repository is set up for, and what to do with its files. */
+export interface OtherRalph {
+  readonly name: string;
+  readonly path: string;
+  readonly advice: string;
+}
+
+/** What init knows about a repository. */
+export interface Project {
+  readonly stacks: readonly Stack[];
+  /** `packages`: one build covers several; `services`: each folder has its own. `by` is the file that says so. */
+  readonly layout:
+    { readonly kind: 'single' | 'services' } | { readonly kind: 'packages'; readonly by: readonly string[] };
+  readonly otherRalphs: readonly OtherRalph[];
+  /** Files of tasks that runs read as they are. */
+  readonly taskFiles: readonly string[];
+  /** Other workflows. */
+  readonly workflows: readonly string[];
+}
+
+/** Paths of a repository, relative to it, and the texts of those that `filesToRead` names. */
+export interface Listing {
+  readonly paths: readonly string[];
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** A folder as the detection of one language sees it. */
+export interface Place {
+  readonly folder: string;
+  has(name: string): boolean;
+  /** `''` when it is absent or was not read. */
+  text(name: string): string;
+  /** The first plain version that another workflow sets up, such as `20` for `node-version`; null: none. */
+  versionInWorkflows(key: string): string | null;
+}
+
+/** The first of `names` that the folder holds. */
+export function firstOf(place: Place, names: readonly string[]): string | null {
+  return names.find((name) => place.has(name)) ?? null;
+}
+
+/** The path of a file of the place, from the root of the repository. */
+export function pathIn({ folder }: Place, name: string): string {
+  return folder === '' ? name : `${folder}/${name}`;
+}
+
+/** A step that uses an action, as lines of YAML. Values are ours, or of a narrow alphabet. */
+export function uses(action: string, inputs: Readonly<Record<string, string | null>>): readonly string[] {
+  const given = Object.entries(inputs).flatMap(([name, value]) => (value === null ? [] : [`    ${name}: ${value}`]));
+  return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { SetupWorld } from '../cli/setup/setup-world.ts';
+import { createGit, lastWords, type Git } from '../git/git.ts';
+import { UserError } from '../errors.ts';
+import { repositoryOf } from './own-github.ts';
+
+/** The world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
+export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
+  const isAnswered = process.stdin.isTTY && process.stdout.isTTY;
+  return {
+    openCheckout,
+    packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
+    digest: (text) => createHash('sha256').update(text).digest('hex'),
+    person: isAnswered ? (await import('../cli/setup/person.ts')).person : null,
+    colours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
+  };
+}
+
+const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
+  if (!existsSync(folder)) return { kind: 'missing', why: `${JSON.stringify(folder)} does not exist.` };
+  try {
+    const git = createGit({ folder, env: process.env, configuration: 'own' });
+    const found = await git.answer(['rev-parse', '--show-toplevel']);
+    if (found.exitCode !== 0)
+      return {
+        kind: 'missing',
+        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, name it with --dir, or run git init first. (git says: ${lastWords(found.stderr)})`,
+      };
+    const top = found.stdout.toString().replace(/\n$/, '');
+    const name = remote ?? 'origin';
+    const whole = createGit({ folder: top, env: process.env, configuration: 'own' });
+    const [paths, url, head, branch] = await Promise.all([
+      whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
+      firstLine(whole, ['remote', 'get-url', name]),
+      firstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
+      firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
+    ]);
+    const named = url === null ? null : repositoryOf(url);
+    return {
+      kind: 'open',
+      folder: top,
+      paths: [...new Set(paths)],
+      home:
+        named === null
+          ? null
+          : {
+              server: `https://${named.host.replace(/^(?:www|ssh)\.github\.com$/i, 'github.com')}`,
+              repository: `${named.repository.owner}/${named.repository.repo}`,
+            },
+      defaultBranch: head === null ? branch : head.slice(name.length + 1),
+    };
+  } catch (error) {
+    if (error instanceof UserError) return { kind: 'missing', why: error.message };
+    throw error;
+  }
+};
+
+async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
+  const { exitCode, stdout } = await git.answer(args);
+  const line = stdout.toString().trim();
+  return exitCode === 0 && line !== '' ? line : null;
+}

@@ -1,0 +1,76 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setupJsonSchema } from '../../../src/cli/setup/setup-schema.ts';
+import { runGit } from '../../integration/git/git-fixture.ts';
+import { ralph } from './fixture.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ralph-init-'));
+  await runGit(folder, ['init', '-q', '-b', 'trunk']);
+  await runGit(folder, ['remote', 'add', 'origin', 'git@ghe.example:acme/shop.git']);
+  await writeFile(join(folder, 'package.json'), '{"scripts":{"test":"vitest"}}');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const init = (...args: readonly string[]) => ralph(['init', '--dir', folder, ...args]);
+const files = async (): Promise<string> => runGit(folder, ['ls-files', '--others', '--exclude-standard']);
+
+test('the published schema is the one in the code', async () => {
+  const published = await readFile(new URL('../../../schemas/ralph-init.schema.json', import.meta.url), 'utf8');
+  expect(JSON.parse(published)).toEqual(setupJsonSchema());
+});
+
+test('writes once, changes nothing the second time, and takes everything back', async () => {
+  const before = await files();
+  const first = await init('--yes');
+  expect(first).toMatchObject({ code: 0, error: '' });
+  expect(first.out).toContain('https://ghe.example/acme/shop/settings/secrets/actions/new');
+  expect(first.out).toContain('at most $5');
+  expect(first.out).toContain('onto trunk');
+  const written = await files();
+  expect(written).toContain('.github/workflows/ralph.yml');
+  expect((await init('--yes')).out).toContain('Nothing to change.');
+  expect(await files()).toBe(written);
+  expect(await init('--remove', '--yes')).toMatchObject({ code: 0 });
+  expect(await files()).toBe(before);
+});
+
+test('what a person changed stays', async () => {
+  await init('--yes');
+  const path = join(folder, '.ralph/AGENT.md');
+  await writeFile(path, 'mine\n');
+  expect((await init('--yes')).out).toContain('.ralph/AGENT.md is there and differs');
+  await init('--remove', '--yes');
+  expect(await readFile(path, 'utf8')).toBe('mine\n');
+});
+
+test('--json prints the plan and writes nothing without --yes', async () => {
+  const before = await files();
+  const { code, out } = await init('--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({
+    written: false,
+    project: { defaultBranch: 'trunk', stacks: [{ test: 'npm test' }] },
+    maxCostUsd: { run: 5, day: 20 },
+  });
+  expect(await files()).toBe(before);
+});
+
+test.each<[string, readonly string[], string]>([
+  ['no terminal', [], 'nobody can be asked'],
+  ['a kind of key that is none', ['--yes', '--key', 'x'], '--key: expected'],
+  ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
+])('%s ends with 2', async (_, args, why) => {
+  const { code, error } = await init(...args);
+  expect({ code, said: error.includes(why) }).toEqual({ code: 2, said: true });
+});
+
+test('a folder without git ends with 2', async () => {
+  await rm(join(folder, '.git'), { recursive: true });
+  expect((await init('--yes')).error).toContain('is not in a git checkout');
+});

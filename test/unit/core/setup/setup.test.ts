@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts';
+import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
+import { removing, writing } from '../../../../src/core/setup/ownership.ts';
+import { diffOf } from '../../../../src/core/setup/preview.ts';
+import { verifyOf } from '../../../../src/core/setup/workflow.ts';
+import { problemsOf } from '../../../workflow-lint.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+const action = parse(read('action.yml')) as { readonly inputs: Readonly<Record<string, { default: string }>> };
+const templates = {
+  workflow: read('templates/workflows/ralph.yml'),
+  prompt: read('templates/PROMPT.md'),
+  allowedTools: action.inputs['allowed-tools']?.default ?? '',
+  taskLabel: 'ralph',
+};
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+type Files = Readonly<Record<string, string>>;
+
+function projectOf(files: Files) {
+  const texts = new Map(filesToRead(Object.keys(files)).map((path) => [path, files[path] ?? '']));
+  return detectProject({ paths: Object.keys(files), texts });
+}
+
+function choicesFor(files: Files): Choices {
+  const verify = verifyOf(projectOf(files).stacks);
+  return { shape: 'single', verify, key: 'api-key', action: null, prompt: false };
+}
+
+function workflowOf(files: Files, choices = choicesFor(files)): string {
+  const [workflow] = filesOf(projectOf(files), choices, templates);
+  return workflow?.kind === 'whole' ? workflow.text : '';
+}
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, string>>;
+}
+
+function stepsOf(workflow: string): readonly Step[] {
+  return (parse(workflow) as { jobs: { ralph: { steps: readonly Step[] } } }).jobs.ralph.steps;
+}
+
+const node = (more: object = {}): string => JSON.stringify({ scripts: { test: 'vitest' }, ...more });
+
+const repositories: readonly [string, Files, readonly string[], readonly string[]][] = [
+  [
+    'Node with npm',
+    { 'package.json': node(), 'package-lock.json': '', '.nvmrc': '22' },
+    ['actions/setup-node@v5', 'npm ci'],
+    ['npm ci && npm test'],
+  ],
+  [
+    'Node without tests or a lock file',
+    { 'package.json': '{}' },
+    ['actions/setup-node@v5', 'npm install --no-package-lock'],
+    [],
+  ],
+  [
+    'Node with pnpm and workspaces',
+    { 'package.json': node(), 'pnpm-lock.yaml': '', 'pnpm-workspace.yaml': '', 'packages/a/package.json': node() },
+    ['pnpm/action-setup@v4', 'actions/setup-node@v5', 'pnpm install --frozen-lockfile'],
+    ['pnpm install --frozen-lockfile && pnpm test'],
+  ],
+  [
+    'Python with uv',
+    { 'pyproject.toml': '[dependency-groups]\ndev = ["pytest"]', 'uv.lock': '' },
+    ['astral-sh/setup-uv@v6', 'uv sync --locked'],
+    ['uv sync --locked && uv run pytest'],
+  ],
+  [
+    'Python with requirements',
+    { 'requirements.txt': 'flask\npytest\n' },
+    ['actions/setup-python@v6', 'pip install -r requirements.txt'],
+    ['pip install -r requirements.txt && python -m pytest'],
+  ],
+  ['Go', { 'go.mod': 'module x\n\ngo 1.24\n', 'main.go': '' }, ['actions/setup-go@v6'], ['go test ./...']],
+  [
+    'Go with a workspace',
+    { 'go.work': 'go 1.24\n\nuse (\n\t./api\n\t./web\n)\n', 'api/go.mod': '', 'web/go.mod': '' },
+    ['actions/setup-go@v6'],
+    ['go test ./api/... ./web/...'],
+  ],
+  [
+    'Rust with a workspace',
+    { 'Cargo.toml': '[workspace]\nmembers = ["a"]\n', 'a/Cargo.toml': '' },
+    ['rustup update stable', 'Swatinem/rust-cache@v2'],
+    ['cargo test --workspace'],
+  ],
+  [
+    'Java with Maven',
+    { 'pom.xml': '<java.version>17</java.version>', mvnw: '' },
+    ['actions/setup-java@v5'],
+    ['./mvnw -B test'],
+  ],
+  [
+    'Java with Gradle',
+    { 'build.gradle.kts': 'jvmToolchain(21)', gradlew: '' },
+    ['actions/setup-java@v5'],
+    ['./gradlew test'],
+  ],
+  [
+    'Ruby',
+    { Gemfile: "gem 'rspec'\n", 'Gemfile.lock': '', '.ruby-version': '3.4' },
+    ['ruby/setup-ruby@v1', 'bundle install'],
+    ['bundle install && bundle exec rspec'],
+  ],
+  [
+    'several services',
+    { 'web/package.json': node(), 'web/package-lock.json': '', 'api/go.mod': '', 'api/go.sum': '' },
+    ['actions/setup-node@v5', 'actions/setup-go@v6', 'npm ci'],
+    ['(cd web && npm ci && npm test)', '(cd api && go test ./...)'],
+  ],
+  ['a Makefile', { Makefile: 'test: build\n\t./run\n' }, [], ['make test']],
+  ['documents', { 'README.md': '# Hello', 'docs/a.md': '' }, [], []],
+];
+
+describe.each(repositories)('%s', (_, files, steps, verify) => {
+  test('gets its own steps and checks', () => {
+    const found = stepsOf(workflowOf(files));
+    expect(found.slice(1, -1).map(({ uses, run }) => uses ?? run)).toEqual(steps);
+    expect((found.at(-1)?.with?.['verify'] ?? '').split('\n').filter((line) => line !== '')).toEqual(verify);
+  });
+
+  test('gets a workflow that GitHub takes and that names only inputs of the action', async () => {
+    const text = workflowOf(files);
+    expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(stepsOf(text).at(-1)?.with ?? {})));
+  });
+
+  test('is set up once: a second run changes nothing, and remove takes everything back', () => {
+    for (const wanted of filesOf(projectOf(files), choicesFor(files), templates)) {
+      const first = writing(wanted, null, digest);
+      const after = 'after' in first ? first.after : '';
+      expect(writing(wanted, after, digest).kind).toBe('same');
+      expect(removing(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
+      expect(removing(wanted, `${after}x\n`, digest).kind).toBe('left');
+    }
+  });
+});
+
+test.each<[string, Files, string, string]>([
+  ['a version file', { 'package.json': node(), '.nvmrc': '' }, 'node-version-file', '.nvmrc'],
+  ['engines', { 'package.json': node({ engines: { node: '22' } }) }, 'node-version-file', 'package.json'],
+  [
+    'another workflow',
+    { 'package.json': node(), '.github/workflows/ci.yml': '  node-version: 20\n' },
+    'node-version',
+    '20',
+  ],
+  [
+    'nothing: an expression of another workflow is no version',
+    { 'package.json': node(), '.github/workflows/ci.yml': '  node-version: ${{ matrix.node }}\n' },
+    'node-version',
+    'lts/*',
+  ],
+])('the version comes from %s', (_, files, input, value) => {
+  expect(stepsOf(workflowOf(files))[1]?.with?.[input]).toBe(value);
+});
+
+test.each<[string, Files, string | undefined]>([
+  ['npm needs none', { 'package.json': node() }, undefined],
+  ['cargo', { 'Cargo.toml': '' }, 'Bash(cargo:*)'],
+])('rules for tools, beyond the default ones: %s', (_, files, rule) => {
+  const rules = stepsOf(workflowOf(files)).at(-1)?.with?.['allowed-tools'];
+  if (rule === undefined) expect(rules).toBeUndefined();
+  else expect(rules?.trim().split('\n')).toEqual([...templates.allowedTools.split(','), rule]);
+});
+
+test.each<[string, string]>([
+  ['scripts/ralph/prd.json', 'snarktank/ralph'],
+  ['.ralphrc', 'ralph-claude-code'],
+  ['.ralph/@AGENT.md', 'bmalph'],
+  ['.ralph/config.json', 'wiggum'],
+])('%s is a file of %s', (path, name) => {
+  expect(projectOf({ [path]: '' }).otherRalphs.map((other) => other.name)).toEqual([name]);
+});
+
+test('what others named is never a command or a line of the workflow', async () => {
+  const files = {
+    'a b; $(id)/package.json': node(),
+    '-x/go.mod': '',
+    'ok/package.json': '{"scripts":{"test":"x\\n- run: id"},"packageManager":"pnpm@9\\n- run: id"}',
+    'node_modules/x/go.mod': '',
+    'b/package.json': '[1',
+  };
+  const text = workflowOf(files);
+  expect(text).not.toMatch(/\bid\b(?!-)/);
+  expect(projectOf(files).stacks.map(({ folder }) => folder)).toEqual(['b', 'ok']);
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+});
+
+test('a command with quotes, colons and comments stands in the workflow as it is', () => {
+  const verify = ['make test: "a" # b', "echo 'x' | grep -c x"];
+  const text = workflowOf({}, { ...choicesFor({}), verify });
+  expect(stepsOf(text).at(-1)?.with?.['verify']?.trim().split('\n')).toEqual(verify);
+});
+
+test('a subscription brings its own secret, and a named action is used', () => {
+  const last = stepsOf(workflowOf({}, { ...choicesFor({}), key: 'subscription', action: 'acme/ralph-action@v1' })).at(
+    -1,
+  );
+  expect(last?.uses).toBe('acme/ralph-action@v1');
+  expect(last?.with).toEqual({ 'claude-code-oauth-token': '${{ secrets.CLAUDE_CODE_OAUTH_TOKEN }}' });
+});
+
+const ignore: WantedFile = { kind: 'lines', path: '.gitignore', lines: ['.ralph/state/', 'node_modules/'] };
+
+test('lines are added once, and taken back exactly, whatever the file holds', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('a', '/node_modules', '# x', '', 'dist/')), fc.boolean(), (lines, ends) => {
+      const before = lines.join('\n') + (ends ? '\n' : '');
+      const added = writing(ignore, before, digest);
+      const after = 'after' in added ? added.after : before;
+      expect(writing(ignore, after, digest).kind).toBe('same');
+      const back = removing(ignore, after, digest);
+      expect('after' in back ? back.after : '').toBe(before);
+    }),
+  );
+});
+
+test('a file that is there stays as it is', () => {
+  const wanted: WantedFile = { kind: 'whole', path: 'a.yml', comment: 'yaml', text: 'a: 1\n' };
+  expect(writing(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+  expect(removing(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+});
+
+test('the preview is a unified diff', () => {
+  expect(diffOf({ kind: 'extend', path: 'x', before: '1\n2\n3\n4\n', after: '1\n2\n3\n4\n\n5\n' })).toEqual([
+    '--- a/x',
+    '+++ b/x',
+    '@@ -2,3 +2,5 @@',
+    ' 2',
+    ' 3',
+    ' 4',
+    '+',
+    '+5',
+  ]);
+  expect(diffOf({ kind: 'create', path: 'x', before: null, after: 'a\n' })).toEqual([
+    '--- /dev/null',
+    '+++ b/x',
+    '@@ -0,0 +1,1 @@',
+    '+a',
+  ]);
+});
