@@ -22,11 +22,12 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workFolder: join(folder, 'own'),
     sealKey: Buffer.alloc(32),
+    learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],
       maxPatchFiles: 300,
       maxPatchKib: 2048,
-      secretValues: [],
+      secretValues: () => [],
       scanner: { scan: () => Promise.resolve([]) },
     },
     identity: { name: 'bench', email: 'bench@example.com' },

@@ -37,11 +37,12 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     remote: { url: remote.url, token: TOKEN },
     workFolder: join(folder, 'own'),
     sealKey: Buffer.alloc(32),
+    learnSecrets: () => undefined,
     rules: {
       allowProtectedPaths: [],
       maxPatchFiles: 300,
       maxPatchKib: 2048,
-      secretValues: [TOKEN],
+      secretValues: () => [TOKEN],
       scanner: createSecretScanner(),
     },
     identity: { name: 'bench', email: 'bench@example.com' },

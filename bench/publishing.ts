@@ -64,7 +64,7 @@ async function ready(
     allowProtectedPaths: [],
     maxPatchFiles: FILES,
     maxPatchKib: 4096,
-    secretValues: ['sk-ant-a-value-of-a-secret-of-this-job'],
+    secretValues: () => ['sk-ant-a-value-of-a-secret-of-this-job'],
     scanner: createSecretScanner(),
   };
   const env = { PATH: process.env.PATH, HOME: at };
@@ -75,6 +75,7 @@ async function ready(
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },
     sealKey: Buffer.alloc(32),
+    learnSecrets: () => undefined,
     env,
     log: { warning: () => undefined },
   });

@@ -32,8 +32,9 @@ export async function main(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRun(environment);
-  const { secrets, redact } = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
-  mask(secrets);
+  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
+  const { redact } = secrets;
+  mask(secrets.values());
   const log = createLog(redact);
   const debugRedacted = (text: string): void => {
     debug(redact(text));
@@ -78,7 +79,7 @@ export async function main(): Promise<void> {
         setOutputs({ 'journal-path': path });
       });
     });
-    const world = createWorld({ environment, config, context, identity });
+    const world = createWorld({ environment, config, context, secrets, identity });
     const guard = createGuard(world, runnerFiles);
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
     return Promise.race([

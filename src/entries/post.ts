@@ -116,8 +116,9 @@ async function finish({
     return null;
   });
   if (read === null) return;
-  const world = createWorld({ environment, ...read, identity });
-  mask(world.secrets);
+  const secrets = secretsOf(environment, read.config.agent.envNames);
+  const world = createWorld({ environment, ...read, secrets, identity });
+  mask(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
     connect: connect(world, PATIENCE),

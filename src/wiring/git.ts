@@ -40,6 +40,7 @@ export async function openRepository(world: World, rules: PublishingRules): Prom
     identity: COMMIT_IDENTITY,
     env: world.environment,
     log: world.log,
+    learnSecrets: world.secrets.learn,
   });
 }
 
@@ -50,7 +51,7 @@ export async function publishingRules({ config, secrets }: World): Promise<Publi
     allowProtectedPaths: config.allowProtectedPaths,
     maxPatchFiles: config.maxPatchFiles,
     maxPatchKib: config.maxPatchKib,
-    secretValues: [...secrets, config.githubToken],
+    secretValues: () => [...secrets.values(), config.githubToken],
     scanner: createSecretScanner(),
   };
 }

@@ -7,6 +7,7 @@ import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../river/deps.ts';
 import { createLog, debug } from '../runner/log.ts';
+import { mask } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
 
 /** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
@@ -14,11 +15,19 @@ export interface World extends Omit<RunDeps, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the action: dist/ and templates/. */
   readonly actionFolder: string;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   /** This run's private folder. */
   readonly runFolder: string;
   /** Seals what main leaves in it for post. */
   readonly runKey: Buffer;
+}
+
+/** Values that nothing may show, and what hides them in a text. */
+interface Secrets {
+  readonly values: () => readonly string[];
+  readonly redact: (text: string) => string;
+  /** From now on these are hidden as well, by the runner too. */
+  readonly learn: (values: readonly string[]) => void;
 }
 
 /** The world of a run, in main and in post. `runTag`: every process of the agent carries it. */
@@ -26,9 +35,10 @@ export function createWorld({
   environment,
   config,
   context,
+  secrets,
   identity: { runFolder, runTag, key },
-}: Pick<World, 'environment' | 'config' | 'context'> & { readonly identity: RunIdentity }): World {
-  const { secrets, redact } = secretsOf(environment, config.agent.envNames);
+}: Pick<World, 'environment' | 'config' | 'context' | 'secrets'> & { readonly identity: RunIdentity }): World {
+  const { redact } = secrets;
   return {
     environment,
     actionFolder: actionFolderOf(process.argv[1]),
@@ -58,13 +68,19 @@ export interface Patience {
 const STARTED_AT = Date.now() - performance.now();
 export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performance.now()) };
 
-/** Values that nothing may show, and the function that hides them. */
-export function secretsOf(
-  environment: World['environment'],
-  envNames: readonly string[],
-): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
-  const secrets = secretValues(environment, envNames, claudeProvider);
-  return { secrets, redact: createRedactor(secrets) };
+/** The secrets that the job gave to this process. */
+export function secretsOf(environment: World['environment'], envNames: readonly string[]): Secrets {
+  let values: readonly string[] = secretValues(environment, envNames, claudeProvider);
+  let redact = createRedactor(values);
+  return {
+    values: () => values,
+    redact: (text) => redact(text),
+    learn: (found) => {
+      mask(found);
+      values = [...new Set([...values, ...found])];
+      redact = createRedactor(values);
+    },
+  };
 }
 
 /** Folder that holds `dist/`, from the script that the runner started. */

@@ -43,6 +43,8 @@ export interface RepositoryOptions {
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
+  /** Called with the credentials that are found in the checkout: nothing may show them, and `rules` name them from then on. */
+  readonly learnSecrets: (secrets: readonly string[]) => void;
 }
 
 /** The checkout behind the port Repository. Nothing is read or written before the first call. */

@@ -11,6 +11,7 @@ import {
   type NotedSetting,
   type NotePlace,
 } from './credentials-note.ts';
+import { secretsOfSettings } from './credential-values.ts';
 import { authorizationHeader, createGit, type Git } from '../git.ts';
 import { readLinked, writeRegular } from '../regular-files.ts';
 import type { Workspace } from './workspace.ts';
@@ -38,12 +39,17 @@ interface HiddenFile {
  */
 export async function hideCredentials(
   workspace: Workspace,
-  options: HideOptions & { readonly env: NodeJS.ProcessEnv },
+  options: HideOptions & {
+    readonly env: NodeJS.ProcessEnv;
+    readonly learnSecrets: (secrets: readonly string[]) => void;
+  },
 ): Promise<() => Promise<void>> {
   const git = createGit({ folder: '/', env: options.env });
   const configs = await configsOf(git, workspace);
   const included = await includedSecrets(git, configs, options.env);
   if (configs.length === 0) return () => Promise.resolve();
+  const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
+  options.learnSecrets(secretsOfSettings(found));
 
   const hidden = await Promise.all([...configs, ...included].map(readHidden));
   await writeNote(

@@ -11,8 +11,8 @@ export interface PublishingRules {
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
-  /** Values that no commit may hold. */
-  readonly secretValues: readonly string[];
+  /** Values that no commit may hold, as far as they are known now: credentials may be found during the run. */
+  readonly secretValues: () => readonly string[];
   /** Names of the key patterns found in a text, one per place. */
   readonly scanner: { scan(text: string): Promise<readonly string[]> };
 }
@@ -39,7 +39,7 @@ const LARGEST_BINARY_BYTES = 1024 * 1024;
 /** `workTree`: git over the work tree whose attributes say which content filters apply; null: there is none. */
 export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
-  const findsSecret = createSecretSearch(rules.secretValues);
+  const findsSecret = (content: Buffer): boolean => createSecretSearch(rules.secretValues())(content);
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
     if (!content.subarray(0, 8000).includes(0)) return await rules.scanner.scan(content.toString());

@@ -1,4 +1,5 @@
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ACTION_FOLDER, TOKEN } from '../../../sandbox/sandbox.ts';
@@ -91,6 +92,31 @@ test('hidden credentials are nowhere on disk while the agent works, and back aft
   });
   expect(readFileSync(join(run.machine, 'temp', 'found'), 'utf8')).toBe('');
   expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain(secret);
+});
+
+test('credentials that are found in the checkout are masked, redacted and never published', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const password = 'horse-battery-staple';
+  const run = await scene.run({
+    prepare: async (workspace) => {
+      const config = join(workspace, '.git/config');
+      await appendFile(config, `[remote "other"]\n\turl = https://me:${password}@example.com/r.git\n`);
+    },
+    agent: [
+      {
+        kind: 'shell',
+        script: `mkdir -p src; echo 1 > src/count.js; echo '${password}' > src/found.js; echo "Found ${password}."`,
+      },
+    ],
+  });
+  expect(run.main.log).toContain(`::add-mask::${password}`);
+  expect(await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue', 'src/')).not.toContain('found.js');
+  expect(await scene.sandbox.git('log', '--all', '-p')).not.toContain(password);
+  const { body } = scene.pullOf('ralph/queue');
+  expect(body).toContain('src/found.js');
+  const shown = run.main.log.replaceAll(/^::add-mask::.*/gm, '') + run.post.log + run.summary + body;
+  expect(shown).not.toContain(password);
 });
 
 test.each([

@@ -362,7 +362,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
   ];
 
   test.each(cases)('%s (%s)', async (_, path, why, agent) => {
-    await using scene = await setScene({ secretValues: [SECRET] });
+    await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     const { change, committed } = await iterate(scene, async () => {
       await scene.write('src/fine.js', '// fine\n');
@@ -454,7 +454,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
 
 describe('commit() takes commits of the agent together where they hold such a thing', () => {
   test('a secret that was added and removed again is in no published commit; the subjects are listed', async () => {
-    await using scene = await setScene({ secretValues: [SECRET] });
+    await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
       for (const [content, subject] of [
@@ -480,7 +480,7 @@ describe('commit() takes commits of the agent together where they hold such a th
   });
 
   test('a secret in the text of a commit', async () => {
-    await using scene = await setScene({ secretValues: [SECRET] });
+    await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     const { committed } = await iterate(scene, () =>
       scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${SECRET}`),
@@ -492,7 +492,7 @@ describe('commit() takes commits of the agent together where they hold such a th
   });
 
   test('commits made behind our back, between two iterations, are looked at as well', async () => {
-    await using scene = await setScene({ secretValues: [SECRET] });
+    await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     await scene.write('leak.txt', SECRET);
     await scene.git('add', '.');

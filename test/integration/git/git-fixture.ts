@@ -26,7 +26,7 @@ const ordinaryRules: PublishingRules = {
   allowProtectedPaths: [],
   maxPatchFiles: 300,
   maxPatchKib: 2048,
-  secretValues: [],
+  secretValues: () => [],
   scanner: createSecretScanner(),
 };
 
@@ -71,11 +71,6 @@ async function layFirstScene(): Promise<string> {
   return root;
 }
 
-/** As the wiring makes them. */
-function withToken(rules: PublishingRules): PublishingRules {
-  return { ...rules, secretValues: [...rules.secretValues, TOKEN] };
-}
-
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
   // At once: file by file, each step would wait for another thread.
@@ -86,16 +81,24 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   const config = join(folder, '.git', 'config');
   await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, server.url));
 
+  /** As the wiring does it. */
+  const learned: string[] = [];
+  const withSecrets = (all: PublishingRules): PublishingRules => ({
+    ...all,
+    secretValues: () => [...all.secretValues(), ...learned, TOKEN],
+  });
+
   const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
     createRepository({
       folder,
       remote: { url: server.url, token: TOKEN },
       workFolder,
       sealKey: SEAL_KEY,
-      rules: withToken({ ...ordinaryRules, ...rules, ...changed }),
+      rules: withSecrets({ ...ordinaryRules, ...rules, ...changed }),
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
       log: silent,
+      learnSecrets: (secrets) => void learned.push(...secrets),
     });
 
   return {
@@ -110,7 +113,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         branchPrefix: 'ralph/',
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),
-        rules: withToken({ ...ordinaryRules, ...rules }),
+        rules: withSecrets({ ...ordinaryRules, ...rules }),
         env: { PATH: process.env['PATH'], HOME: root },
         log: silent,
         retryAfterMs: 1,
