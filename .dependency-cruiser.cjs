@@ -12,6 +12,7 @@ const layers = {
   errors: { may: [], packages: [] },
   markdown: { may: [], packages: ['mdast', 'mdast-util-', 'micromark', 'htmlparser2', 'domhandler'] },
   json: { may: [], packages: ['jsonc-parser'] },
+  yaml: { may: [], packages: ['yaml'] },
   core: { may: PURE, packages: ['zod'] },
   ports: { may: ['core'], packages: [] },
   handover: { may: ['ports', 'core'], packages: [] },

@@ -32,6 +32,7 @@ const pureRooms = [
   'src/core/**/*.ts',
   'src/markdown/**/*.ts',
   'src/json/**/*.ts',
+  'src/yaml/**/*.ts',
   'src/report/**/*.ts',
   'src/agents/*/{events,output}/**/*.ts',
 ];

@@ -111,7 +111,16 @@ function keyProblem(name: string, value: string, forms: Provider['keyForms']): s
 }
 
 /** Without a key at all: one that is there under a name of its own is the common slip. */
-function missingKey(environment: Environment, { keyForms, keys }: Provider): string {
+function missingKey(environment: Environment, provider: Provider): string {
+  const { keyForms } = provider;
+  const misnamed = misnamedKey(environment, provider);
+  if (misnamed !== null) return misnamed;
+  const [example] = keyForms;
+  return `There is no key for the agent: ${keyForms.map(({ variable }) => `\`${inputOf(variable)}\``).join(' and ')} are both empty. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+}
+
+/** What to do about a key under a name that the agent does not look for; null: there is none. */
+export function misnamedKey(environment: Environment, { keyForms, keys }: Provider): string | null {
   const misnamed = Object.keys(environment)
     .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
     .flatMap((name) => {
@@ -123,10 +132,9 @@ function missingKey(environment: Environment, { keyForms, keys }: Provider): str
       return form === undefined ? [] : [{ name, form }];
     });
   const [first] = misnamed;
-  if (first !== undefined)
-    return `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${inputOf(first.form.variable)}\` instead.`;
-  const [example] = keyForms;
-  return `There is no key for the agent: ${keyForms.map(({ variable }) => `\`${inputOf(variable)}\``).join(' and ')} are both empty. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+  return first === undefined
+    ? null
+    : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${inputOf(first.form.variable)}\` instead.`;
 }
 
 /** `ANTHROPIC_API_KEY` → `anthropic-api-key`, see KEY_INPUTS. */

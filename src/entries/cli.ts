@@ -6,6 +6,8 @@ import { cleanCommand } from '../cli/inspect/clean.ts';
 import type { Command, Terminal } from '../cli/command.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
+import { createDoctorCommand } from '../cli/doctor/doctor.ts';
+import type { Examine } from '../cli/doctor/examine.ts';
 import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
@@ -23,9 +25,12 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
+const examine: Examine = async (asked) => (await import('../wiring/doctor.ts')).examine(asked);
+
 const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look),
+  createDoctorCommand(examine),
   createTasksCommand(look),
   addCommand,
   createImportCommand(openImport),

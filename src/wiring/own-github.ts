@@ -1,5 +1,6 @@
 import type { GitHubCheckout, LookAtGitHub, Viewer } from '../cli/github.ts';
 import { UserError } from '../errors.ts';
+import type { ForgeOptions } from '../github/client.ts';
 import type { Log } from '../ports/machine.ts';
 import { userAgent } from '../runner/user-agent.ts';
 
@@ -17,8 +18,15 @@ export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
   }
 };
 
-async function connect({ folder, remote, log }: GitHubCheckout, token: string): Promise<Viewer> {
-  const [{ createForge }, { createGit }] = await Promise.all([import('../github/forge.ts'), import('../git/git.ts')]);
+async function connect(checkout: GitHubCheckout, token: string): Promise<Viewer> {
+  const [{ createForge }, options] = await Promise.all([import('../github/forge.ts'), ownRepository(checkout, token)]);
+  const { owner, repo } = options.repository;
+  return { repository: `${owner}/${repo}`, forge: createForge(options) };
+}
+
+/** The checkout's repository as its person reaches it; throws UserError when it is not on a server that may have the token. */
+export async function ownRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
+  const { createGit } = await import('../git/git.ts');
   const name = remote ?? 'origin';
   const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer([
     'remote',
@@ -39,15 +47,14 @@ async function connect({ folder, remote, log }: GitHubCheckout, token: string): 
       'configuration',
       `The remote ${JSON.stringify(name)} is on ${named.host}. To send the token there, set GITHUB_API_URL, for a GitHub Enterprise Server https://${named.host}/api/v3.`,
     );
-  const forge = createForge({
+  return {
     token,
     apiUrl: apiUrl.replace(/\/+$/, ''),
     repository: named.repository,
     userAgent: userAgent(process.env),
     log: logTo(log),
     now: () => Date.now(),
-  });
-  return { repository: `${named.repository.owner}/${named.repository.repo}`, forge };
+  };
 }
 
 /** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */

@@ -7,6 +7,8 @@ import type { Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
+import { createDoctorCommand } from '../../../src/cli/doctor/doctor.ts';
+import type { Examine } from '../../../src/cli/doctor/examine.ts';
 import type { LookAtGitHub } from '../../../src/cli/github.ts';
 import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
@@ -29,12 +31,16 @@ const noWorld: ImportWorld = {
 /** Nor a token. */
 const noToken: LookAtGitHub = () => Promise.resolve({ kind: 'no-token' });
 
+/** Nor anything to examine. */
+const nothing: Examine = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+
 export const commands = commandsAt(nowhere);
 
-function commandsAt(open: OpenPlaces, world = noWorld, look = noToken): readonly Command[] {
+function commandsAt(open: OpenPlaces, world = noWorld, look = noToken, examine = nothing): readonly Command[] {
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look),
+    createDoctorCommand(examine),
     createTasksCommand(look),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
@@ -56,7 +62,11 @@ export async function ralph(
   args: readonly string[],
   stdin = '',
   open = nowhere,
-  { world = noWorld, look = noToken }: { readonly world?: ImportWorld; readonly look?: LookAtGitHub } = {},
+  {
+    world = noWorld,
+    look = noToken,
+    examine = nothing,
+  }: { readonly world?: ImportWorld; readonly look?: LookAtGitHub; readonly examine?: Examine } = {},
 ): Promise<CliRun> {
   let out = '';
   let error = '';
@@ -65,7 +75,7 @@ export async function ralph(
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commandsAt(open, world, look), args, {
+  const code = await runCommand(commandsAt(open, world, look, examine), args, {
     stdin: chunks(),
     out: (text) => {
       out += text;

@@ -6,9 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import {
+  DEFAULT_AGENT_VERSION,
+  DEFAULT_ALLOWED_TOOLS,
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_COOLDOWN_MINUTES,
+  DEFAULT_MAX_COST_USD_PER_DAY,
   DEFAULT_SOURCES,
+  DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../../src/cli/defaults.ts';
 import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/tasks-schema.ts';
@@ -352,6 +356,10 @@ test.each([
   ['task-sources', DEFAULT_SOURCES],
   ['branch-prefix', DEFAULT_BRANCH_PREFIX],
   ['task-label', DEFAULT_TASK_LABEL],
+  ['state-store', DEFAULT_STATE_STORE],
+  ['agent-version', DEFAULT_AGENT_VERSION],
+  ['allowed-tools', DEFAULT_ALLOWED_TOOLS],
+  ['max-cost-usd-per-day', `'${DEFAULT_MAX_COST_USD_PER_DAY}'`],
   ['circuit-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
 ])('the default of %s is that of action.yml', (input, value) => {
   const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');

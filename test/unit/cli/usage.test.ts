@@ -18,7 +18,7 @@ describe('help', () => {
     expect(daily).toMatch(/^Daily use:\n/);
     expect(inside).toMatch(/^Looking inside:\n/);
     expect([namesIn(daily), namesIn(inside)]).toEqual([
-      ['init', 'status', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
+      ['init', 'status', 'doctor', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
       ['replay', 'analyze', 'clean'],
     ]);
   });
@@ -61,7 +61,11 @@ test.each(['--version', '-V'])('ralph %s says which version of the package this 
 
 describe('arguments that make no sense end with 2, all named at once', () => {
   test.each<[string, readonly string[], readonly string[]]>([
-    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: init, status, tasks']],
+    [
+      'an unknown command',
+      ['frobnicate'],
+      ['there is no command "frobnicate"', 'Commands: init, status, doctor, tasks'],
+    ],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],
     ['a flag with a value', ['analyze', '--json=yes'], ['--json takes no value']],

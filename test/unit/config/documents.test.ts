@@ -71,7 +71,17 @@ describe('action.yml, the schema and the page about them say the same', () => {
 });
 
 /** Words with hyphens that only look like an input's name: settings of GitHub and git, names, and words of prose. */
-const OTHER_WORDS = ['anthropic-ai', 'cache-mode', 'ralph-action', 'test-suite', 'timeout-minutes', 'x-access-token'];
+const OTHER_WORDS = [
+  // Of actions/checkout.
+  'fetch-depth',
+  'persist-credentials',
+  'anthropic-ai',
+  'cache-mode',
+  'ralph-action',
+  'test-suite',
+  'timeout-minutes',
+  'x-access-token',
+];
 
 /** Words with hyphens inside the texts of src/ that stand in backticks, or begin like the name of an input or output. */
 function wordsInMessages(): readonly string[] {

@@ -12,6 +12,13 @@ export function kindOfDenial(denial: Denial, rules: readonly string[]): DenialKi
   return isCompoundOfAllowed(denial, rules) ? 'compound' : 'forbidden';
 }
 
+/** The simple commands of a command line that the CLI does not run without asking; null: the line is not plainly understood. */
+export function refusedCommands(line: string, rules: readonly string[]): readonly string[] | null {
+  const command = shellParts(line);
+  if (command.kind === 'opaque') return null;
+  return command.parts.filter((part) => !onlyReadsInside(part) && !rules.some((rule) => allows(rule, part)));
+}
+
 function isCompoundOfAllowed(denial: Denial, rules: readonly string[]): boolean {
   if (denial.tool !== 'Bash' || denial.command === null) return false;
   const command = shellParts(denial.command);

@@ -1,0 +1,32 @@
+/** What the provider said to a key. */
+type TriedKey =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unanswered'; readonly why: string };
+
+/** One free request with an API key; neither the key nor the answer's text is repeated anywhere. */
+export async function tryKey(
+  key: string,
+  { url, timeoutMs }: { readonly url: string; readonly timeoutMs: number },
+): Promise<TriedKey> {
+  try {
+    const { status, body } = await fetch(url, {
+      headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    await body?.cancel();
+    if (status === 401 || status === 403) return { kind: 'refused', status };
+    return status === 200
+      ? { kind: 'accepted' }
+      : { kind: 'unanswered', why: `the provider answered with HTTP ${String(status)}.` };
+  } catch {
+    // The error of a header with a line break would quote the key.
+    return { kind: 'unanswered', why: 'the provider did not answer: check the network and the proxy.' };
+  }
+}
+
+/** Where a key is tried; `base` as in ANTHROPIC_BASE_URL, empty: the provider's own. */
+export function trialUrl(base: string): string {
+  return `${(base.trim() || 'https://api.anthropic.com').replace(/\/+$/, '')}/v1/models?limit=1`;
+}

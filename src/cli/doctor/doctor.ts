@@ -1,0 +1,71 @@
+import { mapTexts } from '../../core/text/redact.ts';
+import { parseArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { plainLine } from '../plain-line.ts';
+import type { Diagnosis } from './doctor-schema.ts';
+import { renderDiagnosis } from './doctor-text.ts';
+import type { Examine } from './examine.ts';
+
+const MAX_LINE_CHARS = 1_000;
+
+const HELP = `Usage: ralph doctor [--dir FOLDER] [--remote NAME] [--verify] [--json]
+
+Says what would stop a run: the workflow file (inputs, triggers, permissions, checkout), the settings of the repository
+(pull requests of GitHub Actions, secret, label, disabled workflow, rulesets), the agent, its key and its tool rules,
+verify, and the spend of the day. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or ✗ a run fails;
+with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
+
+GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token may not ask is not
+checked. If ANTHROPIC_API_KEY is set, one free request tries the key.
+
+  --dir FOLDER   the checkout; the current folder when absent
+  --remote NAME  the remote that names the repository; origin when absent
+  --verify       also runs the verify commands, in a temporary clone of HEAD, for at most 15 minutes
+  --json         prints one JSON object instead; its shape is schemas/ralph-doctor.schema.json
+
+Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
+`;
+
+/** `ralph doctor`: what would stop a run, and what to do about it. */
+export function createDoctorCommand(examine: Examine): Command {
+  return {
+    name: 'doctor',
+    summary: 'what would stop a run: workflow file, settings of the repository, key, agent, verify; and what to do',
+    use: 'daily',
+    help: HELP,
+    run: (args, terminal) => diagnose(args, terminal, examine),
+  };
+}
+
+async function diagnose(args: readonly string[], terminal: Terminal, examine: Examine): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    { dir: 'value', remote: 'value', verify: 'flag', json: 'flag' },
+    { name: 'FOLDER', min: 0, max: 0 },
+  );
+  if (given.problems.length > 0) throw new UsageError(given.problems);
+  const [folder = '.'] = given.values('dir');
+  const [remote = null] = given.values('remote');
+  const examined = await examine({
+    folder,
+    remote,
+    verify: given.has('verify'),
+    log: (line) => {
+      terminal.error(`${plainLine(line, 300)}\n`);
+    },
+  });
+  if (examined.kind === 'missing') throw new UsageError([examined.why]);
+  const diagnosis: Diagnosis = {
+    at: new Date(terminal.now()).toISOString(),
+    repository: examined.repository,
+    findings: examined.findings.map(({ cure, ...found }) => ({ ...found, fix: cure })),
+  };
+  const clean = mapTexts(diagnosis, (text) =>
+    text
+      .split('\n')
+      .map((line) => line.replace(/\S.*$/, (words) => plainLine(words, MAX_LINE_CHARS)))
+      .join('\n'),
+  );
+  terminal.out(given.has('json') ? `${JSON.stringify(clean, null, 2)}\n` : renderDiagnosis(clean));
+  return clean.findings.some(({ kind }) => kind === 'problem') ? 'different' : 'done';
+}

@@ -1,0 +1,113 @@
+import type { Workflow } from './workflow.ts';
+
+/** What was asked for, or why it could not be had, as a sentence. */
+export type Asked<T> =
+  { readonly kind: 'known'; readonly value: T } | { readonly kind: 'unknown'; readonly why: string };
+
+/** A rule that applies to a branch, and the ruleset that has it; `source`: the repository or organisation of that ruleset. */
+export interface BranchRule {
+  readonly type: string;
+  readonly ruleset: number;
+  readonly source: string;
+  readonly ofOrganization: boolean;
+}
+
+/** What GitHub says of a repository's settings. */
+export interface RepositorySettings {
+  readonly token: Asked<{ readonly writes: boolean; readonly mayOpenPullRequests: boolean }>;
+  /** Names of the secrets that the repository's workflows can use, those of its organisation included. */
+  readonly secrets: Asked<readonly string[]>;
+  readonly hasLabel: Asked<boolean>;
+  readonly workflows: Asked<readonly WorkflowState[]>;
+  /** By path: the file's text on the default branch; null: it is not there. */
+  readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
+  /** Those of the queue's branch, which stand for all of Ralph's. */
+  readonly branchRules: Asked<readonly BranchRule[]>;
+  readonly pushRulesets: Asked<readonly { readonly id: number; readonly name: string }[]>;
+}
+
+/** `state` as GitHub calls it: `active`, `disabled_inactivity`, `disabled_manually`. */
+interface WorkflowState {
+  readonly path: string;
+  readonly state: string;
+}
+
+/** The settings of a repository that could not be asked for any. */
+export function unknownSettings(why: string): RepositorySettings {
+  const unknown = { kind: 'unknown', why } as const;
+  return {
+    token: unknown,
+    secrets: unknown,
+    hasLabel: unknown,
+    workflows: unknown,
+    onDefaultBranch: { kind: 'unknown', why },
+    branchRules: unknown,
+    pushRulesets: unknown,
+  };
+}
+
+/** The repository on GitHub; `webUrl` without a slash at the end. */
+export interface Repository {
+  readonly name: string;
+  readonly webUrl: string;
+  readonly settings: RepositorySettings;
+}
+
+/** What became of the agent's key that stands in the environment here. */
+export type KeyTrial =
+  | { readonly kind: 'none' }
+  /** A key that is there, but not as the agent looks for it, as sentences. */
+  | { readonly kind: 'malformed'; readonly problems: readonly string[] }
+  | { readonly kind: 'form-only' }
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unanswered'; readonly why: string };
+
+/** What became of the verify commands on the base; `not-tried`: nobody asked for it. */
+export type BaseTrial =
+  | { readonly kind: 'not-tried' }
+  | { readonly kind: 'passed'; readonly seconds: number }
+  | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
+  | { readonly kind: 'impossible'; readonly why: string };
+
+/** A workflow file of the checkout that uses the action; one that cannot be read is named with why. */
+export type WorkflowFile =
+  | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
+  | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
+
+/** Everything that the checks look at. */
+export interface Facts {
+  readonly files: readonly WorkflowFile[];
+  readonly repository: Asked<Repository>;
+  readonly key: KeyTrial;
+  readonly verify: BaseTrial;
+  /** Text of .ralph/AGENT.md; empty: there is none. */
+  readonly agentNotes: string;
+  readonly hasNpm: boolean;
+  /** What all runs of today (UTC) used and hold, in US dollars. */
+  readonly spentTodayUsd: Asked<number>;
+}
+
+/** What the checks know of the action: its inputs, events, login and tool rules. */
+export interface ActionRules {
+  readonly inputs: readonly string[];
+  /** What an old name is called now, as a predicate; null: it is not an old name. */
+  readonly renamed: (name: string) => string | null;
+  readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
+  /** Problems of a login with these variables. */
+  readonly loginProblems: (environment: Readonly<Record<string, string>>) => readonly string[];
+  readonly keyInputs: readonly string[];
+  /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
+  readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
+  readonly defaults: Readonly<Record<DefaultedInput, string>>;
+}
+
+/** Inputs whose default a check needs. */
+export type DefaultedInput =
+  | 'task-label'
+  | 'task-sources'
+  | 'state-store'
+  | 'agent-version'
+  | 'allowed-tools'
+  | 'max-cost-usd-per-day'
+  | 'branch-prefix';

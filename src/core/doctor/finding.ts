@@ -1,0 +1,65 @@
+/** What is checked, in the order in which it is shown. */
+export const checks = [
+  'workflow-file',
+  'placeholder',
+  'inputs',
+  'triggers',
+  'event-filter',
+  'permissions',
+  'pull-requests',
+  'checkout',
+  'secret',
+  'key',
+  'agent',
+  'label',
+  'schedule',
+  'branch-rules',
+  'push-rules',
+  'cache',
+  'verify',
+  'allowed-tools',
+  'isolation',
+  'spend',
+] as const;
+
+type Check = (typeof checks)[number];
+
+/** `ok`: fine; `warning`: runs work, but not as well as they could; `problem`: runs fail; `unchecked`: it could not be checked from here. */
+export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
+
+/** What to do: a sentence, and what goes with it; `paste`: lines or a command, `link`: the very page. */
+interface Cure {
+  readonly text: string;
+  readonly paste: string | null;
+  readonly link: string | null;
+}
+
+/** The answer of one check; `where`: the workflow's file, null for what is of the repository or of this machine. */
+export interface Finding {
+  readonly check: Check;
+  readonly kind: (typeof findingKinds)[number];
+  readonly where: string | null;
+  readonly says: string;
+  readonly cure: Cure | null;
+}
+
+/** A cure whose parts are given as they are needed. */
+export function cure(text: string, parts: Partial<Pick<Cure, 'paste' | 'link'>>): Cure {
+  return { text, paste: parts.paste ?? null, link: parts.link ?? null };
+}
+
+export function fine(check: Check, says: string): Finding {
+  return { check, kind: 'ok', where: null, says, cure: null };
+}
+
+export function warning(check: Check, says: string, what: Cure): Finding {
+  return { check, kind: 'warning', where: null, says, cure: what };
+}
+
+export function problem(check: Check, says: string, what: Cure): Finding {
+  return { check, kind: 'problem', where: null, says, cure: what };
+}
+
+export function unchecked(check: Check, says: string, what: Cure | null): Finding {
+  return { check, kind: 'unchecked', where: null, says, cure: what };
+}

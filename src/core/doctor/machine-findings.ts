@@ -1,0 +1,187 @@
+import { namesOf } from '../text/lists.ts';
+import { isExpression } from './expression.ts';
+import type { Facts } from './facts.ts';
+import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import { commandsIn } from './notes.ts';
+import { inputOf, type LookedAt } from './step-findings.ts';
+
+/** What an agent's key that stands in the environment here is worth. */
+export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
+  const page = cure('Create another key, and put it into the secret.', {
+    link: 'https://platform.claude.com/settings/keys',
+  });
+  switch (key.kind) {
+    case 'none':
+      return unchecked(
+        'key',
+        'Whether the key is accepted could not be checked: GitHub shows no secret to anybody, and there is none in the environment here.',
+        cure('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
+      );
+    case 'malformed':
+      return problem('key', key.problems.join(' '), page);
+    case 'form-only':
+      return unchecked(
+        'key',
+        'The token in the environment has the right form. Whether it is accepted can only be seen in a run.',
+        null,
+      );
+    case 'accepted':
+      return fine('key', 'The key in the environment is accepted.');
+    case 'refused':
+      return problem('key', `The key in the environment is refused (HTTP ${String(key.status)}).`, page);
+    case 'unanswered':
+      return unchecked('key', `Whether the key in the environment is accepted could not be checked: ${key.why}`, null);
+  }
+}
+
+/** What a run of this step would do on its runner. */
+export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
+  return [
+    agent(looked, facts),
+    verify(looked, facts),
+    ...allowedTools(looked, facts),
+    isolation(looked),
+    spend(looked, facts),
+  ];
+}
+
+function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
+  const path = looked.step.inputs['agent-path'] ?? '';
+  if (path !== '')
+    return unchecked(
+      'agent',
+      `\`agent-path\` names a program of the runner, which could not be checked here: \`${path}\`.`,
+      cure('See that the runner has it.', {}),
+    );
+  const version = inputOf(looked, 'agent-version');
+  if (version === null) return unchecked('agent', '`agent-version` is an expression, and could not be checked.', null);
+  if (!/^\d+\.\d+\.\d+$/.test(version))
+    return problem(
+      'agent',
+      `\`agent-version: ${version}\` is not an exact version.`,
+      cure('Name one, or remove the input.', { paste: `agent-version: ${looked.rules.defaults['agent-version']}` }),
+    );
+  return hasNpm
+    ? fine('agent', `Runs install version ${version} of the agent with npm.`)
+    : warning(
+        'agent',
+        `Runs install version ${version} of the agent with npm, which this machine does not have.`,
+        cure('See that the runner has npm: those of GitHub do.', {}),
+      );
+}
+
+/** The verify commands of a step; null: an expression. */
+export function verifyOf({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {
+  const text = step.inputs.verify ?? '';
+  if (isExpression(text)) return null;
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
+  const commands = verifyOf(looked);
+  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', null);
+  if (commands.length === 0)
+    return warning(
+      'verify',
+      'There is no `verify`: nothing but the agent says whether the work is done.',
+      cure('Name the commands that must pass. They also run in a clean clone.', {
+        paste: 'verify: npm ci && npm test',
+      }),
+    );
+  switch (tried.kind) {
+    case 'not-tried':
+      return unchecked(
+        'verify',
+        'Whether `verify` passes on the base was not tried: add --verify.',
+        cure('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
+      );
+    case 'passed':
+      return fine('verify', `\`verify\` passes in a clean clone of this commit, in ${String(tried.seconds)} s.`);
+    case 'failed':
+      return problem(
+        'verify',
+        `\`verify\` fails in a clean clone of this commit, at \`${tried.command}\`${tried.tail === '' ? '.' : `: ${tried.tail}`}`,
+        cure('Let it install what a clean clone lacks, or fix what fails: no task can be done before.', {}),
+      );
+    case 'impossible':
+      return unchecked('verify', `\`verify\` could not be tried: ${tried.why}`, null);
+  }
+}
+
+/** Words of the shell itself, which an agent does not need. */
+const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
+
+function allowedTools(looked: LookedAt, { agentNotes }: Facts): readonly Finding[] {
+  const given = inputOf(looked, 'allowed-tools');
+  if (given === null)
+    return [unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', null)];
+  const rules = splitRules(given);
+  const lines = [...commandsIn(agentNotes), ...(verifyOf(looked) ?? [])];
+  const refused = [...new Set(lines.flatMap((line) => looked.rules.refusedCommands(line, rules) ?? []))].filter(
+    (command) => !OF_SHELLS.test(command),
+  );
+  if (refused.length === 0)
+    return [
+      fine(
+        'allowed-tools',
+        lines.length === 0
+          ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
+          : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
+      ),
+    ];
+  const added = [...new Set(refused.map((command) => `Bash(${command.split(/\s+/)[0] ?? ''}:*)`))];
+  return [
+    warning(
+      'allowed-tools',
+      `The agent may not run ${namesOf(refused.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
+      cure('Allow it.', { paste: `allowed-tools: ${[...rules, ...added].join(',')}` }),
+    ),
+  ];
+}
+
+/** At commas and line ends outside parentheses, as the input is read. */
+function splitRules(text: string): readonly string[] {
+  return text
+    .split(/[,\n](?![^()]*\))/)
+    .map((rule) => rule.trim())
+    .filter((rule) => rule !== '');
+}
+
+function isolation({ step }: LookedAt): Finding {
+  const [, path = '', ref = ''] = /^([\w.-]+\/[\w.-]+)@([\w./-]+)$/.exec(step.action) ?? [];
+  return warning(
+    'isolation',
+    "The agent runs as the runner's own user: it can read the job's files and reach the network.",
+    cure('Give the job no more secrets than it needs, and read what is not protected.', {
+      link: path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
+    }),
+  );
+}
+
+function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
+  const text = inputOf(looked, 'max-cost-usd-per-day');
+  if (text === null)
+    return unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', null);
+  const limit = Number(text);
+  if (limit === 0)
+    return warning(
+      'spend',
+      'There is no limit for the cost of a day.',
+      cure('Set one, in US dollars.', {
+        paste: `max-cost-usd-per-day: ${looked.rules.defaults['max-cost-usd-per-day']}`,
+      }),
+    );
+  if (spentTodayUsd.kind === 'unknown')
+    return unchecked('spend', `What today's runs cost could not be checked: ${spentTodayUsd.why}`, null);
+  const spent = `$${spentTodayUsd.value.toFixed(2)} of $${text}`;
+  return spentTodayUsd.value < limit
+    ? fine('spend', `Today's runs (UTC) used or reserved ${spent}.`)
+    : warning(
+        'spend',
+        `The limit of today is used up or reserved (${spent}): runs wait until midnight UTC.`,
+        cure('Wait, or raise the limit.', { paste: `max-cost-usd-per-day: ${String(limit * 2)}` }),
+      );
+}

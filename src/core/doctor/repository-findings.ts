@@ -1,0 +1,184 @@
+import { namesOf } from '../text/lists.ts';
+import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
+import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import { inputOf, pageOf, settingOf } from './step-findings.ts';
+import type { Workflow } from './workflow.ts';
+
+/** What only GitHub knows of the repository. */
+export function repositoryFindings(facts: Facts, rules: ActionRules): readonly Finding[] {
+  const { repository } = facts;
+  const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
+  return [
+    ...label({ repository, rules }, workflows[0]?.workflow ?? null),
+    ...workflows.flatMap(({ workflow, text }) =>
+      schedule(workflow, text, repository).map((finding) => ({ ...finding, where: workflow.path })),
+    ),
+    branchRules(repository),
+    pushRules(repository),
+  ];
+}
+
+/** The label that a repository's workflow waits for; null: an expression. */
+export function taskLabelOf(rules: ActionRules, workflow: Workflow | null): string | null {
+  const step = workflow?.uses[0];
+  return step === undefined ? rules.defaults['task-label'] : inputOf({ step, rules }, 'task-label');
+}
+
+function label(
+  { repository, rules }: { readonly repository: Asked<Repository>; readonly rules: ActionRules },
+  workflow: Workflow | null,
+): readonly Finding[] {
+  const name = taskLabelOf(rules, workflow);
+  const step = workflow?.uses[0];
+  const sources = step === undefined ? '' : inputOf({ step, rules }, 'task-sources');
+  if (name === null)
+    return [unchecked('label', '`task-label` is an expression, so the label could not be checked.', null)];
+  if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
+  const link = pageOf(repository, 'labels');
+  const known = settingOf(repository, 'hasLabel');
+  if (known.kind === 'unknown')
+    return [
+      unchecked(
+        'label',
+        `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
+        cure('See that it is there.', { link }),
+      ),
+    ];
+  if (known.value) return [fine('label', `The label \`${name}\` exists.`)];
+  const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
+  return [
+    problem(
+      'label',
+      `The label \`${name}\` does not exist, so no issue can be a task.`,
+      cure('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
+    ),
+  ];
+}
+
+function shellWord(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function schedule(workflow: Workflow, here: string, repository: Asked<Repository>): readonly Finding[] {
+  const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
+  const name = workflow.path.split('/').at(-1) ?? '';
+  const link = pageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
+  const seen = cure('See that the workflow is on the default branch and is not disabled.', { link });
+  const file = settingOf(repository, 'onDefaultBranch');
+  const states = settingOf(repository, 'workflows');
+  if (file.kind === 'unknown' && states.kind === 'unknown')
+    return [
+      unchecked(
+        'schedule',
+        `Whether the workflow is on the default branch, and enabled, could not be checked: ${file.why}`,
+        seen,
+      ),
+    ];
+  return [onDefault(file), state(states)];
+
+  function onDefault(known: Asked<Readonly<Record<string, string | null>>>): Finding {
+    if (known.kind === 'unknown')
+      return unchecked('schedule', `Whether it is on the default branch could not be checked: ${known.why}`, seen);
+    const there = known.value[workflow.path] ?? null;
+    if (there === null)
+      return problem(
+        'schedule',
+        `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start nothing.`,
+        cure('Commit it and merge it into the default branch.', {}),
+      );
+    return there.trim() === here.trim()
+      ? fine('schedule', 'The workflow is on the default branch, as it is here.')
+      : warning(
+          'schedule',
+          'The workflow on the default branch differs from the one here: runs use that one.',
+          cure('Merge the change, or update this checkout.', {}),
+        );
+  }
+
+  function state(known: Asked<readonly { readonly path: string; readonly state: string }[]>): Finding {
+    if (known.kind === 'unknown')
+      return unchecked('schedule', `Whether the workflow is disabled could not be checked: ${known.why}`, seen);
+    const found = known.value.find(({ path }) => path === workflow.path)?.state ?? null;
+    const paste = `gh workflow enable ${name}`;
+    switch (found) {
+      case 'active':
+        return fine('schedule', 'The workflow is enabled.');
+      case null:
+        return unchecked('schedule', 'GitHub does not know the workflow yet: it appears with the first push.', seen);
+      case 'disabled_inactivity':
+        return problem(
+          'schedule',
+          'GitHub disabled the workflow after 60 days without activity in the repository.',
+          cure('Enable it again.', { paste, link }),
+        );
+      default:
+        return problem('schedule', `The workflow is disabled (${found}).`, cure('Enable it.', { paste, link }));
+    }
+  }
+}
+
+/** What a rule for branches does to Ralph's; those that are not listed let its pushes through. */
+const BRANCH_RULES: Readonly<Record<string, { readonly kind: 'problem' | 'warning'; readonly does: string }>> = {
+  creation: { kind: 'problem', does: 'refuses new branches' },
+  update: { kind: 'problem', does: 'refuses pushes' },
+  pull_request: { kind: 'problem', does: 'refuses pushes without a pull request' },
+  required_status_checks: { kind: 'problem', does: 'refuses pushes before checks have passed' },
+  required_signatures: { kind: 'problem', does: 'refuses commits without a signature' },
+  branch_name_pattern: { kind: 'warning', does: 'may refuse the name of the branch' },
+  commit_message_pattern: { kind: 'warning', does: 'may refuse commit messages' },
+  commit_author_email_pattern: { kind: 'warning', does: 'may refuse the author of commits' },
+  committer_email_pattern: { kind: 'warning', does: 'may refuse the committer of commits' },
+  file_path_restriction: { kind: 'warning', does: 'refuses changes of some files' },
+  max_file_size: { kind: 'warning', does: 'refuses large files' },
+  deletion: { kind: 'warning', does: 'keeps the branch after its pull request is merged' },
+};
+
+function branchRules(repository: Asked<Repository>): Finding {
+  const link = pageOf(repository, 'settings/rules');
+  const known = settingOf(repository, 'branchRules');
+  if (known.kind === 'unknown')
+    return unchecked(
+      'branch-rules',
+      `Rules for Ralph's branches could not be checked: ${known.why}`,
+      cure("See that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
+    );
+  const found = known.value.flatMap((rule) => {
+    const effect = Object.hasOwn(BRANCH_RULES, rule.type) ? BRANCH_RULES[rule.type] : undefined;
+    return effect === undefined ? [] : [{ rule, effect }];
+  });
+  const [first] = found.toSorted((a, b) => a.effect.kind.localeCompare(b.effect.kind));
+  if (first === undefined) return fine('branch-rules', "No ruleset restricts Ralph's branches.");
+  const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
+  const what = cure("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
+    link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
+  });
+  return first.effect.kind === 'problem' ? problem('branch-rules', says, what) : warning('branch-rules', says, what);
+}
+
+function rulesetPage(
+  { ruleset, source, ofOrganization }: BranchRule,
+  { webUrl, name }: Pick<Repository, 'webUrl' | 'name'>,
+): string {
+  const server = webUrl.slice(0, -name.length - 1);
+  return ofOrganization
+    ? `${server}/organizations/${encodeURIComponent(source)}/settings/rules/${String(ruleset)}`
+    : `${webUrl}/settings/rules/${String(ruleset)}`;
+}
+
+function pushRules(repository: Asked<Repository>): Finding {
+  const link = pageOf(repository, 'settings/rules');
+  const known = settingOf(repository, 'pushRulesets');
+  if (known.kind === 'unknown')
+    return unchecked(
+      'push-rules',
+      `Rulesets for all pushes, also to \`refs/ralph/state/\`, could not be checked: ${known.why}`,
+      cure('See that none of them forbids these pushes.', { link }),
+    );
+  return known.value.length === 0
+    ? fine('push-rules', 'No ruleset restricts all pushes, so none the state in `refs/ralph/state/`.')
+    : warning(
+        'push-rules',
+        `Rulesets restrict all pushes, also to \`refs/ralph/state/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
+        cure('See that they allow what Ralph changes. Its state is small JSON files.', { link }),
+      );
+}

@@ -1,0 +1,293 @@
+import { nearest } from '../text/nearest.ts';
+import { namesOf } from '../text/lists.ts';
+import type { ActionRules, Asked, DefaultedInput, Repository } from './facts.ts';
+import { isExpression, secretsIn } from './expression.ts';
+import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import type { RalphStep, Workflow } from './workflow.ts';
+
+/** A step of a workflow, and what its checks need besides it. */
+export interface LookedAt {
+  readonly step: RalphStep;
+  readonly workflow: Workflow;
+  readonly rules: ActionRules;
+  readonly repository: Asked<Repository>;
+}
+
+/** An input as the step gives it, or its default; null: an expression, whose value is not known here. */
+export function inputOf({ step, rules }: Pick<LookedAt, 'step' | 'rules'>, name: DefaultedInput): string | null {
+  const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : rules.defaults[name];
+  return isExpression(text) ? null : text;
+}
+
+/** The page of the repository's settings that `path` names; null: the repository is not known. */
+export function pageOf(repository: Asked<Repository>, path: string): string | null {
+  return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
+}
+
+/** A setting of the repository; why it is not known goes up with the repository's own. */
+export function settingOf<Name extends keyof Repository['settings']>(
+  repository: Asked<Repository>,
+  name: Name,
+): Repository['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {
+  return repository.kind === 'known' ? repository.value.settings[name] : repository;
+}
+
+/** What can be seen in the workflow's file alone. */
+export function stepFindings(looked: LookedAt): readonly Finding[] {
+  return [
+    ...placeholder(looked),
+    ...inputNames(looked),
+    ...triggers(looked),
+    ...eventFilter(looked),
+    permissions(looked),
+    pullRequests(looked),
+    checkout(looked),
+    ...secrets(looked),
+    cache(looked),
+  ];
+}
+
+function placeholder({ step }: LookedAt): readonly Finding[] {
+  if (!step.action.startsWith('OWNER/')) return [];
+  return [
+    problem(
+      'placeholder',
+      `The step uses \`${step.action}\`, where OWNER is a placeholder.`,
+      cure('Replace OWNER with the account that has the action.', {}),
+    ),
+  ];
+}
+
+function inputNames({ step, rules }: LookedAt): readonly Finding[] {
+  const unknown = Object.keys(step.inputs).filter((name) => !rules.inputs.includes(name.toLowerCase()));
+  if (unknown.length === 0) return [fine('inputs', 'Every input is an input of the action.')];
+  return unknown.map((name) => {
+    const renamed = rules.renamed(name.toLowerCase());
+    if (renamed !== null)
+      return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses the old name.', {}));
+    const near = nearest(name.toLowerCase().replaceAll('_', '-'), rules.inputs);
+    return problem(
+      'inputs',
+      `\`${name}\` is not an input of this action.`,
+      near === null ? cure('Remove it.', {}) : cure(`Did you mean \`${near}\`?`, {}),
+    );
+  });
+}
+
+function triggers({ workflow, step, rules }: LookedAt): readonly Finding[] {
+  // A called workflow runs for the events of its callers, and a condition may leave out the others.
+  if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
+    return [fine('triggers', 'Which events reach the action is decided by a condition or by the calling workflow.')];
+  const wrong = workflow.triggers.flatMap(({ event, types }) => {
+    const rows = rules.events.filter((row) => row.event === event);
+    if (rows.length === 0) return [problem('triggers', `The action does not work on the event \`${event}\`.`, remove)];
+    const supported = rows.flatMap((row) => row.types ?? []);
+    if (supported.length === 0) return [];
+    const paste = `${event}:\n  types: [${supported.join(', ')}]`;
+    if (types === null)
+      return [
+        warning(
+          'triggers',
+          `\`${event}\` has no \`types\`, so it starts runs for types that the action does not support.`,
+          cure('Name the types that you want, of these.', { paste }),
+        ),
+      ];
+    const others = types.filter((type) => !supported.includes(type));
+    return others.length === 0
+      ? []
+      : [
+          problem(
+            'triggers',
+            `\`${event}\` has types that the action does not support: ${namesOf(others)}.`,
+            cure('Keep only types of these.', { paste }),
+          ),
+        ];
+  });
+  return wrong.length > 0 ? wrong : [fine('triggers', 'Every trigger is one that the action supports.')];
+}
+
+const remove = cure('Remove it from `on:`: such runs fail.', {});
+
+function eventFilter({ workflow, step }: LookedAt): readonly Finding[] {
+  const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
+  const missing = [
+    ...(has('issues') && !/event\.label|labels/.test(step.condition) ? ['issues'] : []),
+    ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
+  ];
+  if (missing.length === 0) return [];
+  return [
+    warning(
+      'event-filter',
+      `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
+      cure('Give the job this condition, with your task label.', {
+        paste:
+          "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') }}",
+      }),
+    ),
+  ];
+}
+
+const needed = ['contents', 'issues', 'pull-requests'];
+
+function permissions({ step, repository }: LookedAt): Finding {
+  if (hasOwnToken(step)) return ownToken('permissions');
+  const { permissions: given } = step;
+  const paste = ['permissions:', ...needed.map((name) => `  ${name}: write`)].join('\n');
+  if (given.kind !== 'absent') {
+    const lacking = needed.filter((name) =>
+      given.kind === 'all' ? given.level !== 'write-all' : given.levels[name] !== 'write',
+    );
+    return lacking.length === 0
+      ? fine('permissions', 'The workflow may write contents, issues and pull requests.')
+      : problem(
+          'permissions',
+          `The workflow lacks ${namesOf(lacking.map((name) => `\`${name}: write\``))}.`,
+          cure('Set its permissions.', { paste }),
+        );
+  }
+  const token = settingOf(repository, 'token');
+  if (token.kind === 'unknown')
+    return unchecked(
+      'permissions',
+      `The workflow has no \`permissions\`, and the repository's default could not be checked: ${token.why}`,
+      cure('Set its permissions.', { paste }),
+    );
+  return token.value.writes
+    ? fine('permissions', "The repository's default lets workflows write.")
+    : problem(
+        'permissions',
+        "The workflow has no `permissions`, and the repository's default lets workflows only read.",
+        cure('Set its permissions.', { paste }),
+      );
+}
+
+function pullRequests({ step, repository }: LookedAt): Finding {
+  if (hasOwnToken(step)) return ownToken('pull-requests');
+  const link = pageOf(repository, 'settings/actions');
+  const setting = '“Allow GitHub Actions to create and approve pull requests”';
+  const token = settingOf(repository, 'token');
+  if (token.kind === 'unknown')
+    return unchecked(
+      'pull-requests',
+      `${setting} could not be checked: ${token.why}`,
+      cure('See that it is turned on.', { link }),
+    );
+  return token.value.mayOpenPullRequests
+    ? fine('pull-requests', 'GitHub Actions may create pull requests.')
+    : problem(
+        'pull-requests',
+        `${setting} is turned off.`,
+        cure('Turn it on. In an organization it may have to be allowed there first.', { link }),
+      );
+}
+
+function hasOwnToken({ inputs }: RalphStep): boolean {
+  const token = inputs['github-token'] ?? '';
+  return token !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(token);
+}
+
+function ownToken(check: 'permissions' | 'pull-requests'): Finding {
+  return unchecked(
+    check,
+    'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
+    cure('See that it may write contents, issues and pull requests.', {}),
+  );
+}
+
+function checkout({ step }: LookedAt): Finding {
+  const paste = ['- uses: actions/checkout@v5', '  with:', '    fetch-depth: 0', '    persist-credentials: false'].join(
+    '\n',
+  );
+  if (step.checkout === null)
+    return problem(
+      'checkout',
+      'No actions/checkout stands before the action.',
+      cure('Add it as the first step.', { paste }),
+    );
+  const missing = [
+    ...(step.checkout['fetch-depth'] === '0'
+      ? []
+      : ['`fetch-depth: 0`, without which each run fetches the history itself']),
+    ...(step.checkout['persist-credentials'] === 'false'
+      ? []
+      : ['`persist-credentials: false`, without which the token stays in `.git/config`']),
+  ];
+  return missing.length === 0
+    ? fine('checkout', 'The checkout has the whole history and leaves no credentials.')
+    : warning('checkout', `actions/checkout lacks ${missing.join('; and ')}.`, cure('Give it both.', { paste }));
+}
+
+function secrets({ step, rules, repository }: LookedAt): readonly Finding[] {
+  const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
+  const environment = {
+    ...Object.fromEntries(
+      // The values are not known here: all that can be seen is whether there will be one.
+      Object.entries(step.environment)
+        .filter(([, text]) => text !== '')
+        .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
+    ),
+    ...Object.fromEntries(given.map(([name]) => [name.toUpperCase().replaceAll('-', '_'), 'given'])),
+  };
+  const link = pageOf(repository, 'settings/secrets/actions');
+  const problems = rules.loginProblems(environment);
+  if (problems.length > 0)
+    return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
+  const named = [...given.map(([, text]) => text), ...Object.values(step.environment)].flatMap(secretsIn);
+  const wanted = [...new Set(named)].filter((name) => name !== 'GITHUB_TOKEN');
+  if (wanted.length === 0) return [];
+  const known = settingOf(repository, 'secrets');
+  const names = namesOf(wanted.map((name) => `\`${name}\``));
+  if (known.kind === 'unknown')
+    return [
+      unchecked(
+        'secret',
+        `Whether ${names} exists could not be checked: ${known.why}`,
+        cure('See that it is there.', { link }),
+      ),
+    ];
+  const missing = wanted.filter((name) => !known.value.includes(name));
+  if (missing.length === 0) return [fine('secret', `The secret ${names} exists.`)];
+  const [first = ''] = missing;
+  const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
+  const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
+  const add = cure('Add it.', { paste: `gh secret set ${first}${repo}`, link });
+  return [
+    step.hasEnvironment
+      ? unchecked('secret', `${says} Those of the job's environment could not be checked.`, add)
+      : problem('secret', says, add),
+  ];
+}
+
+/** Triggers that may write the default branch's cache; for all others it is read-only unless the workflow says otherwise. */
+const CACHE_WRITERS: readonly string[] = [
+  'push',
+  'schedule',
+  'workflow_dispatch',
+  'repository_dispatch',
+  'delete',
+  'registry_package',
+  'page_build',
+];
+
+function cache(looked: LookedAt): Finding {
+  const { workflow, step } = looked;
+  const store = inputOf(looked, 'state-store');
+  const readers = workflow.triggers.map(({ event }) => event).filter((event) => !CACHE_WRITERS.includes(event));
+  const refusing = step.cacheMode === 'write' ? [] : readers;
+  if (store === 'none')
+    return warning(
+      'cache',
+      '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
+      cure('Remove it, unless each run is to begin from nothing.', {}),
+    );
+  if (store === null)
+    return unchecked('cache', '`state-store` is an expression, so where the state is kept could not be checked.', null);
+  if (store !== 'cache') return fine('cache', 'The state is kept on a git ref, whatever the cache allows.');
+  return refusing.length === 0
+    ? fine('cache', 'Every trigger may write the cache that keeps the state.')
+    : problem(
+        'cache',
+        `The state is kept in the cache alone, which runs of ${namesOf(refusing)} can only read.`,
+        cure('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
+      );
+}

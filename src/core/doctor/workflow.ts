@@ -1,0 +1,93 @@
+/** A workflow that uses the action, as far as the checks look at it. */
+export interface Workflow {
+  readonly path: string;
+  /** Each trigger with its types; null: none are given. */
+  readonly triggers: readonly { readonly event: string; readonly types: readonly string[] | null }[];
+  readonly uses: readonly RalphStep[];
+}
+
+/** A step with the action, and what its job gives it. */
+export interface RalphStep {
+  readonly job: string;
+  /** `owner/ralph-action@v1`. */
+  readonly action: string;
+  /** The conditions of its job and of itself, one after the other; empty: none. */
+  readonly condition: string;
+  readonly permissions: Permissions;
+  /** The workflow's or the job's `cache-mode`; null: GitHub's own choice. */
+  readonly cacheMode: string | null;
+  /** Whether its job names an environment, which has secrets of its own. */
+  readonly hasEnvironment: boolean;
+  readonly inputs: Texts;
+  readonly environment: Texts;
+  /** Inputs of the actions/checkout before it; null: there is none. */
+  readonly checkout: Texts | null;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** `absent`: the repository's default holds. */
+type Permissions =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'all'; readonly level: string }
+  | { readonly kind: 'each'; readonly levels: Texts };
+
+/** Reads a workflow's YAML, as plain data; null: it does not use the action. */
+export function parseWorkflow(path: string, data: unknown): Workflow | null {
+  const file = entriesOf(data);
+  const uses = Object.entries(entriesOf(file.jobs)).flatMap(([job, value]) => ralphSteps(job, entriesOf(value), file));
+  return uses.length === 0 ? null : { path, triggers: triggersOf(file.on), uses };
+}
+
+function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
+  const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
+  return steps.flatMap((step, index) => {
+    const action = textOf(step.uses);
+    if (!RALPH_ACTION.test(action)) return [];
+    const checkout = steps.slice(0, index).find(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
+    return [
+      {
+        job,
+        action,
+        condition: [given.if, step.if].map(textOf).join(' ').trim(),
+        permissions: permissionsOf(given.permissions ?? file.permissions),
+        cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
+        hasEnvironment: given.environment !== undefined,
+        inputs: textsOf(step.with),
+        environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
+        checkout: checkout === undefined ? null : textsOf(checkout.with),
+      },
+    ];
+  });
+}
+
+/** Of any owner, also of a folder of a repository that has it under another name. */
+const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
+
+function triggersOf(on: unknown): Workflow['triggers'] {
+  if (typeof on === 'string') return [{ event: on, types: null }];
+  if (Array.isArray(on)) return on.map((event) => ({ event: textOf(event), types: null }));
+  return Object.entries(entriesOf(on)).map(([event, value]) => {
+    const { types } = entriesOf(value);
+    return { event, types: Array.isArray(types) ? types.map(textOf) : typeof types === 'string' ? [types] : null };
+  });
+}
+
+function permissionsOf(value: unknown): Permissions {
+  if (value === undefined) return { kind: 'absent' };
+  return typeof value === 'string' ? { kind: 'all', level: value } : { kind: 'each', levels: textsOf(value) };
+}
+
+type Entries = Readonly<Record<string, unknown>>;
+
+function entriesOf(value: unknown): Entries {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entries) : {};
+}
+
+function textsOf(value: unknown): Texts {
+  return Object.fromEntries(Object.entries(entriesOf(value)).map(([name, text]) => [name, textOf(text)]));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
+}

@@ -1,0 +1,124 @@
+import type { Asked, RepositorySettings } from '../core/doctor/facts.ts';
+import { UserError } from '../errors.ts';
+import type { Client, Octokit, RepositoryName } from './client.ts';
+import { statusOf } from './errors.ts';
+
+/** What of a repository's settings is of interest. */
+interface SettingsQuery {
+  readonly label: string | null;
+  /** Workflow files whose text on the default branch is wanted. */
+  readonly workflows: readonly string[];
+  /** The branch whose rules are wanted. */
+  readonly branch: string;
+}
+
+/** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
+export async function readSettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
+  const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
+    tryAsking(client, needs, call);
+  const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, pushRulesets] = await Promise.all([
+    ask('Administration: read', async ({ rest }, at) => {
+      const { data } = await rest.actions.getGithubActionsDefaultWorkflowPermissionsRepository({ ...at });
+      return {
+        writes: data.default_workflow_permissions === 'write',
+        mayOpenPullRequests: data.can_approve_pull_request_reviews,
+      };
+    }),
+    ask('Secrets: read', secretNames),
+    ask('Issues: read', ({ rest }, at) =>
+      query.label === null
+        ? Promise.resolve(false)
+        : isThere(() => rest.issues.getLabel({ ...at, name: query.label ?? '' })),
+    ),
+    ask('Actions: read', async (octokit, at) => {
+      const found = await octokit.paginate(octokit.rest.actions.listRepoWorkflows, { ...at, per_page: 100 });
+      return found.map(({ path, state }) => ({ path, state }));
+    }),
+    ask('Contents: read', async (octokit, at) => {
+      // Without a ref, GitHub answers for the default branch.
+      const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
+      return Object.fromEntries(await Promise.all(texts));
+    }),
+    ask('Metadata: read', async (octokit, at) => {
+      const found = await octokit.paginate(octokit.rest.repos.getBranchRules, {
+        ...at,
+        branch: query.branch,
+        per_page: 100,
+      });
+      return found.map(({ type, ruleset_id, ruleset_source, ruleset_source_type }) => ({
+        type,
+        ruleset: ruleset_id ?? 0,
+        source: ruleset_source ?? '',
+        ofOrganization: ruleset_source_type === 'Organization',
+      }));
+    }),
+    ask('Metadata: read', async ({ rest }, at) => {
+      const { data } = await rest.repos.getRepoRulesets({
+        ...at,
+        includes_parents: true,
+        targets: 'push',
+        per_page: 100,
+      });
+      return data.filter(({ enforcement }) => enforcement === 'active').map(({ id, name }) => ({ id, name }));
+    }),
+  ]);
+  return { token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, pushRulesets };
+}
+
+async function tryAsking<T>(
+  client: Client,
+  needs: string,
+  call: (octokit: Octokit, at: RepositoryName) => Promise<T>,
+): Promise<Asked<T>> {
+  try {
+    return await client.ask({ doing: 'read the settings', needs: [needs] }, async (octokit, at) => {
+      try {
+        return { kind: 'known', value: await call(octokit, at) } as const;
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        return { kind: 'unknown', why: `the token may not ask for it (that takes \`${needs}\`).` } as const;
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'unknown', why: error.message };
+  }
+}
+
+/** GitHub hides what a token may not see; a rate limit comes with 403 as well. */
+function isForbidden(error: unknown): boolean {
+  const status = statusOf(error);
+  return (
+    status === 404 ||
+    (status === 403 && error instanceof Error && /not accessible|admin|permission|access/i.test(error.message))
+  );
+}
+
+async function secretNames(octokit: Octokit, at: RepositoryName): Promise<readonly string[]> {
+  const { actions } = octokit.rest;
+  const own = await octokit.paginate(actions.listRepoSecrets, { ...at, per_page: 100 });
+  const ofOrganization = await octokit.paginate(actions.listRepoOrganizationSecrets, { ...at, per_page: 100 });
+  return [...own, ...ofOrganization].map(({ name }) => name.toUpperCase());
+}
+
+async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask();
+    return true;
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+    return false;
+  }
+}
+
+/** A file's text; null: it is not there. */
+async function textOf({ rest }: Octokit, file: RepositoryName & { readonly path: string }): Promise<string | null> {
+  try {
+    const { data } = await rest.repos.getContent({ ...file, mediaType: { format: 'raw' } });
+    // With this media type it is the text, whatever the types say.
+    return typeof data === 'string' ? data : null;
+  } catch (error) {
+    if (statusOf(error) !== 404) throw error;
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+import { refusedCommands } from '../agents/claude/events/allow-rules.ts';
+import { claudeProvider } from '../agents/claude/provider.ts';
+import {
+  DEFAULT_AGENT_VERSION,
+  DEFAULT_ALLOWED_TOOLS,
+  DEFAULT_BRANCH_PREFIX,
+  DEFAULT_MAX_COST_USD_PER_DAY,
+  DEFAULT_SOURCES,
+  DEFAULT_STATE_STORE,
+  DEFAULT_TASK_LABEL,
+} from '../cli/defaults.ts';
+import { loginProblems } from '../config/agent-environment.ts';
+import { INPUT_NAMES } from '../config/inputs.ts';
+import { KEY_INPUTS } from '../config/key-inputs.ts';
+import { renamedTo } from '../config/renamed.ts';
+import type { ActionRules } from '../core/doctor/facts.ts';
+import { EVENTS } from '../gate/event/events.ts';
+
+/** What the checks know of this version of the action. */
+export const actionRules: ActionRules = {
+  inputs: INPUT_NAMES,
+  renamed: renamedTo,
+  events: EVENTS,
+  loginProblems: (environment) => loginProblems(environment, claudeProvider),
+  keyInputs: KEY_INPUTS,
+  refusedCommands,
+  defaults: {
+    'task-label': DEFAULT_TASK_LABEL,
+    'task-sources': DEFAULT_SOURCES,
+    'state-store': DEFAULT_STATE_STORE,
+    'agent-version': DEFAULT_AGENT_VERSION,
+    'allowed-tools': DEFAULT_ALLOWED_TOOLS,
+    'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
+    'branch-prefix': DEFAULT_BRANCH_PREFIX,
+  },
+};

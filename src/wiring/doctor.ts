@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { claudeProvider } from '../agents/claude/provider.ts';
+import { trialUrl, tryKey } from '../agents/claude/try-key.ts';
+import { readCheckoutFile } from '../cli/checkout-file.ts';
+import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
+import type { AskedExamination, Examine } from '../cli/doctor/examine.ts';
+import type { OpenedPlaces } from '../cli/lane/state-places.ts';
+import { loginProblems, misnamedKey, verifyEnvironment } from '../config/agent-environment.ts';
+import { diagnose } from '../core/doctor/doctor.ts';
+import {
+  unknownSettings,
+  type Asked,
+  type BaseTrial,
+  type Facts,
+  type KeyTrial,
+  type Repository,
+  type WorkflowFile,
+} from '../core/doctor/facts.ts';
+import { isExpression } from '../core/doctor/expression.ts';
+import { verifyOf } from '../core/doctor/machine-findings.ts';
+import { taskLabelOf } from '../core/doctor/repository-findings.ts';
+import { parseWorkflow, type Workflow } from '../core/doctor/workflow.ts';
+import { windowsFor } from '../core/sharing/budget.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
+import { MINUTE_MS } from '../core/time.ts';
+import { textOf, UserError } from '../errors.ts';
+import { createGit, lastWords } from '../git/git.ts';
+import { createClient } from '../github/client.ts';
+import { readSettings } from '../github/settings.ts';
+import { rememberSurroundings } from '../processes/clean-surroundings.ts';
+import { collectOutput } from '../processes/collect-output.ts';
+import { trustedProgram } from '../processes/trusted-programs.ts';
+import { createVerifier } from '../processes/verifier.ts';
+import { parseYaml } from '../yaml/parse.ts';
+import { actionRules } from './action-rules.ts';
+import { openPlaces } from './lane-places.ts';
+import { logTo, ownRepository } from './own-github.ts';
+
+const WORKFLOWS = '.github/workflows';
+const MAX_WORKFLOWS = 200;
+const VERIFY_MS = 15 * MINUTE_MS;
+const GH_MS = 10_000;
+const KEY_MS = 15_000;
+
+const now = (): number => Date.now();
+
+/** The command line's doctor: the person's checkout, machine and token. */
+export const examine: Examine = async (asked) => {
+  const { folder, remote, verify, log } = asked;
+  const git = createGit({ folder, env: process.env, configuration: 'own' });
+  const found = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
+  if (typeof found === 'string' || found.exitCode !== 0)
+    return {
+      kind: 'missing',
+      why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir.`,
+    };
+  const top = found.stdout.toString().replace(/\n$/, '');
+  const files = await workflowFiles(top);
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const notes = await readCheckoutFile(top, '.ralph/AGENT.md');
+  const [repository, key, opened] = await Promise.all([
+    askGitHub({ ...asked, folder: top }, workflows),
+    tryOwnKey(log),
+    openPlaces({ folder: top, remote }),
+  ]);
+  const facts: Facts = {
+    files,
+    repository,
+    key,
+    verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
+    agentNotes: notes.kind === 'text' ? notes.text : '',
+    hasNpm: trustedProgram('npm', process.env) !== null,
+    spentTodayUsd: await spentToday(opened),
+  };
+  return {
+    kind: 'examined',
+    repository: repository.kind === 'known' ? repository.value.name : null,
+    findings: diagnose(facts, actionRules),
+  };
+};
+
+/** Files of the checkout that use the action, and those of which nobody can say. */
+async function workflowFiles(top: string): Promise<readonly WorkflowFile[]> {
+  const names = await readdir(join(top, WORKFLOWS)).catch(() => []);
+  const read = names
+    .filter((name) => /\.ya?ml$/.test(name))
+    .sort()
+    .slice(0, MAX_WORKFLOWS)
+    .map(async (name): Promise<WorkflowFile | null> => {
+      const path = `${WORKFLOWS}/${name}`;
+      const file = await readCheckoutFile(top, path);
+      if (file.kind === 'absent') return null;
+      if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
+      const parsed = parseYaml(file.text);
+      // Of other workflows that cannot be read nothing is said.
+      if (parsed.kind === 'unreadable')
+        return file.text.includes('ralph-action') ? { kind: 'unreadable', path, why: parsed.why } : null;
+      const workflow = parseWorkflow(path, parsed.data);
+      return workflow === null ? null : { kind: 'workflow', text: file.text, workflow };
+    });
+  return (await Promise.all(read)).filter((file) => file !== null);
+}
+
+async function askGitHub(
+  { folder, remote, log }: AskedExamination,
+  workflows: readonly Workflow[],
+): Promise<Asked<Repository>> {
+  const token = await ownToken();
+  try {
+    const options = await ownRepository({ folder, remote, log }, token ?? '');
+    const name = `${options.repository.owner}/${options.repository.repo}`;
+    const prefix = workflows[0]?.uses[0]?.inputs['branch-prefix'] ?? DEFAULT_BRANCH_PREFIX;
+    const settings =
+      token === null
+        ? unknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
+        : await readSettings(createClient(options), {
+            label: taskLabelOf(actionRules, workflows[0] ?? null),
+            workflows: workflows.map(({ path }) => path),
+            branch: `${isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix}${QUEUE}`,
+          });
+    return { kind: 'known', value: { name, webUrl: `${serverOf(options.apiUrl)}/${name}`, settings } };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'unknown', why: error.message };
+  }
+}
+
+function serverOf(apiUrl: string): string {
+  return apiUrl === 'https://api.github.com'
+    ? 'https://github.com'
+    : (process.env.GITHUB_SERVER_URL ?? apiUrl.replace(/\/api\/v3$/, '')).replace(/\/+$/, '');
+}
+
+/** The token of the environment, or of the gh command for github.com; null: there is none. */
+async function ownToken(): Promise<string | null> {
+  const given = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
+  if (given !== '') return given;
+  // What gh has is for github.com: another server must not get it.
+  if ((process.env.GITHUB_API_URL ?? 'https://api.github.com') !== 'https://api.github.com') return null;
+  const gh = trustedProgram('gh', process.env);
+  if (gh === null) return null;
+  const { end, stdout } = await collectOutput(
+    {
+      file: gh,
+      args: ['auth', 'token', '--hostname', 'github.com'],
+      cwd: homedir(),
+      environment: Object.fromEntries(Object.entries(process.env).map(([name, value]) => [name, value ?? ''])),
+      input: '',
+      timeoutMs: GH_MS,
+      family: { kind: 'group', graceMs: 200, leftover: 'end' },
+    },
+    64 * 1024,
+  );
+  const token = stdout.toString().trim();
+  return end.kind === 'exited' && end.code === 0 && token !== '' ? token : null;
+}
+
+async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
+  const { env } = process;
+  const misnamed = misnamedKey(env, claudeProvider);
+  const given = claudeProvider.keys.filter((name) => (env[name] ?? '').trim() !== '');
+  if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'malformed', problems: [misnamed] };
+  const problems = loginProblems(env, claudeProvider);
+  if (problems.length > 0) return { kind: 'malformed', problems };
+  const key = (env.ANTHROPIC_API_KEY ?? '').trim();
+  if (key === '') return { kind: 'form-only' };
+  const url = trialUrl(env.ANTHROPIC_BASE_URL ?? '');
+  log(
+    `The key in ANTHROPIC_API_KEY is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`,
+  );
+  return tryKey(key, { url, timeoutMs: KEY_MS });
+}
+
+async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
+  if (opened.kind === 'missing') return { kind: 'unknown', why: opened.why };
+  const [place] = opened.places;
+  if (place === undefined) return { kind: 'unknown', why: 'there is no state.' };
+  const read = await place.budget.read();
+  return read.kind === 'unavailable'
+    ? { kind: 'unknown', why: `the ${place.name} cannot be reached: ${read.why}` }
+    : { kind: 'known', value: windowsFor(read.budget, '', now()).day?.costUsd ?? 0 };
+}
+
+/** Runs the first workflow's verify commands in a clone of HEAD that is removed again. */
+async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
+  const commands = workflows
+    .flatMap(({ uses }) => uses)
+    .map((step) => verifyOf({ step }) ?? [])
+    .find((lines) => lines.length > 0);
+  if (commands === undefined) return { kind: 'not-tried' };
+  const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
+  const interrupted = new AbortController();
+  const interrupt = (): void => {
+    interrupted.abort();
+  };
+  process.once('SIGINT', interrupt);
+  try {
+    const clone = join(parent, 'clone');
+    const git = createGit({ folder: parent, env: process.env, variables: { GIT_ALLOW_PROTOCOL: 'file' } });
+    const cloned = await git.answer(['clone', '--quiet', '--no-local', '--template=', '--', top, clone]);
+    if (cloned.exitCode !== 0) return { kind: 'impossible', why: `HEAD cannot be cloned: ${lastWords(cloned.stderr)}` };
+    const environment = verifyEnvironment(process.env, [], claudeProvider);
+    const verifier = createVerifier({
+      commands,
+      workFolder: clone,
+      environment,
+      clean: await rememberSurroundings({ environment, workspace: top, folder: parent }),
+      runTag: randomUUID(),
+      log: logTo(log),
+      now,
+    });
+    const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal: interrupted.signal });
+    switch (end.kind) {
+      case 'passed':
+        return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
+      case 'failed':
+        return { kind: 'failed', command: end.command, tail: end.tail.trim().split('\n').slice(-3).join(' ') };
+      default:
+        return { kind: 'impossible', why: 'it was interrupted.' };
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'impossible', why: error.message };
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+    await rm(parent, { recursive: true, force: true, maxRetries: 3 });
+  }
+}

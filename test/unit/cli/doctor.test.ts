@@ -1,0 +1,73 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect, test } from 'vitest';
+import { doctorJsonSchema } from '../../../src/cli/doctor/doctor-schema.ts';
+import type { Examine } from '../../../src/cli/doctor/examine.ts';
+import { cure, fine, problem, unchecked, type Finding } from '../../../src/core/doctor/finding.ts';
+import { ralph, type CliRun } from './fixture.ts';
+
+const found = (...findings: readonly Finding[]): Examine => {
+  return () => Promise.resolve({ kind: 'examined', repository: 'acme/shop', findings });
+};
+const doctor = (examine: Examine, ...args: readonly string[]): Promise<CliRun> =>
+  ralph(['doctor', ...args], '', undefined, { examine });
+
+const label = problem('label', 'There is \u001b[2J no label.', cure('Create it.', { paste: 'gh label create ralph' }));
+const rules = unchecked('branch-rules', 'Not checked.', cure('See.', { link: 'https://github.com/acme/shop' }));
+
+test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
+  await expect(`${JSON.stringify(doctorJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../../schemas/ralph-doctor.schema.json',
+  );
+});
+
+test('the published JSON Schema accepts what is printed', async () => {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  const validate = ajv.compile(doctorJsonSchema());
+  validate(JSON.parse((await doctor(found(label, rules, fine('inputs', 'Fine.')), '--json')).out));
+  expect(validate.errors).toBeNull();
+});
+
+test('each finding has its mark and its cure, and nothing steers the terminal', async () => {
+  expect(await doctor(found(fine('inputs', 'Fine.'), label, rules))).toEqual({
+    code: 1,
+    error: '',
+    out: `acme/shop
+
+✓ Fine.
+✗ There is [2J no label.
+    Create it.
+      gh label create ralph
+⚠ Not checked.
+    See. https://github.com/acme/shop
+
+✗ 1 problem, ⚠ 1 not checked
+`,
+  });
+});
+
+test.each<[string, Examine, readonly string[], number, string]>([
+  ['nothing wrong', found(fine('inputs', 'Fine.')), [], 0, '✓ Nothing stops a run.'],
+  ['not checked', found(rules), [], 0, '⚠ 1 not checked'],
+  ['a problem', found(label), [], 1, '✗ 1 problem'],
+  ['a problem as JSON', found(label), ['--json'], 1, '"kind": "problem"'],
+  ['no checkout', () => Promise.resolve({ kind: 'missing', why: 'there is none.' }), [], 2, 'there is none.'],
+  ['a slip', found(), ['--verfy'], 2, 'Did you mean --verify?'],
+])('%s', async (_, examine, args, code, says) => {
+  const ended = await doctor(examine, ...args);
+  expect(ended.code).toBe(code);
+  expect(ended.out + ended.error).toContain(says);
+});
+
+test('what is asked for reaches the examination', async () => {
+  const asked: object[] = [];
+  const examine: Examine = async (given) => {
+    asked.push(given);
+    given.log('hello\u0007');
+    return found()(given);
+  };
+  const { error } = await doctor(examine, '--dir', 'x', '--remote', 'up', '--verify');
+  expect(asked).toMatchObject([{ folder: 'x', remote: 'up', verify: true }]);
+  expect(error).toBe('hello\n');
+});

@@ -1,0 +1,372 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { diagnose } from '../../../../src/core/doctor/doctor.ts';
+import {
+  unknownSettings,
+  type Facts,
+  type Repository,
+  type RepositorySettings,
+  type WorkflowFile,
+} from '../../../../src/core/doctor/facts.ts';
+import type { Finding } from '../../../../src/core/doctor/finding.ts';
+import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
+import { actionRules } from '../../../../src/wiring/action-rules.ts';
+import { parseYaml } from '../../../../src/yaml/parse.ts';
+
+const PATH = '.github/workflows/ralph.yml';
+const template = readFileSync(new URL('../../../../templates/workflows/ralph.yml', import.meta.url), 'utf8')
+  .replace('OWNER/', 'acme/')
+  .replace('# verify:', 'verify:');
+
+const known = <T>(value: T) => ({ kind: 'known', value }) as const;
+const unknown = { kind: 'unknown', why: 'the token may not ask for it.' } as const;
+
+const settings: RepositorySettings = {
+  token: known({ writes: false, mayOpenPullRequests: true }),
+  secrets: known(['ANTHROPIC_API_KEY']),
+  hasLabel: known(true),
+  workflows: known([{ path: PATH, state: 'active' }]),
+  onDefaultBranch: known({ [PATH]: template }),
+  branchRules: known([]),
+  pushRulesets: known([]),
+};
+
+const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings };
+
+const good: Facts = {
+  files: [fileWith(template)],
+  repository: known(repository),
+  key: { kind: 'accepted' },
+  verify: { kind: 'passed', seconds: 12 },
+  agentNotes: '## Tests\n\n    npm test\n',
+  hasNpm: true,
+  spentTodayUsd: known(3.5),
+};
+
+function fileWith(text: string): WorkflowFile {
+  const parsed = parseYaml(text);
+  const workflow = parsed.kind === 'data' ? parseWorkflow(PATH, parsed.data) : null;
+  if (workflow === null) throw new Error('the text uses the action');
+  return { kind: 'workflow', text, workflow };
+}
+
+/** The good facts with a text of the workflow replaced, here and on the default branch. */
+function changed(from: string | RegExp, to: string): Facts {
+  const text = template.replace(from, to);
+  if (text === template) throw new Error(`nothing to replace: ${String(from)}`);
+  return { ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }), files: [fileWith(text)] };
+}
+
+const input = (lines: string): Facts => changed(/ +verify: .*\n/, `${lines.replaceAll(/^/gm, ' '.repeat(10))}\n`);
+
+function withSettings(change: Partial<RepositorySettings>): Facts {
+  return { ...good, repository: known({ ...repository, settings: { ...settings, ...change } }) };
+}
+
+const of = (facts: Facts, check: Finding['check']): readonly Finding[] =>
+  diagnose(facts, actionRules).filter((found) => found.check === check);
+
+test('with the template and everything set up there is one warning: how far the agent is kept apart', () => {
+  const findings = diagnose(good, actionRules);
+  expect(findings.filter(({ kind }) => kind !== 'ok')).toMatchObject([
+    {
+      check: 'isolation',
+      kind: 'warning',
+      cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
+    },
+  ]);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(18);
+});
+
+test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
+  const blind = withSettings(unknownSettings(unknown.why));
+  const page = 'https://github.com/acme/shop';
+  const seen = diagnose(blind, actionRules).filter(({ kind }) => kind === 'unchecked');
+  expect(seen.map(({ check, cure }) => [check, cure?.link])).toEqual([
+    ['pull-requests', `${page}/settings/actions`],
+    ['secret', `${page}/settings/secrets/actions`],
+    ['label', `${page}/labels`],
+    ['schedule', `${page}/actions/workflows/ralph.yml`],
+    ['branch-rules', `${page}/settings/rules`],
+    ['push-rules', `${page}/settings/rules`],
+  ]);
+  const alone = diagnose({ ...good, repository: unknown }, actionRules);
+  expect(alone.filter(({ kind }) => kind === 'unchecked').map(({ check }) => check)).toEqual([
+    'pull-requests',
+    'secret',
+    'label',
+    'schedule',
+    'branch-rules',
+    'push-rules',
+  ]);
+});
+
+type Row = readonly [string, Facts, Finding['check'], Finding['kind'], RegExp, RegExp];
+
+describe('what the workflow file says', () => {
+  test.each<Row>([
+    ['no workflow', { ...good, files: [] }, 'workflow-file', 'problem', /No workflow/, /ralph init/],
+    [
+      'one that cannot be read',
+      { ...good, files: [{ kind: 'unreadable', path: PATH, why: 'line 3: no.' }] },
+      'workflow-file',
+      'problem',
+      /line 3/,
+      /YAML/,
+    ],
+    ['the placeholder', changed('acme/', 'OWNER/'), 'placeholder', 'problem', /OWNER/, /account/],
+    ['an old name', input("cb-no-progress: '2'"), 'inputs', 'problem', /circuit-no-progress/, /old name/],
+    ['a slip', input('max_iteration: 3'), 'inputs', 'problem', /`max_iteration`/, /`max-iterations`/],
+    ['a name far from all', input('frobnicate: 3'), 'inputs', 'problem', /not an input/, /Remove/],
+    ['a foreign event', changed('on:\n', 'on:\n  release:\n'), 'triggers', 'problem', /`release`/, /Remove/],
+    [
+      'a foreign type',
+      changed('[labeled, unlabeled]', '[labeled, pinned]'),
+      'triggers',
+      'problem',
+      /pinned/,
+      /labeled/,
+    ],
+    ['no types', changed('    types: [created]\n', ''), 'triggers', 'warning', /no `types`/, /created/],
+    ['no filter', changed(/ {4}if: .*\n/, ''), 'event-filter', 'warning', /issues, issue_comment/, /event\.label/],
+    [
+      'a permission less',
+      changed('issues: write', 'issues: read'),
+      'permissions',
+      'problem',
+      /`issues: write`/,
+      /issues: write/,
+    ],
+    [
+      'no permissions',
+      changed(/permissions:\n(?: {2}.*\n)+/, ''),
+      'permissions',
+      'problem',
+      /only read/,
+      /contents: write/,
+    ],
+    [
+      'only reading',
+      changed(/permissions:\n(?: {2}.*\n)+/, 'permissions: read-all\n'),
+      'permissions',
+      'problem',
+      /lacks/,
+      /write/,
+    ],
+    [
+      'a token of its own',
+      input('github-token: ${{ secrets.APP }}'),
+      'permissions',
+      'unchecked',
+      /of its own/,
+      /may write/,
+    ],
+    [
+      'no checkout',
+      changed(/ {6}- uses: actions\/checkout(?:.*\n){4}/, ''),
+      'checkout',
+      'problem',
+      /No actions\/checkout/,
+      /fetch-depth/,
+    ],
+    [
+      'kept credentials',
+      changed(/ +persist-credentials.*\n/, ''),
+      'checkout',
+      'warning',
+      /persist-credentials/,
+      /false/,
+    ],
+    ['no key', changed(/ +anthropic-api-key: .*\n/, ''), 'secret', 'problem', /no key/, /Pass/],
+    [
+      'a key under a wrong name',
+      changed(/ +with:\n +anthropic-api-key: (.*)\n/, '        env: { CLAUDE_API_KEY: "$1" }\n        with:\n'),
+      'secret',
+      'problem',
+      /`CLAUDE_API_KEY` seems to be one/,
+      /Pass/,
+    ],
+    ['the cache alone', input('state-store: cache'), 'cache', 'problem', /issues, issue_comment, pull_request/, /auto/],
+    [
+      'the cache, with its mode',
+      {
+        ...good,
+        files: [
+          fileWith(template.replace(/^jobs:/m, 'cache-mode: write\njobs:').replace('verify:', 'state-store: cache #')),
+        ],
+      },
+      'cache',
+      'ok',
+      /Every trigger/,
+      /^$/,
+    ],
+    ['no state', input('state-store: none'), 'cache', 'warning', /nothing between runs/, /Remove/],
+    ['no exact version', input('agent-version: latest'), 'agent', 'problem', /latest/, /2\./],
+    ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
+    ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
+    ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no limit/, /20/],
+  ])('%s', (_, facts, check, kind, says, cure) => {
+    const [found] = of(facts, check);
+    expect(found).toMatchObject({ kind, says: expect.stringMatching(says) });
+    expect([found?.cure?.text, found?.cure?.paste, found?.cure?.link].join(' ').trim()).toMatch(cure);
+  });
+
+  test('a label in another condition is left to it, and write-all is enough', () => {
+    expect(of(changed(/ {4}if: .*\n/, "    if: github.event_name == 'schedule'\n"), 'triggers')).toMatchObject([
+      { kind: 'ok' },
+    ]);
+    expect(of(changed(/permissions:\n(?: {2}.*\n)+/, 'permissions: write-all\n'), 'permissions')).toMatchObject([
+      { kind: 'ok' },
+    ]);
+  });
+});
+
+describe('what GitHub and this machine say', () => {
+  const rule = { type: 'pull_request', ruleset: 7, source: 'acme', ofOrganization: false };
+  test.each<Row>([
+    [
+      'the setting off',
+      withSettings({ token: known({ writes: true, mayOpenPullRequests: false }) }),
+      'pull-requests',
+      'problem',
+      /turned off/,
+      /settings\/actions$/,
+    ],
+    [
+      'no secret',
+      withSettings({ secrets: known([]) }),
+      'secret',
+      'problem',
+      /not a secret/,
+      /gh secret set ANTHROPIC_API_KEY --repo acme\/shop/,
+    ],
+    [
+      'no label',
+      withSettings({ hasLabel: known(false) }),
+      'label',
+      'problem',
+      /does not exist/,
+      /gh label create ralph --repo acme\/shop/,
+    ],
+    [
+      'not on the default branch',
+      withSettings({ onDefaultBranch: known({ [PATH]: null }) }),
+      'schedule',
+      'problem',
+      /not on the default branch/,
+      /merge/,
+    ],
+    [
+      'another text there',
+      withSettings({ onDefaultBranch: known({ [PATH]: 'on: push' }) }),
+      'schedule',
+      'warning',
+      /differs/,
+      /Merge/,
+    ],
+    [
+      'a rule',
+      withSettings({ branchRules: known([rule]) }),
+      'branch-rules',
+      'problem',
+      /`pull_request`/,
+      /acme\/shop\/settings\/rules\/7$/,
+    ],
+    [
+      'a rule of the organization',
+      withSettings({ branchRules: known([{ ...rule, ofOrganization: true }]) }),
+      'branch-rules',
+      'problem',
+      /without a pull request/,
+      /github\.com\/organizations\/acme\/settings\/rules\/7$/,
+    ],
+    [
+      'a harmless rule',
+      withSettings({ branchRules: known([{ ...rule, type: 'non_fast_forward' }]) }),
+      'branch-rules',
+      'ok',
+      /No ruleset/,
+      /^$/,
+    ],
+    [
+      'a rule to look at',
+      withSettings({ branchRules: known([{ ...rule, type: 'deletion' }]) }),
+      'branch-rules',
+      'warning',
+      /keeps the branch/,
+      /Exclude/,
+    ],
+    [
+      'a push ruleset',
+      withSettings({ pushRulesets: known([{ id: 3, name: 'no binaries' }]) }),
+      'push-rules',
+      'warning',
+      /no binaries/,
+      /settings\/rules/,
+    ],
+    [
+      'a refused key',
+      { ...good, key: { kind: 'refused', status: 401 } },
+      'key',
+      'problem',
+      /401/,
+      /platform\.claude\.com/,
+    ],
+    ['no key here', { ...good, key: { kind: 'none' } }, 'key', 'unchecked', /shows no secret/, /ANTHROPIC_API_KEY/],
+    ['an OAuth token', { ...good, key: { kind: 'form-only' } }, 'key', 'unchecked', /right form/, /^$/],
+    ['no npm', { ...good, hasNpm: false }, 'agent', 'warning', /does not have/, /runner/],
+    [
+      'verify not tried',
+      { ...good, verify: { kind: 'not-tried' } },
+      'verify',
+      'unchecked',
+      /add --verify/,
+      /doctor --verify/,
+    ],
+    [
+      'verify fails',
+      { ...good, verify: { kind: 'failed', command: 'npm test', tail: 'no test' } },
+      'verify',
+      'problem',
+      /at `npm test`: no test/,
+      /clean clone/,
+    ],
+    [
+      'a tool that is not allowed',
+      { ...good, agentNotes: '```sh\n$ cargo test && ls\n```\nLint: `ruff check`' },
+      'allowed-tools',
+      'warning',
+      /`cargo test`, `ruff check`/,
+      /Bash\(pytest:\*\),Bash\(cargo:\*\),Bash\(ruff:\*\)/,
+    ],
+    ['the day used up', { ...good, spentTodayUsd: known(20) }, 'spend', 'warning', /\$20\.00 of \$20/, /40/],
+    ['spend unknown', { ...good, spentTodayUsd: unknown }, 'spend', 'unchecked', /may not ask/, /^$/],
+  ])('%s', (_, facts, check, kind, says, cure) => {
+    const [found] = of(facts, check);
+    expect(found).toMatchObject({ kind, says: expect.stringMatching(says) });
+    expect([found?.cure?.text, found?.cure?.paste, found?.cure?.link].join(' ').trim()).toMatch(cure);
+  });
+
+  test('a workflow that GitHub disabled after 60 days', () => {
+    const facts = withSettings({ workflows: known([{ path: PATH, state: 'disabled_inactivity' }]) });
+    expect(of(facts, 'schedule').filter(({ kind }) => kind === 'problem')).toMatchObject([
+      { says: expect.stringContaining('60 days'), cure: { paste: 'gh workflow enable ralph.yml' } },
+    ]);
+  });
+});
+
+test('odd data for a workflow is none of ours, and never throws', () => {
+  for (const data of [
+    null,
+    7,
+    'x',
+    [],
+    {},
+    { jobs: [] },
+    { jobs: { a: null, b: { steps: {} } } },
+    { jobs: { a: { steps: [null, 7] } } },
+  ])
+    expect(parseWorkflow(PATH, data)).toBeNull();
+  expect(parseYaml('a: [').kind).toBe('unreadable');
+  expect(parseYaml('a: &a [x]\nb: [*a, *a]')).toEqual({ kind: 'data', data: { a: ['x'], b: [['x'], ['x']] } });
+});
