@@ -4,4 +4,4 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
   process.exit(2);
 }
 const { cli } = await import('../index.js');
-await cli();
+await cli(new URL('../../', import.meta.url));

@@ -22,7 +22,7 @@ export function renderWorkflow(
   choices: WorkflowChoices,
   defaultTools: string,
 ): string {
-  const setup = setupSteps(project.stacks).map((line) => (line === '' ? '\n' : `      ${line}\n`));
+  const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
   const tools = toolsOf(project.stacks, defaultTools);
   const inputs = [
     ...verifyLines(choices.verify),
@@ -71,8 +71,7 @@ function setupSteps(stacks: readonly Stack[]): readonly string[] {
   const installs = stacks.flatMap(({ install, folder }) =>
     install === null ? [] : [`- run: ${install}`, ...(folder === '' ? [] : [`  working-directory: ${folder}`])],
   );
-  const steps = [...[...setups.values()].flat(), ...installs];
-  return steps.length === 0 ? [] : [...steps, ''];
+  return [...[...setups.values()].flat(), ...installs];
 }
 
 function verifyLines(verify: readonly string[]): readonly string[] {
