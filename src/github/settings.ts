@@ -114,9 +114,10 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
 /** A file's text; null: it is not there. */
 async function textOf({ rest }: Octokit, file: RepositoryName & { readonly path: string }): Promise<string | null> {
   try {
-    const { data } = await rest.repos.getContent({ ...file, mediaType: { format: 'raw' } });
-    // With this media type it is the text, whatever the types say.
-    return typeof data === 'string' ? data : null;
+    const { data } = await rest.repos.getContent({ ...file });
+    return !Array.isArray(data) && data.type === 'file' && 'content' in data
+      ? Buffer.from(data.content, 'base64').toString()
+      : null;
   } catch (error) {
     if (statusOf(error) !== 404) throw error;
     return null;

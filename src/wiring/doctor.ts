@@ -162,7 +162,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   const { env } = process;
   const misnamed = misnamedKey(env, claudeProvider);
   const given = claudeProvider.keys.filter((name) => (env[name] ?? '').trim() !== '');
-  if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'malformed', problems: [misnamed] };
+  if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, claudeProvider);
   if (problems.length > 0) return { kind: 'malformed', problems };
   const key = (env.ANTHROPIC_API_KEY ?? '').trim();

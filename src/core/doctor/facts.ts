@@ -58,6 +58,8 @@ export type KeyTrial =
   | { readonly kind: 'none' }
   /** A key that is there, but not as the agent looks for it, as sentences. */
   | { readonly kind: 'malformed'; readonly problems: readonly string[] }
+  /** There is one under a name that the agent does not look for, as a sentence. */
+  | { readonly kind: 'misnamed'; readonly why: string }
   | { readonly kind: 'form-only' }
   | { readonly kind: 'accepted' }
   | { readonly kind: 'refused'; readonly status: number }

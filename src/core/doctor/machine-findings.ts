@@ -17,6 +17,15 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
         'Whether the key is accepted could not be checked: GitHub shows no secret to anybody, and there is none in the environment here.',
         cure('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
       );
+    case 'misnamed':
+      return unchecked(
+        'key',
+        key.why,
+        cure(
+          'The environment here is looked at, not that of a run. To try the key, put it into `ANTHROPIC_API_KEY`.',
+          {},
+        ),
+      );
     case 'malformed':
       return problem('key', key.problems.join(' '), page);
     case 'form-only':

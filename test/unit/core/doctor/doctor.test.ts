@@ -313,6 +313,14 @@ describe('what GitHub and this machine say', () => {
       /platform\.claude\.com/,
     ],
     ['no key here', { ...good, key: { kind: 'none' } }, 'key', 'unchecked', /shows no secret/, /ANTHROPIC_API_KEY/],
+    [
+      'a key here under another name',
+      { ...good, key: { kind: 'misnamed', why: '`CLAUDE_KEY` seems to be one.' } },
+      'key',
+      'unchecked',
+      /CLAUDE_KEY/,
+      /ANTHROPIC_API_KEY/,
+    ],
     ['an OAuth token', { ...good, key: { kind: 'form-only' } }, 'key', 'unchecked', /right form/, /^$/],
     ['no npm', { ...good, hasNpm: false }, 'agent', 'warning', /does not have/, /runner/],
     [

@@ -1,0 +1,185 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { runGit } from '../git/git-fixture.ts';
+
+const KEY = 'sk-ant-api03-the-key-of-this-test';
+const TOKEN = 'ghp_theTokenOfThisPerson';
+const PATH = '.github/workflows/ralph.yml';
+const REPO = '/repos/octo/demo';
+
+/** What GitHub and the provider answer, by path; a number is the status of a refusal. */
+type Answers = Readonly<Record<string, unknown>>;
+
+interface Request {
+  readonly path: string;
+  readonly authorization: string;
+  readonly key: string;
+}
+
+let folder = '';
+let server: Server;
+let url = '';
+let answers: Answers = {};
+let requests: Request[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ralph-doctor-test-'));
+  const template = await readFile(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
+  const workflow = template
+    .replace('OWNER/', 'acme/')
+    .replace('# verify: npm ci && npm test', 'verify: grep -q hello a.txt');
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  await writeFile(join(folder, PATH), workflow);
+  await writeFile(join(folder, 'a.txt'), 'hello');
+  await runGit(folder, ['init', '-q', '-b', 'main']);
+  await runGit(folder, ['add', '-A']);
+  await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qm', 'start']);
+  await runGit(folder, ['init', '-q', '--bare', 'remote.git']);
+  await runGit(folder, ['remote', 'add', 'origin', 'git@github.com:octo/demo.git']);
+  await runGit(folder, ['remote', 'set-url', '--push', 'origin', join(folder, 'remote.git')]);
+  requests = [];
+  answers = {
+    [`${REPO}/actions/permissions/workflow`]: {
+      default_workflow_permissions: 'read',
+      can_approve_pull_request_reviews: true,
+    },
+    [`${REPO}/actions/secrets`]: { total_count: 1, secrets: [{ name: 'OTHER' }] },
+    [`${REPO}/actions/organization-secrets`]: { total_count: 1, secrets: [{ name: 'ANTHROPIC_API_KEY' }] },
+    [`${REPO}/labels/ralph`]: { name: 'ralph' },
+    [`${REPO}/actions/workflows`]: { total_count: 1, workflows: [{ path: PATH, state: 'active' }] },
+    [`${REPO}/contents/${PATH}`]: {
+      type: 'file',
+      encoding: 'base64',
+      content: Buffer.from(workflow).toString('base64'),
+    },
+    [`${REPO}/rules/branches/ralph/queue`]: [],
+    [`${REPO}/rulesets`]: [],
+    '/v1/models': { data: [] },
+  };
+  server = createServer(({ url: asked = '', headers }, response) => {
+    const path = decodeURIComponent(asked.replace(/\?.*/, ''));
+    requests.push({ path, authorization: headers.authorization ?? '', key: String(headers['x-api-key'] ?? '') });
+    const answer = answers[path] ?? 404;
+    response.writeHead(typeof answer === 'number' ? answer : 200, {
+      'content-type': 'application/json; charset=utf-8',
+    });
+    const refusal = { message: answer === 404 ? 'Not Found' : 'Resource not accessible by personal access token' };
+    response.end(JSON.stringify(typeof answer === 'number' ? refusal : answer));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+});
+afterEach(async () => {
+  server.close();
+  server.closeAllConnections();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** The command line from source, as its own process in the checkout with this environment alone. */
+function doctor(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir(), ...environment };
+    execFile(
+      process.execPath,
+      [join(inject('programs'), 'ralph.mjs'), 'doctor', ...args],
+      { cwd: folder, env },
+      (error, out, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+      },
+    );
+  });
+}
+
+interface Printed {
+  readonly repository: string | null;
+  readonly findings: readonly { readonly check: string; readonly kind: string; readonly says: string }[];
+}
+
+const othersThanOk = (out: string): readonly (readonly [string, string])[] =>
+  (JSON.parse(out) as Printed).findings
+    .filter(({ kind }) => kind !== 'ok')
+    .map(({ check, kind }) => [check, kind] as const);
+
+test('a repository that is set up: every setting is asked for with the token, the key is tried once, verify runs in a clone', async () => {
+  const ended = await doctor(['--json', '--verify'], {
+    GITHUB_TOKEN: TOKEN,
+    GITHUB_API_URL: url,
+    ANTHROPIC_API_KEY: KEY,
+    ANTHROPIC_BASE_URL: url,
+  });
+  expect(othersThanOk(ended.out)).toEqual([['isolation', 'warning']]);
+  expect(ended.code).toBe(0);
+  expect(ended.error).toContain('one request that costs nothing');
+  expect(ended.out + ended.error).not.toContain(KEY);
+  expect(ended.out + ended.error).not.toContain(TOKEN);
+  expect(requests.map(({ path }) => path).sort()).toEqual(Object.keys(answers).sort());
+  for (const { path, authorization, key } of requests)
+    expect([authorization, key]).toEqual(path === '/v1/models' ? ['', KEY] : [`token ${TOKEN}`, '']);
+});
+
+test('what the token may not ask is unchecked; a label and a file that are not there, and a refused key, are problems', async () => {
+  answers = {
+    ...answers,
+    [`${REPO}/actions/permissions/workflow`]: 403,
+    [`${REPO}/actions/secrets`]: 403,
+    [`${REPO}/actions/workflows`]: 403,
+    [`${REPO}/rules/branches/ralph/queue`]: 404,
+    [`${REPO}/rulesets`]: 403,
+    [`${REPO}/labels/ralph`]: 404,
+    [`${REPO}/contents/${PATH}`]: 404,
+    '/v1/models': 401,
+  };
+  const ended = await doctor(['--json'], {
+    GITHUB_TOKEN: TOKEN,
+    GITHUB_API_URL: url,
+    ANTHROPIC_API_KEY: KEY,
+    ANTHROPIC_BASE_URL: url,
+  });
+  expect(ended.code).toBe(1);
+  expect(othersThanOk(ended.out)).toEqual([
+    ['pull-requests', 'unchecked'],
+    ['secret', 'unchecked'],
+    ['key', 'problem'],
+    ['label', 'problem'],
+    ['schedule', 'problem'],
+    ['schedule', 'unchecked'],
+    ['branch-rules', 'unchecked'],
+    ['push-rules', 'unchecked'],
+    ['verify', 'unchecked'],
+    ['isolation', 'warning'],
+  ]);
+});
+
+test('without a token nothing is asked, and the pages are named anyway', async () => {
+  const { out, code } = await doctor([], { GITHUB_API_URL: url });
+  expect(code).toBe(0);
+  expect(out).toContain(`octo/demo/settings/actions`);
+  expect(out).toContain('there is no token');
+  expect(requests).toEqual([]);
+});
+
+test('verify that fails in the clone, which has committed files only, and leaves nothing behind', async () => {
+  await runGit(folder, ['rm', '-q', '--cached', 'a.txt']);
+  await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qm', 'without']);
+  const scratch = await mkdtemp(join(folder, 'tmp-'));
+  const { out, code } = await doctor(['--verify'], { TMPDIR: scratch });
+  expect(out).toMatch(/✗ `verify` fails in a clean clone of this commit, at `grep -q hello a\.txt`/);
+  expect(code).toBe(1);
+  expect(await readdir(scratch)).toEqual([]);
+});
+
+test('outside of a checkout', async () => {
+  expect(await doctor(['--dir', tmpdir()], {})).toMatchObject({ code: 2, error: expect.stringContaining('--dir') });
+});
