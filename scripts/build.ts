@@ -116,7 +116,7 @@ async function check(files: ReadonlyMap<string, string>): Promise<void> {
     if (now !== (files.get(name) ?? null)) stale.push(name);
   }
   if (stale.length > 0) {
-    console.error(`dist/ is stale (${stale.sort().join(', ')}): run \`npm run build\` and commit dist/.`);
+    console.error(`dist/ is stale (${stale.sort().join(', ')}): run \`npm run bundle\` and commit dist/.`);
     process.exit(1);
   }
   console.log(`dist/ is fresh (${String(files.size)} files)`);

@@ -19,6 +19,7 @@ const manifestSchema = z.object({ scripts: z.record(z.string(), z.string()).defa
 const LIFECYCLE =
   /^(?:(?:pre|post)?(?:install|uninstall|pack|publish|prepare|version|update|restart|start|stop)|prepublishOnly|dependencies)$/;
 const TEST_SCRIPT = /^(?:pre|post)?test(?::|$)/;
+const STARTED_SCRIPT = /\b(?:npm|pnpm|yarn|bun)\s+(?:run(?:-script)?\s+)?([\w:.-]+)/g;
 const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 
@@ -28,6 +29,7 @@ export function manifestFindings(before: string | null, after: string | null): r
   const dependencies = dependencyWords(before, after);
   return [
     ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
+    ...finding('test-settings', wordsOf(changedSettings(before, after))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
 }
@@ -35,6 +37,8 @@ export function manifestFindings(before: string | null, after: string | null): r
 function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
   if (now === null) return [{ kind: 'unreadable-scripts', what: null }];
   const changed = Object.keys(now).filter((name) => now[name] !== old[name]);
+  const tested = [...testScripts(old), ...testScripts(now)];
+  const isTest = (name: string): boolean => tested.includes(name);
   const tests = changed.filter(isTest).sort(byLength);
   const isVoid = (name: string): boolean => passesAlways(now[name]);
   const gone = Object.keys(old)
@@ -48,6 +52,26 @@ function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
     ...finding('changed-test-script', wordsOf(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
     ...finding('script-by-itself', wordsOf(changed.filter((name) => !isTest(name) && runsByItself(name, now)))),
   ];
+}
+
+/** The scripts that test, and those that they start. */
+function testScripts(scripts: Scripts): readonly string[] {
+  const found = Object.keys(scripts).filter((name) => TEST_SCRIPT.test(name));
+  // The list grows while it is walked.
+  for (const name of found)
+    for (const [, started = ''] of (scripts[name] ?? '').matchAll(STARTED_SCRIPT))
+      if (Object.hasOwn(scripts, started) && !found.includes(started)) found.push(started);
+  return found;
+}
+
+/** Parts of a manifest that test runners read, and the folders that a test of all of them visits. */
+const TEST_SETTINGS = ['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'workspaces'];
+
+function changedSettings(before: string | null, after: string): readonly string[] {
+  const [old, now] = [before ?? '{}', after].map(
+    (text) => z.record(z.string(), z.unknown()).safeParse(tryJson(text)).data ?? {},
+  );
+  return TEST_SETTINGS.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]));
 }
 
 function finding(kind: Finding['kind'], words: readonly string[]): readonly Finding[] {
@@ -87,10 +111,6 @@ type Scripts = Readonly<Record<string, string>>;
 
 function scriptsOf(text: string): Scripts | null {
   return manifestSchema.safeParse(tryJson(text)).data?.scripts ?? null;
-}
-
-function isTest(name: string): boolean {
-  return TEST_SCRIPT.test(name);
 }
 
 function passesAlways(script: string | undefined): boolean {

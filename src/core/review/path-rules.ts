@@ -10,8 +10,10 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'test-settings',
     pattern:
-      /(?:^|\/)(?:(?:vitest|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc)$/i,
+      /(?:^|\/)(?:(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc)$/i,
   },
+  // npm builds it as it installs.
+  { kind: 'script-by-itself', pattern: /(?:^|\/)binding\.gyp$/i },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
     kind: 'other-ci',

@@ -10,7 +10,9 @@ export function isTestFile(path: string): boolean {
 const SKIPS = [
   /\.(?:skip|todo|only|skipIf|failing)\s*[(.`]/,
   /\b(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(/,
-  /@(?:pytest\.mark\.(?:skip|skipif|xfail)|unittest\.(?:skip\w*|expectedFailure)|Disabled|Ignore)\b/,
+  /\{\s*(?:skip|todo|only)\s*:\s*(?!false\b)/,
+  /\bpytest\.mark\.(?:skip|skipif|xfail)\b/,
+  /@(?:unittest\.(?:skip\w*|expectedFailure)|Disabled|Ignore)\b/,
   /\bpytest\.skip\s*\(|\.(?:skipTest|Skip|Skipf|SkipNow|markTestSkipped|markTestIncomplete)\s*\(/,
   /#\[ignore\b|\[Ignore\b|\bSkip\s*=\s*"/,
 ];
@@ -23,7 +25,8 @@ export function countSkips(text: string): number {
 }
 
 /** What the usual test libraries check with. */
-const CHECKS = /\b(?:expect|assert\w*|XCTAssert\w*)\s*[(!.]|\bassert\s|\bt\.(?:Error|Fatal)f?\(/g;
+const CHECKS =
+  /\b(?:expect|assert\w*|XCTAssert\w*)\s*[(!.]|\b(?:ok|equal|strictEqual|deepEqual|deepStrictEqual|throws|rejects)\s*\(|\bassert\s|\bt\.(?:Error|Fatal)f?\(/g;
 
 /** Places in the text of a test file at which something is checked. */
 export function countChecks(text: string): number {

@@ -40,27 +40,38 @@ function leftOutAlarm(named: readonly string[], more: number): readonly string[]
   ];
 }
 
-/** The rule of `allowed-tools` that would let each command pass. */
+/** The rules of `allowed-tools` that would let the commands pass; where none does, the commands. */
 function deniedCommands(report: RunReport): readonly string[] {
-  const denials = iterationsOf(report).flatMap(({ analysis }) => analysis.denials);
+  const denials = iterationsOf(report)
+    .flatMap(({ analysis }) => analysis.denials)
+    .filter(({ tool }) => tool !== QUESTION_TOOL);
+  if (denials.length === 0) return [];
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
-  const rules = [...new Set(denials.map(ruleFor).filter((rule) => rule !== null && !allowed.includes(rule)))];
-  if (rules.length === 0) return [];
+  const rules = [...new Set(denials.flatMap(rulesFor))].filter((rule) => !allowed.includes(rule));
   const times = denials.length === 1 ? '' : ` ${count(denials.length, 'time')}`;
+  const named = (texts: readonly string[]): string => texts.slice(0, SHOWN).map(marked).join(', ');
+  const commands = [...new Set(denials.map(({ tool, command }) => command ?? tool))];
   return [
-    `⛔ The agent was denied a tool${times}. To allow it, add to \`allowed-tools\`: ${rules
-      .slice(0, SHOWN)
-      .map((rule) => marked(rule ?? ''))
-      .join(', ')}.`,
+    rules.length > 0
+      ? `⛔ The agent was denied a tool${times}. To allow it, add to \`allowed-tools\`: ${named(rules)}.`
+      : `⛔ The agent was denied a tool${times}: ${named(commands)}. Each part of such a command is allowed alone, or none of it should be.`,
   ];
 }
+
+/** Of a command of several parts, those of its parts. Quotes are not looked at: it is advice for a person. */
+function rulesFor({ tool, command }: Denial): readonly string[] {
+  const parts = command === null ? [null] : command.split(/&&|\|\||[;|\n]/);
+  return parts.flatMap((part) => ruleFor({ tool, command: part }) ?? []);
+}
+
+const QUESTION_TOOL = 'AskUserQuestion';
 
 /** A rule for one of these would allow everything. */
 const SHELLS = new Set(['bash', 'sh', 'zsh', 'eval', 'exec', 'env', 'sudo', 'xargs', 'cd']);
 
 /** `Bash(cargo:*)` for `cargo test`; null where no rule helps: a question, a shell. */
 export function ruleFor({ tool, command }: Denial): string | null {
-  if (tool === 'AskUserQuestion') return null;
+  if (tool === QUESTION_TOOL) return null;
   if (command === null) return /^[\w-]{1,60}$/.test(tool) ? tool : null;
   const program = /^\s*(?:\w+=\S*\s+)*([\w./-]{1,60})/.exec(command)?.[1];
   return program === undefined || tool !== 'Bash' || SHELLS.has(program) ? null : `Bash(${program}:*)`;

@@ -12,6 +12,7 @@ import {
   settingOf,
   tasksOf,
   warningsOf,
+  workOf,
 } from '../facts.ts';
 import { alarms } from './alarms.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
@@ -39,8 +40,8 @@ export interface OutcomeText {
 export function describeOutcome(report: RunReport): OutcomeText {
   const text = describeEnd(report);
   const { outcome } = report;
-  // What failed on its way, and what nobody worked on, has nothing to say of tests.
-  if (outcome.kind === 'failed' || outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
+  // What nobody worked on has nothing to say of tests.
+  if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
   return { ...text, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
 }
 
@@ -49,16 +50,21 @@ function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
   const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`, ...lines].join('\n');
+  if (first === undefined && report.outcome.kind === 'failed') return what;
   if (first === undefined) return told('⚠️ Nothing was tested: set `verify` to the command that runs the tests.');
   const name = others.length === 0 ? `\`${cut(first, 80).replaceAll('`', "'")}\`` : '`verify`';
   const verification = lastVerification(report);
   switch (verification.kind) {
     case 'passed':
-      return told(`✅ ${name} passes.`);
+      // A run that failed on its way has no good news.
+      return report.outcome.kind === 'failed' ? what : told(`✅ ${name} passes.`);
     case 'failed':
       return `❌ \`${cut(verification.command, 80).replaceAll('`', "'")}\` fails. ${what}`;
-    case 'not-run':
-      return what;
+    case 'not-run': {
+      // Earlier runs left it so.
+      const since = workOf(report)?.change.failingSince ?? null;
+      return since === null ? what : `❌ ${name} fails since iteration ${String(since)}. ${what}`;
+    }
   }
 }
 

@@ -22,11 +22,28 @@ test('denied tools come with the rule that allows them, grouped', () => {
   const denied = (iteration: number, command: string) =>
     entry(iteration, { analysis: { denials: [{ tool: 'Bash', command }] } });
   const shown = report(limit, {
-    iterations: [denied(1, 'cargo test'), denied(2, 'cargo build'), denied(3, 'docker ps'), denied(4, 'npm x && y')],
+    iterations: [
+      denied(1, 'cargo test'),
+      denied(2, 'cargo build'),
+      denied(3, 'docker ps'),
+      denied(4, 'npm x && cargo test'),
+    ],
   });
   expect(alarms(shown)).toEqual([
     '⛔ The agent was denied a tool 4 times. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(docker:*)`.',
   ]);
+});
+
+test('a denied command of several parts comes with the rules of its parts; one that no rule helps is named itself', () => {
+  const denied = (command: string | null, tool = 'Bash') =>
+    alarms(report(limit, { iterations: [entry(1, { analysis: { denials: [{ tool, command }] } })] }));
+  expect(denied('cd app && cargo test | tee log')).toEqual([
+    '⛔ The agent was denied a tool. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(tee:*)`.',
+  ]);
+  expect(denied('cd app && npm test')).toEqual([
+    '⛔ The agent was denied a tool: `cd app && npm test`. Each part of such a command is allowed alone, or none of it should be.',
+  ]);
+  expect(denied(null, 'AskUserQuestion')).toEqual([]);
 });
 
 test('files that were left out are named, and how to let them in', () => {
