@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +9,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
 /** The files that the runner and the action start; everything else is in the bundle. */
-const STARTERS: Readonly<Record<string, string>> = {
-  'main.js': 'main',
-  'post.js': 'post',
-  'cache-worker.js': 'cacheWorker',
-};
+const STARTERS: Readonly<Record<string, string>> = { 'main.js': 'main', 'cache-worker.js': 'cacheWorker' };
 
 /** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
 const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
@@ -64,7 +61,19 @@ async function bundle(): Promise<Map<string, string>> {
     files.set(name, `${NO_INSPECTOR}const { ${entry} } = await import('./index.js');\nawait ${entry}();\n`);
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
+  const starter = await readFile(join(root, 'scripts', 'post-starter.js'), 'utf8');
+  files.set('post.js', NO_INSPECTOR + (await minified(starter.replace("'DIGEST'", `'${digestOf(files)}'`))));
   return files;
+}
+
+/** Of all files so far; post.js compares it with what it finds, see scripts/post-starter.js. */
+function digestOf(files: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256');
+  for (const path of [...files.keys()].sort()) {
+    const bytes = Buffer.from(files.get(path) ?? '');
+    hash.update(`${JSON.stringify(path)} ${String(bytes.length)}\n`).update(bytes);
+  }
+  return hash.digest('hex');
 }
 
 /** The bundler's list of package, licence and text, with a text that many packages share only once, below all of them. */

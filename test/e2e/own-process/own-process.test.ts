@@ -120,20 +120,47 @@ test('credentials that are found in the checkout are masked, redacted and never 
 });
 
 test.each([
-  { name: 'and main lives: it is put back and the run ends with one error', kill: '', end: 'main' as const },
-  { name: 'and main is killed: post publishes nothing', kill: 'kill -KILL $main', end: 'post' as const },
-])("the action's own files are changed, $name", async ({ kill, end }) => {
+  {
+    name: 'and main lives: it is put back and the run ends with one error',
+    file: 'licenses.txt',
+    does: '',
+    end: 'main' as const,
+  },
+  ...['licenses.txt', 'index.js'].flatMap((file) => [
+    {
+      name: `(${file}) and main is killed: post publishes nothing`,
+      file,
+      does: 'kill -KILL $main',
+      end: 'post' as const,
+    },
+    {
+      name: `(${file}), the record is removed and main is killed: post publishes nothing`,
+      file,
+      does: 'rm -f "$run/run.json"; kill -KILL $main',
+      end: 'post' as const,
+    },
+  ]),
+])("the action's own files are changed, $name", async ({ file, does, end }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const action = join(scene.sandbox.folder, 'action');
   for (const name of ['action.yml', 'dist', 'templates'])
     cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
-  const chunk = join(action, 'dist', 'licenses.txt');
+  const chunk = join(action, 'dist', file);
   const original = readFileSync(chunk, 'utf8');
-  const run = await scene.run({ action, agent: [work, shell(`echo evil >> '${chunk}'; ${kill}`)] });
+  const planted = "console.log('PLANTED');";
+  const run = await scene.run({
+    action,
+    agent: [
+      work,
+      shell(`echo "${planted}" | cat - '${chunk}' > "$temp/planted"; cp "$temp/planted" '${chunk}'; ${does}`),
+    ],
+  });
   expect(run[end].log.match(/^::error::.*/gm)).toEqual([
     expect.stringContaining("The action's own files were changed"),
   ]);
+  expect(run.post.log).not.toContain('PLANTED');
+  expect(run.summary).toContain("The action's own files were changed");
   if (end === 'main') expect(readFileSync(chunk, 'utf8')).toBe(original);
   else expect(scene.sandbox.github.state.pulls).toEqual([]);
 });
