@@ -4,7 +4,9 @@ import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
-import { approversOf, notifyOnce, threadOfLane } from './notifications.ts';
+import { approversOf, notifyOnce, tasksOfNeeds, threadOfLane } from './notifications.ts';
+import { mayNotify, planNotifications } from '../core/people/needs.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
 import { APPROVAL_MARKER, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
 import { reportOfEnd } from './report-of.ts';
@@ -22,7 +24,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   for (const warning of unanswered) deps.log.warning(warning);
   const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
   const unsettled = [...(await settleOver(deps, intake)), ...(await settleConfiguration(deps, intake))];
-  const unnotified = await notifyOfWaiting(deps, intake);
+  const unnotified = await notifyOfRest(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
@@ -73,22 +75,26 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
   }
 }
 
-/** The lane waits for a review: people hear of it once, from the run that began to wait or from this one. */
-async function notifyOfWaiting(deps: PublishDeps, intake: EndIntake): Promise<readonly string[]> {
-  const { outcome, lane, state, tasks } = intake;
-  if (outcome.kind !== 'idle' || outcome.reason !== 'waiting_for_review' || lane === null || state === null) return [];
-  const need: Need = { kind: outcome.reason, about: aboutLane(lane.id) };
-  if (state.notified.some(({ kind }) => kind === need.kind)) return [];
-  const thread = threadOfLane(lane.pullRequest, tasks);
-  if (thread === null) return [];
-  const { config, context, redact, clock } = deps;
-  const now = clock.now();
+/** What the lane rests for is said once: by the run that began to wait, or by this one, where that one could not. */
+async function notifyOfRest(deps: PublishDeps, intake: EndIntake): Promise<readonly string[]> {
+  const { lane, state, tasks } = intake;
+  if (lane === null || state === null) return [];
+  const now = deps.clock.now();
+  const needs = needsOfRest(intake, now);
+  const concerned = tasksOfNeeds(needs, tasks);
+  const thread =
+    (concerned.length === 1 && concerned[0] !== undefined ? issueOfTask(concerned[0]) : null) ??
+    threadOfLane(lane.pullRequest, [...concerned, ...tasks]);
+  if (needs.length === 0 || thread === null || !mayNotify(state.notifiedAt, now)) return [];
+  const { config, context, redact } = deps;
   try {
     await notifyOnce(deps, {
-      needs: [need],
+      needs,
       thread,
       report: reportOfEnd({ config, context, redact, now }, intake, now),
-      askers: approversOf(state, tasks),
+      change: state.change,
+      lastTask: state.lastIteration?.taskId ?? null,
+      askers: approversOf(state, concerned.length > 0 ? concerned : tasks),
     });
     return [];
   } catch (error) {
@@ -96,4 +102,16 @@ async function notifyOfWaiting(deps: PublishDeps, intake: EndIntake): Promise<re
     deps.log.warning(warning);
     return [warning];
   }
+}
+
+/** What a person is needed for, and no notification is known of. */
+function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
+  if (lane === null || state === null) return [];
+  if (outcome.reason === 'waiting_for_review') {
+    const isKnown = state.notified.some(({ kind }) => kind === 'waiting_for_review');
+    return isKnown ? [] : [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
+  }
+  if (outcome.kind !== 'blocked') return [];
+  const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
+  return planNotifications(end).notify;
 }

@@ -100,7 +100,7 @@ function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
 /** What it takes to notify of something that no state remembers. */
 type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs'> & { readonly config: Pick<Config, 'notify'> };
 
-type NotifiedOnce = Pick<NotificationText, 'needs' | 'report'> & {
+type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask'> & {
   readonly thread: number;
   readonly askers: readonly (string | null)[];
 };
@@ -113,9 +113,8 @@ export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): P
   await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
 }
 
-function textOnce({ config, redact }: Notifying, { askers, needs, report }: NotifiedOnce): string {
-  const mentions = peopleOf(config.notify, askers);
-  return redact(renderNotification({ needs, report, change: noChange, lastTask: null, mentions }));
+function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
+  return redact(renderNotification({ ...text, mentions: peopleOf(config.notify, askers) }));
 }
 
 /** What was written before stays as it is: GitHub sends no message for an edit. */
@@ -134,7 +133,7 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const { config, forge, asked } = deps;
   if (config.notify.kind === 'none') return;
   if (asked.thread !== null) {
-    await notifyOfReason(deps, { needs: CONFIGURATION, thread: asked.thread, report, askers: [asked.by] });
+    await notifyOfReason(deps, { ...CONFIGURATION, thread: asked.thread, report, askers: [asked.by] });
     return;
   }
   const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
@@ -145,10 +144,14 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null) return;
   const askers = [asked.by, ...(await labellersOf(deps, [first]))];
-  await notifyOfReason(deps, { needs: CONFIGURATION, thread, report, askers });
+  await notifyOfReason(deps, { ...CONFIGURATION, thread, report, askers });
 }
 
-const CONFIGURATION: readonly Need[] = [{ kind: 'configuration', about: EVERY_RUN }];
+const CONFIGURATION = {
+  needs: [{ kind: 'configuration', about: EVERY_RUN }],
+  change: noChange,
+  lastTask: null,
+} as const;
 
 function isAtRest(label: string): boolean {
   const name = label.toLowerCase();
@@ -288,6 +291,7 @@ async function labellersOf(
   });
 }
 
-function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
+/** The tasks that the needs are about. */
+export function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
   return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
 }

@@ -207,6 +207,19 @@ describe('what goes wrong', () => {
     expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
   });
 
+  test('a comment that cannot be written, on a queue that then rests: a run that makes no call writes it, once', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+    await runOnce(project);
+    project.forge.faults.clear();
+    for (let run = 0; run < 3; run += 1) {
+      project.clock.advance(DAY);
+      expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    }
+    expect(notified(project)).toBe(1);
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
+  });
+
   test.each([1, 2, 3, 4].flatMap((nth) => (['before', 'after'] as const).map((when) => ({ nth, when }))))(
     'a main that dies $when its comment $nth: people are notified once all the same',
     async ({ nth, when }) => {

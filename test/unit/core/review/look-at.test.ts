@@ -199,6 +199,12 @@ describe('package.json', () => {
   );
 
   test.each<[string, object, object, readonly string[]]>([
+    [
+      'a script that the test script starts passes always',
+      { test: 'npm run unit', unit: 'vitest' },
+      { test: 'npm run unit', unit: 'true' },
+      ['void-test-script: unit always passes'],
+    ],
     ['a test script is gone', { test: 'vitest' }, {}, ['void-test-script: test was removed']],
     ['another one', { test: 'vitest' }, { test: 'vitest run unit' }, ['changed-test-script: test']],
     ['a new one', {}, { test: 'vitest', 'test:e2e': 'x' }, []],
