@@ -251,7 +251,7 @@ describe.each([
     attacks: [
       byAgent(does, 'a request of post through it', ({ heard, run }) => {
         expect(heard).toEqual([]);
-        expect(run.post.log).toContain('Variables that decide which servers this step talks to');
+        expect(run.post.log).toContain('The post step sends the token nowhere');
       }),
     ],
   });
