@@ -8,6 +8,7 @@ export const lookAtKinds = [
   'weaker-test',
   'changed-test-script',
   'test-settings',
+  'task-runner',
   'unreadable-scripts',
   'script-by-itself',
   'action',

@@ -5,7 +5,8 @@ import { flatten } from '../text/one-line.ts';
 import { lookAtKinds, type Finding, type LookAtKind } from './kinds.ts';
 import { manifestFindings } from './manifest.ts';
 import { kindsByPath } from './path-rules.ts';
-import { countChecks, countSkips, isTestFile } from './test-files.ts';
+import { countChecks, countSkips, countTests, isTestFile } from './test-files.ts';
+import { changesTestSettings } from './test-settings.ts';
 import { isManifest, readsTexts } from './texts.ts';
 import { untestedFiles } from './untested.ts';
 
@@ -114,14 +115,30 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
 function textFindings(change: ReviewedChange): readonly Finding[] {
   const { path, unread, before, after } = change;
   if (!readsTexts(change)) return [];
-  if (unread) return [{ kind: isManifest(path) ? 'manifest-not-read' : 'test-not-read', what: null }];
+  if (unread)
+    return [{ kind: isTestFile(path) && !isManifest(path) ? 'test-not-read' : 'manifest-not-read', what: null }];
   if (isManifest(path)) return manifestFindings(before, after);
+  return [...testFindings(change), ...settingsFindings(change)];
+}
+
+function settingsFindings({ path, before, after }: ReviewedChange): readonly Finding[] {
+  return changesTestSettings(path, before, after) ? [{ kind: 'test-settings', what: null }] : [];
+}
+
+function testFindings({ path, before, after }: ReviewedChange): readonly Finding[] {
+  if (!isTestFile(path)) return [];
   const skips = countSkips(after ?? '') - countSkips(before ?? '');
-  const lost = before === null ? 0 : countChecks(before) - countChecks(after ?? '');
+  const lost = (count: (text: string) => number): number =>
+    before === null ? 0 : Math.max(0, count(before) - count(after ?? ''));
+  const gone = [goneWords(lost(countTests), 'test'), goneWords(lost(countChecks), 'check')].filter(
+    (words) => words !== '',
+  );
   return [
     ...(skips > 0 ? [{ kind: 'skipped-test', what: skips === 1 ? null : `in ${skips} places` } as const] : []),
-    ...(lost > 0
-      ? [{ kind: 'weaker-test', what: lost === 1 ? '1 check is gone' : `${lost} checks are gone` } as const]
-      : []),
+    ...(gone.length > 0 ? [{ kind: 'weaker-test', what: gone.join('; ') } as const] : []),
   ];
+}
+
+function goneWords(lost: number, one: string): string {
+  return lost === 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
 }

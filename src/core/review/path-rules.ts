@@ -10,7 +10,17 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'test-settings',
     pattern:
-      /(?:^|\/)(?:(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc)$/i,
+      /(?:^|\/)(?:(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc|nextest\.toml|\.cargo\/config(?:\.toml)?|[^/]*\.runsettings)$/i,
+  },
+  {
+    kind: 'task-runner',
+    pattern:
+      /(?:^|\/)(?:(?:GNU)?Makefile|[^/]+\.mk|\.?justfile|Taskfile\.(?:dist\.)?ya?ml|Rakefile|[^/]+\.rake|magefile\.go|tasks\.py|build\.xml|(?:[\w-]+[-_.])?(?:tests?|check|verify|ci)(?:[-_.][\w-]+)?\.(?:sh|bash|ps1|cmd|bat))$/i,
+  },
+  {
+    kind: 'task-runner',
+    pattern:
+      /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
   // npm builds it as it installs.
   { kind: 'script-by-itself', pattern: /(?:^|\/)binding\.gyp$/i },

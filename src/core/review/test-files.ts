@@ -32,3 +32,12 @@ const CHECKS =
 export function countChecks(text: string): number {
   return text.match(CHECKS)?.length ?? 0;
 }
+
+/** What the usual test runners take for one test. */
+const TESTS =
+  /\b(?:test|it|specify|xit|xtest|fit)(?:\.\w+)*\s*(?:\([^)\n]{0,200}\)\s*)?[(`]\s*['"`]|^[ \t]*(?:async[ \t]+)?def test\w*\s*\(|^func (?:Test|Fuzz)\w*\s*\(|@(?:Parameterized|Repeated)?Test\b|#\[(?:\w+::)*test\b|\[(?:Fact|Theory|Test|TestMethod|TestCase)\b|^[ \t]*(?:it|specify|scenario)[ \t]+['"]/gm;
+
+/** Tests in the text of a test file. */
+export function countTests(text: string): number {
+  return text.match(TESTS)?.length ?? 0;
+}

@@ -1,4 +1,5 @@
 import { isTestFile } from './test-files.ts';
+import { mayHaveTestSettings } from './test-settings.ts';
 
 /** What there is to know of a changed file without reading it. Bytes of its texts: null where there is none. */
 export interface UnreadChange {
@@ -23,7 +24,9 @@ export function isManifest(path: string): boolean {
 
 /** Whether the rules read a file's texts, and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
-  return kind !== 'deleted' && (isManifest(path) || (isTestFile(path) && !DATA.test(path)));
+  return (
+    kind !== 'deleted' && (isManifest(path) || mayHaveTestSettings(path) || (isTestFile(path) && !DATA.test(path)))
+  );
 }
 
 /** Which texts are read of those that the rules ask for: as many as bounds on bytes and files allow, manifests before tests, those nearest to the root first. */

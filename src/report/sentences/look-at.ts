@@ -10,6 +10,7 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'weaker-test': 'Tests that check less than before',
   'changed-test-script': 'Changed test scripts',
   'test-settings': 'Settings that decide what is tested',
+  'task-runner': 'Scripts that run the tests, or may',
   'unreadable-scripts': 'Manifests whose scripts cannot be read',
   'script-by-itself': 'Scripts that run by themselves',
   action: 'Actions that workflows may run',

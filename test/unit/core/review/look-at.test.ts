@@ -53,20 +53,45 @@ describe('files are named by what they may do', () => {
       (path) => [path, 'other-ci'] as const,
     ),
     ...['bitbucket-pipelines.yml', '.buildkite/pipeline.yml', '.drone.yml'].map((path) => [path, 'other-ci'] as const),
-    ...['vitest.config.ts', 'jest.config.js', 'pytest.ini', 'tox.ini', 'a/playwright.config.ts'].map(
+    ...['vitest.config.ts', 'jest.config.js', 'pytest.ini', 'tox.ini', 'a/playwright.config.ts', 'vite.config.mts'].map(
       (path) => [path, 'test-settings'] as const,
     ),
+    ...['.mocharc.yml', '.nycrc', 'a/conftest.py', '.cargo/config.toml', '.config/nextest.toml', 'ci.runsettings'].map(
+      (path) => [path, 'test-settings'] as const,
+    ),
+    ...[
+      'Makefile',
+      'a/GNUmakefile',
+      'rules.mk',
+      'justfile',
+      '.justfile',
+      'Taskfile.yml',
+      'Rakefile',
+      'lib/db.rake',
+    ].map((path) => [path, 'task-runner'] as const),
+    ...['test.sh', 'scripts/run-tests.sh', 'bin/check', 'scripts/ci.mjs', 'ci/verify', 'tools/test_all.py'].map(
+      (path) => [path, 'task-runner'] as const,
+    ),
+    ['native/binding.gyp', 'script-by-itself'],
   ])('%s: %s', (path, why) => {
     expect(whysFor(path)).toEqual([why]);
     expect(whysFor(path, { kind: 'deleted' })).toContain(why);
   });
 
-  test.each(['src/action.ts', 'README.md', 'src/agents.ts', 'src/prompt.ts', 'vscode.md', 'src/envrc.ts', 'a.yml'])(
-    '%s is one like any other',
-    (path) => {
-      expect(whysFor(path)).toEqual([]);
-    },
-  );
+  test.each([
+    'src/action.ts',
+    'README.md',
+    'src/agents.ts',
+    'src/prompt.ts',
+    'vscode.md',
+    'src/envrc.ts',
+    'a.yml',
+    'src/contest.sh',
+    'bin/serve',
+    'src/check.ts',
+  ])('%s is one like any other', (path) => {
+    expect(whysFor(path)).toEqual([]);
+  });
 });
 
 test('a new binary is named, a changed one is not', () => {
@@ -152,6 +177,20 @@ describe('weaker tests', () => {
     ['a.test.ts', 'expect(a).toBe(1); expect(b).toBe(2);', 'expect(a).toBe(1);', '1 check is gone'],
     ['test_a.py', 'assert a\nassert b\nassert c', 'pass', '3 checks are gone'],
     ['a_test.go', 't.Errorf("x")\nt.Fatal("y")', '', '2 checks are gone'],
+    ['a.test.js', 'ok(a);\nequal(a, 1);', 'ok(a);', '1 check is gone'],
+    ['a.test.ts', "test('a', f);\nit.each([1])('b', g);", '', '2 tests are gone'],
+    ['a.test.ts', "it('a', () => { expect(a).toBe(1); });", '// later', '1 test is gone; 1 check is gone'],
+    [
+      'test_a.py',
+      'def test_a():\n    run()\nasync def test_b():\n    run()',
+      'def helper():\n    run()',
+      '2 tests are gone',
+    ],
+    ['a_test.go', 'func TestA(t *testing.T) {}\nfunc FuzzB(f *testing.F) {}', 'package a', '2 tests are gone'],
+    ['src/ATest.java', '@Test void a() {}\n@ParameterizedTest void b() {}', '', '2 tests are gone'],
+    ['tests/a.rs', '#[test]\nfn a() {}\n#[tokio::test]\nasync fn b() {}', 'fn a() {}', '2 tests are gone'],
+    ['spec/a_spec.rb', "it 'adds' do\nend", '', '1 test is gone'],
+    ['ATests.cs', '[Fact]\npublic void A() {}', 'public void A() {}', '1 test is gone'],
   ])('%s checks less', (path, before, after, gone) => {
     expect(whysFor(path, { before, after })).toEqual([`weaker-test: ${gone}`]);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
@@ -171,6 +210,9 @@ describe('weaker tests', () => {
     ['a_test.go', 'func TestA(t *testing.T) {', 'func TestA(t *testing.T) {\n\tt.Skip()'],
     ['tests/a.rs', '#[test]', '#[test]\n#[ignore]'],
     ['src/ATest.java', '@Test', '@Test @Disabled'],
+    ['a.test.js', "test('a', f);", "test('a', { skip: true }, f);"],
+    ['a.test.js', "test('a', f);", "test('a', { todo: 'later' }, f);"],
+    ['test_a.py', 'def test_a():', '@pytest.mark.skipif(True)\ndef test_a():'],
   ])('a test is skipped in %s', (path, before, after) => {
     expect(whysFor(path, { before, after })).toEqual(['skipped-test']);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
@@ -220,6 +262,42 @@ describe('package.json', () => {
   test('that cannot be read', () => {
     expect(whysFor('package.json', { before: '{}', after: '{' })).toEqual(['unreadable-scripts']);
     expect(whysFor('package.json', { kind: 'deleted', before: '{}' })).toEqual([]);
+  });
+});
+
+describe('lines of a file with many uses', () => {
+  test.each<readonly [string, string, string]>([
+    ['pyproject.toml', '[tool.pytest.ini_options]\naddopts = ""', '[tool.pytest.ini_options]\naddopts = "-k none"'],
+    ['pyproject.toml', '[project]\nname = "a"', '[project]\nname = "a"\n[tool.coverage.run]\nomit = ["*"]'],
+    ['setup.cfg', '[metadata]', '[metadata]\n[tool:pytest]\naddopts = --ignore=tests'],
+    ['Cargo.toml', '[lib]\nname = "a"', '[lib]\nname = "a"\ntest = false'],
+    ['Cargo.toml', '[[test]]\nname = "a"', '[[test]]\nname = "a"\npath = "none.rs"'],
+    ['pom.xml', '<project/>', '<project><skipTests>true</skipTests></project>'],
+    ['build.gradle.kts', 'plugins {}', 'plugins {}\ntasks.test { enabled = false }'],
+  ])('%s', (path, before, after) => {
+    expect(whysFor(path, { before, after })).toEqual(['test-settings', 'dependencies']);
+    expect(whysFor(path, { before: `${before}\n# more`, after: before })).toEqual(['dependencies']);
+  });
+
+  test.each<readonly [string, string, string]>([
+    ['composer.json', '{"scripts":{"test":"phpunit"}}', '{"scripts":{"test":"true"}}'],
+    ['deno.json', '{"tasks":{"test":"deno test"}}', '{"tasks":{"test":"true"}}'],
+    ['CMakeLists.txt', 'add_test(a a)', ''],
+  ])('%s', (path, before, after) => {
+    expect(whysFor(path, { before, after })).toContain('test-settings');
+  });
+
+  test.each<readonly [string, string, string]>([
+    ['pyproject.toml', '[project]\nversion = "1"', '[project]\nversion = "2"'],
+    ['Cargo.toml', '[dependencies]\na = "1"', '[dependencies]\na = "2"'],
+  ])('others of %s decide nothing of the kind', (path, before, after) => {
+    expect(whysFor(path, { before, after })).toEqual(['dependencies']);
+  });
+
+  test.each(['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'workspaces'])('%s of a package.json', (name) => {
+    const after = JSON.stringify({ [name]: { testMatch: [] } });
+    expect(whysFor('package.json', { before: '{}', after })).toEqual([`test-settings: ${name}`]);
+    expect(whysFor('package.json', { before: after, after })).toEqual([]);
   });
 });
 
@@ -290,9 +368,13 @@ test.each<readonly [string, unknown, readonly LookAt[]]>([
 
 test('hostile names and texts cost nothing', () => {
   const path = `${'a/'.repeat(2_000)}package.json`;
+  const blank = `${'\n'.repeat(200_000)}${' '.repeat(200_000)}test(${'('.repeat(200_000)}[[${' a'.repeat(100_000)}`;
   const script = `${'echo '.repeat(20_000)}&& x`;
   const after = JSON.stringify({ scripts: { test: script, pretest: ';'.repeat(100_000) } });
-  expect(cpuMs(() => lookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000))]))).toBeLessThan(
-    500,
+  const texts = ['a.test.ts', 'test_a.py', 'pyproject.toml', 'pom.xml'].map((name) =>
+    change(name, { before: blank, after: blank }),
   );
+  expect(
+    cpuMs(() => lookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000)), ...texts])),
+  ).toBeLessThan(1000);
 });
