@@ -9,6 +9,7 @@ import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } 
 import { treeOf } from '../objects.ts';
 import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
+import { newestPublished } from './published.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -35,8 +36,8 @@ export interface RemoteOptions {
 
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
-  const source = { ...options, hide: [options.token, basicCredentials(options.token)] };
-  const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> => withPushRepository(source, body);
+  const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
+    withPushRepository(sourceOf(options), body);
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
@@ -47,6 +48,13 @@ export function createRemote(options: RemoteOptions): Remote {
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }
+
+function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
+  return { ...options, hide: [options.token, basicCredentials(options.token)] };
+}
+
+const NOT_PUBLISHED =
+  'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so nobody knows where to begin to inspect them.';
 
 type Publishing = Parameters<Remote['push']>[0];
 
@@ -89,7 +97,12 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
       `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
     );
   if (there.tip === commit) return { kind: 'pushed' };
-  const objection = await inspectOutgoing(git, { commit, since }, options.rules);
+  const published =
+    there.tip === since
+      ? since
+      : await newestPublished(git, commit, { ...sourceOf(options), ask: (from, args) => ask(from, args, network) });
+  if (published === null) return rejected(NOT_PUBLISHED);
+  const objection = await inspectOutgoing(git, { commit, since: published }, options.rules);
   if (objection !== null) return rejected(objection);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)

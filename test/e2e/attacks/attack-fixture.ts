@@ -59,12 +59,13 @@ export function repel<Aftermath>(
 /** What the agent's scripts may use: where the action keeps its things, as an agent can find out. */
 const FINDINGS = [
   'run_folder=$(dirname "$CLAUDE_CONFIG_DIR")',
+  'export scratch="$(dirname "$run_folder")/attack"; mkdir -p "$scratch"',
   'runner_files="$(dirname "$run_folder")/_runner_file_commands"',
   'agent=$PPID',
   `main=$(sed 's/.*) . //; s/ .*//' "/proc/$agent/stat")`,
 ].join('\n');
 
-/** A call of the agent that runs `script` with the variables run_folder, runner_files and main, and says that its task is finished. */
+/** A call of the agent that runs `script` with the variables run_folder, scratch (a folder of its own), runner_files and main, and says that its task is finished. */
 export function attackBy(
   script: string,
   said: Omit<Extract<Behaviour, { kind: 'shell' }>, 'kind' | 'script'> = {},

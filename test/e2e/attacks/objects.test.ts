@@ -59,7 +59,7 @@ function pack(folder, id, text) {
 `;
 
 const node = (code: string): string =>
-  `cat > "$TMPDIR/forge.mjs" <<'JS'\n${FORGE}\n${code}\nJS\nnode "$TMPDIR/forge.mjs"`;
+  `cat > "$scratch/forge.mjs" <<'JS'\n${FORGE}\n${code}\nJS\nnode "$scratch/forge.mjs"`;
 
 repel<Aftermath>('Objects that are not what they are called', {
   stage: after(

@@ -14,7 +14,7 @@ const KILL_MAIN = 'kill -KILL $main; sleep 0.2';
 
 /** Rewrites the run's record: `edit` is JavaScript over `record`, with `sh` for a command's output. */
 const forge = (edit: string, folder = '$run_folder'): string =>
-  `cat > "$TMPDIR/forge.mjs" <<'JS'
+  `cat > "$scratch/forge.mjs" <<'JS'
 import { execSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 const file = process.argv[2] + '/run.json';
@@ -23,11 +23,11 @@ const sh = (command) => execSync(command, { encoding: 'utf8' }).trim();
 ${edit}
 writeFileSync(file, JSON.stringify(record));
 JS
-node "$TMPDIR/forge.mjs" "${folder}"`;
+node "$scratch/forge.mjs" "${folder}"`;
 
 /** Rewrites the run's record and seals it as main does: with the key that whoever can read main's environment can make. */
 const forgeSealed = (edit: string): string =>
-  `cat > "$TMPDIR/seal.mjs" <<'JS'
+  `cat > "$scratch/seal.mjs" <<'JS'
 import { readFileSync } from 'node:fs';
 import { identitiesOf } from '${join(ACTION_FOLDER, 'src/runner/run-identity.ts')}';
 import { readRunRecord, writeRunRecord } from '${join(ACTION_FOLDER, 'src/river/run-record.ts')}';
@@ -39,7 +39,7 @@ const { work } = record;
 ${edit}
 writeRunRecord(runFolder, record, key);
 JS
-node "$TMPDIR/seal.mjs" "$main" && touch "$TMPDIR/sealed"`;
+node "$scratch/seal.mjs" "$main" && touch "$scratch/sealed"`;
 
 /** A commit that nothing has inspected: a workflow that hands the repository's secrets out. */
 const HOSTILE_COMMIT = [
@@ -133,7 +133,7 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
               }
               work.outcome = { kind: 'complete', reason: 'plan_complete' };
             `),
-            `cp "$TMPDIR/sealed" "${scene.sandbox.folder}/sealed"`,
+            `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
             KILL_MAIN,
           ].join('\n'),
         ),
@@ -199,7 +199,7 @@ repel<Aftermath>('A record that speaks and parks, sealed with the real key, and 
               work.state.circuit = { kind: 'open', totalOpens: 1, reason: 'permission_denied', openedAt: Date.now(), taskId: null };
               work.state.tasks['issue-1'] = { ...work.state.tasks['issue-1'], state: 'failed', reason: 'max_iterations_per_task', attempts: 99 };
             `),
-            `cp "$TMPDIR/sealed" "${scene.sandbox.folder}/sealed"`,
+            `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
             KILL_MAIN,
           ].join('\n'),
         ),
@@ -224,6 +224,58 @@ repel<Aftermath>('A record that speaks and parks, sealed with the real key, and 
     ),
   ],
 });
+
+describe.each([
+  {
+    does: 'as the branch',
+    edit: "work.lane.start = { kind: 'continue', remoteHead: hostile }; work.remoteHead = hostile;",
+  },
+  {
+    does: 'as the base of a new branch',
+    edit: "work.lane.start = { kind: 'fresh' }; work.remoteHead = null; work.base = hostile;",
+  },
+])(
+  'Main killed, and a record with the real seal calls a commit published that nobody has inspected, $does',
+  ({ edit }) => {
+    repel<Aftermath>('the inspection', {
+      stage: async (scene) => {
+        scene.openIssue('Count');
+        const run = await scene.run({
+          agent: [
+            { kind: 'work' },
+            attackBy(
+              [
+                HOSTILE_COMMIT,
+                'git rev-parse HEAD > "$scratch/hostile"; git commit -q --allow-empty -m harmless; git rev-parse HEAD > "$scratch/head"',
+                'quarantine=$(find "$run_folder" -name quarantine* -maxdepth 3 -type d | head -n 1)',
+                'cp -r .git/objects/. "$quarantine/objects/"',
+                forgeSealed(`
+                const [hostile, head] = ['hostile', 'head'].map((name) => readFileSync(process.env.scratch + '/' + name, 'utf8').trim());
+                ${edit}
+                work.head = head;
+                work.hasNewCommits = true;
+              `),
+                `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
+                KILL_MAIN,
+              ].join('\n'),
+            ),
+          ],
+        });
+        expect(run.main.signal).toBe('SIGKILL');
+        expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
+        return { run, scene };
+      },
+      attacks: [
+        byAgent('has its commit begin behind a workflow', 'that workflow on any branch', async ({ scene }) => {
+          expect(await everythingPushed(scene)).not.toContain('steal.yml');
+        }),
+        byAgent('does so', 'the loss of the iteration before', async ({ scene }) => {
+          expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+        }),
+      ],
+    });
+  },
+);
 
 describe.each([
   { does: 'names a proxy of its own', forgery: null },
@@ -268,12 +320,12 @@ repel<Aftermath & { readonly orphan: number }>('Lines added to GITHUB_STATE, and
           attackBy(
             [
               HOSTILE_COMMIT,
-              'cp -r "$run_folder" "$TMPDIR/elsewhere"',
+              'cp -r "$run_folder" "$scratch/elsewhere"',
               forge(
                 `record.work.head = sh('git rev-parse HEAD'); record.work.hasNewCommits = true; record.work.outcome = { kind: 'complete', reason: 'plan_complete' };`,
-                '$TMPDIR/elsewhere',
+                '$scratch/elsewhere',
               ),
-              'printf "run-folder=%s\\nrun-tag=\\nmark=\\nlane=issue-7\\n" "$TMPDIR/elsewhere" >> "$runner_files/state"',
+              'printf "run-folder=%s\\nrun-tag=\\nmark=\\nlane=issue-7\\n" "$scratch/elsewhere" >> "$runner_files/state"',
               `setsid sleep 1000 & echo $! > ${pidFile}`,
               KILL_MAIN,
             ].join('\n'),
