@@ -14,7 +14,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
 function whyStuck({ progress, share }: TaskReport): string {
   const iterations = count(progress.attempts, 'iteration');
   const said = share.question ?? share.summary ?? share.recommendation;
-  const quoted = said === null ? '' : ` It says: “${quietWords(said)}”`;
+  const quoted = said === null ? '' : ` The agent says: “${quietWords(said)}”`;
   switch (progress.state) {
     case 'failed':
       return `gave up after ${iterations}`;
