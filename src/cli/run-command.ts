@@ -57,9 +57,9 @@ Daily use:
 ${rows('daily')}
 Looking inside:
 ${rows('inside')}
-More about one: ralph help COMMAND, or ralph COMMAND --help
-The version:    ralph --version, or -V
-Exit codes: 0 done, 1 a difference or a failure, 2 arguments that make no sense.
+Help:    ralph help COMMAND, or ralph COMMAND --help
+Version: ralph --version, or -V
+Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments.
 `;
 }
 

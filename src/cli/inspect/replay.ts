@@ -147,7 +147,7 @@ function whyNot(text: string): string {
   if (text.includes('\0')) return 'it is a binary file';
   return tryJson(text) === undefined && tryJson(text.split('\n')[0] ?? '') === undefined
     ? 'it does not hold JSON lines'
-    : 'none of its lines is of a run';
+    : 'it has no line about a run';
 }
 
 function brokenAt(line: number): string {

@@ -128,7 +128,7 @@ function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport):
       return `It was not done after ${iterations} (\`${policyInputs.maxIterationsPerTask.name}\`).`;
     default: {
       const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
-      const again = turn === null ? '' : ` It has another turn after ${formatInstantFrom(turn, report.endedAt)}.`;
+      const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       const what =
         progress.reason === 'output_decline'
           ? "The agent's answers shrank without any progress"

@@ -119,8 +119,19 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
 export function checkSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
-  const head = work.headCheck === null ? '' : headCheckLine(work.headCheck, work);
+  const { headCheck } = work;
+  const head =
+    headCheck === null ? '' : isSaid(headCheck) ? verifiedLine(headCheck, work) : headCheckLine(headCheck, work);
   return [head, baseCheckLine(work)].filter((line) => line !== '').join('\n\n');
+}
+
+/** A head that passes is said with the outcome; here stays which commit it is. */
+function isSaid({ of, verification }: HeadCheck): boolean {
+  return of === 'head' && verification.kind === 'passed';
+}
+
+function verifiedLine({ commit }: HeadCheck, report: WorkedReport): string {
+  return `Verified in a clean clone: ${commitLink(commit, report)}.`;
 }
 
 /** Whether what verifies failed before anybody worked; empty when it did not. */

@@ -169,7 +169,7 @@ function iterationSection(report: RunReport): string {
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
     table(head, rows),
-    `Each is a group of its own in the ${link('log of the run', report.logUrl)}.`,
+    `The ${link('log of the run', report.logUrl)} has a group for each iteration.`,
   ].join('\n\n');
 }
 

@@ -60,7 +60,7 @@ function opening(one: TaskReport, report: RunReport): string {
       return givenUp(one, report);
     case 'stuck': {
       const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
-      const again = turn === null ? '' : ` It has another turn after ${formatInstantFrom(turn, report.endedAt)}.`;
+      const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `**Set aside** after ${count(progress.attempts, 'iteration')}: nothing changed any more, so other tasks go first.${again}`;
     }
     default:

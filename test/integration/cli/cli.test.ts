@@ -132,12 +132,12 @@ describe('ralph replay', () => {
     [
       'JSON of something else',
       () => fileOf('a.json', '{\n "a": 1\n}\n'),
-      'is not a journal: none of its lines is of a run',
+      'is not a journal: it has no line about a run',
     ],
     [
       'other JSON lines',
       () => fileOf('a.jsonl', '{"kind":"end"}\n[1]\n'),
-      'is not a journal: none of its lines is of a run',
+      'is not a journal: it has no line about a run',
     ],
   ])('%s is one sentence and ends with 2', async (_, path, why) => {
     const name = await path();

@@ -31,12 +31,6 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
   const shown = (change: Partial<WorkedReport>): string => pagesOf(ended(change))[page] ?? '';
 
   test.each<[string, Partial<WorkedReport>, string]>([
-    ['that it passes', { headCheck: passed }, `✅ \`npm test\` passes in a clean clone of ${LINK}.\n`],
-    [
-      'that several pass',
-      { headCheck: passed, verifyCommands: ['npm ci', 'npm test'] },
-      `✅ \`npm ci\`, \`npm test\` pass in a clean clone of ${LINK}.\n`,
-    ],
     [
       'that it fails, although it passed in the work tree',
       { headCheck: failed },
@@ -64,6 +58,15 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
     ],
   ])('says %s', (_what, change, line) => {
     expect(shown(change)).toContain(`\n\n${line}`);
+  });
+
+  test.each([
+    [['npm test'], '`npm test` passes'],
+    [['npm ci', 'npm test'], '`npm ci`, `npm test` pass'],
+  ])('says that %j passes, and of which commit', (verifyCommands, words) => {
+    expect(shown({ headCheck: passed, verifyCommands })).toContain(
+      page === 'body' ? `\n\n✅ ${words} in a clean clone of ${LINK}.\n` : `\n\nVerified in a clean clone: ${LINK}.\n`,
+    );
   });
 
   test('says nothing where nothing is known, or the base passed', () => {

@@ -43,7 +43,7 @@ test('says what it cost, and has every iteration: its task only where there are 
       `| 1 | [#12](https://github.com/acme/shop/issues/12) | task done | ✅ | 1 (+20 −1) | ${commit} | 2 min, $0.12 |`,
       '| 2 | [#13](https://github.com/acme/shop/issues/13) | no progress | – | – | – | 2 min, $0.06 |',
       '',
-      'Each is a group of its own in the [log of the run](https://github.com/acme/shop/actions/runs/99).',
+      'The [log of the run](https://github.com/acme/shop/actions/runs/99) has a group for each iteration.',
     ].join('\n'),
   );
   expect(shown([first])).toContain('| # | Result | Tests | Files | Commit | Time, cost |');
