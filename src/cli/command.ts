@@ -25,9 +25,12 @@ export interface Command {
 export class UsageError extends Error {
   override readonly name = 'UsageError';
   readonly problems: readonly string[];
+  /** What else is printed: where the help is, or nothing, since it knows no more. */
+  readonly hint: 'help' | 'none';
 
-  constructor(problems: readonly string[]) {
+  constructor(problems: readonly string[], hint: 'help' | 'none' = 'help') {
     super(problems.join('\n'));
     this.problems = problems;
+    this.hint = hint;
   }
 }

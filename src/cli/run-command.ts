@@ -37,9 +37,8 @@ export async function runCommand(
     return (await command.run(rest, terminal)) === 'done' ? 0 : 1;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    terminal.error(
-      `${error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('')}See: ralph ${name} --help\n`,
-    );
+    const hint = error.hint === 'help' ? `See: ralph ${name} --help\n` : '';
+    terminal.error(error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('') + hint);
     return 2;
   }
 }

@@ -58,12 +58,13 @@ async function replayJournal(args: readonly string[], terminal: Terminal, kindOf
   const [name] = given.positionals;
   const settings = parseSettings(given.values('set'));
   const read = name === undefined ? null : await readJournal(name);
-  const misused = [...given.problems, ...settings.problems, ...(read?.kind === 'missing' ? [read.why] : [])];
+  const wrong = [...given.problems, ...settings.problems];
+  const misused = [...wrong, ...(read?.kind === 'missing' ? [read.why] : [])];
   if (read?.kind === 'unusable')
     terminal.error(
       `ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`,
     );
-  if (misused.length > 0) throw new UsageError(misused);
+  if (misused.length > 0) throw new UsageError(misused, wrong.length > 0 ? 'help' : 'none');
   if (read?.kind !== 'journal') return 'failed';
 
   const { journal, chain } = read;

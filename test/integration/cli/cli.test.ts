@@ -144,7 +144,7 @@ describe('ralph replay', () => {
     expect(await ralph('replay', name)).toEqual({
       code: 2,
       out: '',
-      error: `ralph replay: ${JSON.stringify(name)} ${why}; give the file that the action's output journal-path names.\nSee: ralph replay --help\n`,
+      error: `ralph replay: ${JSON.stringify(name)} ${why}; give the file that the action's output journal-path names.\n`,
     });
   });
 
