@@ -255,13 +255,13 @@ function settleTask(
   return { ...settled, unverified, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
-/** What the branch's file does not list cannot be marked there: it would seem to be open once it is merged. */
+/** What the branch's file does not list, or has still open, would seem to be open once it is merged. */
 function settleMark(
   state: LaneState,
   { task, evidence: { checklist } }: IterationFacts,
   { verdict }: Judgement,
 ): LaneState {
-  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && (checklist?.current ?? null) === null;
+  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && checklist?.current !== 'done';
   return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
 }
 

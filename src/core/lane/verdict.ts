@@ -77,8 +77,8 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone =
     accepts &&
-    claimsTask(facts) &&
-    (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed || (nothingToDo && passed));
+    ((nothingToDo && passed) ||
+      (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
   const progress =
@@ -176,9 +176,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
     !changedSinceStart(state, facts) &&
     evidence.before.tree === evidence.after.tree &&
     evidence.end.kind === 'exited' &&
-    analysis.agentError === null &&
-    // An item of a file that it did not mark was not what it spoke of.
-    (evidence.checklist === null || evidence.checklist.current !== 'open')
+    analysis.agentError === null
   );
 }
 

@@ -102,7 +102,7 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   ];
 }
 
-function whatToSay({ state, reason }: TaskReport['progress'], where: string): string {
+function whatToSay({ task, progress: { state, reason } }: TaskReport, where: string): string {
   switch (state) {
     case 'failed':
       return `Make the task smaller or clearer, or say what the agent should know: ${where}.`;
@@ -110,17 +110,18 @@ function whatToSay({ state, reason }: TaskReport['progress'], where: string): st
       return `Say what the agent should do differently: ${where}.`;
     default:
       return reason === 'nothing_to_do'
-        ? `If nothing is missing, close the issue. Otherwise say what is missing: ${where}.`
+        ? `If nothing is missing, ${issueOfTask(task) === null ? 'mark it as done there' : 'close the issue'}. Otherwise say what is missing: ${where}.`
         : `Answer the agent: ${where}.`;
   }
 }
 
-function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
+function remedies(one: TaskReport, report: RunReport): readonly string[] {
+  const { task, progress } = one;
   const isFailed = progress.state === 'failed';
   const where = whereToAnswer(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
-    whatToSay(progress, where),
+    whatToSay(one, where),
     ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
     `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];

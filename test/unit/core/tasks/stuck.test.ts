@@ -158,6 +158,37 @@ describe('"nothing to do" is an answer', () => {
     expect(describeStep(run.step)).toBe('complete (plan_complete)');
   });
 
+  describe('of an item of the plan that was not ticked', () => {
+    const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
+    const unticked = (signal: object): Play => ({ output: { signal }, checklist: { current: 'open' } });
+    const says = unticked({ status: 'COMPLETE', exitSignal: false, tasksCompleted: 0 });
+
+    test('one call, and a person is asked', () => {
+      const run = play([says], { tasks: [item] });
+      expect(run.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: false, setAside: 'nothing_to_do' });
+      expect(run.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
+      expect(describeStep(run.step)).toBe('blocked (needs_human)');
+    });
+
+    test('with verify it is verified, done, and remembered as unmarked', () => {
+      const run = play([{ ...says, verification: 'passed' }], { tasks: [item], policy: { ...policy, verifies: true } });
+      expect(run.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: true, progress: false });
+      expect(run.state).toMatchObject({ unmarked: ['plan-a'], circuit: { kind: 'closed', noProgress: 0 } });
+      expect(describeStep(run.step)).toBe('complete (plan_complete)');
+    });
+
+    test.each([
+      ['a finished task that its file does not show', { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 }],
+      ['no end', { status: 'IN_PROGRESS', tasksCompleted: 0 }],
+    ])('says nothing beside %s', (_, signal) => {
+      const run = play([{ ...unticked(signal), verification: 'passed' }], {
+        tasks: [item],
+        policy: { ...policy, verifies: true },
+      });
+      expect(run.verdicts[0]).toMatchObject({ nothingToDo: false, taskDone: false });
+    });
+  });
+
   test('with a verify that fails a person is asked', () => {
     const run = play([{ ...saysDone, verification: 'failed' }], {
       tasks: [task(1)],
