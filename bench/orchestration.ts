@@ -128,7 +128,7 @@ async function loopOn(
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
       writeRunRecord(
         runFolder,
-        { version: 1, stage: 'work', startedAt, actionDigest: null, steeringDigest: null, claimed: null, work },
+        { version: 1, stage: 'work', startedAt, steeringDigest: null, claimed: null, work },
         key,
       );
     },

@@ -66,7 +66,6 @@ export async function main(): Promise<void> {
         version: 1,
         stage: 'gate',
         startedAt,
-        actionDigest: null,
         steeringDigest: steeringDigest(environment, key),
         claimed: null,
         work: null,
@@ -86,7 +85,7 @@ export async function main(): Promise<void> {
       runRiver({
         ...world,
         connect: guardedConnections(connect(world, null), guard),
-        machine: createMachine(world, { startedAt, guard }),
+        machine: createMachine(world, { startedAt }),
         startedAt,
         appendJournal: journal.append,
         journalHash: journal.hash,

@@ -4,7 +4,7 @@ import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
-import { actionFolderOf, createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
+import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
@@ -14,7 +14,6 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../river/failure.ts';
 import { messageOf } from '../errors.ts';
-import { digestActionFiles } from '../runner/action-files.ts';
 import { createLog, debug } from '../runner/log.ts';
 import { addSummary, inputTexts, mask } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
@@ -35,14 +34,7 @@ const PATIENCE: Patience = {
 };
 
 /** Stands for the record of a run of which nothing is known. */
-const UNKNOWN = {
-  version: 1,
-  startedAt: 0,
-  actionDigest: null,
-  steeringDigest: null,
-  claimed: null,
-  work: null,
-} as const;
+const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null, work: null } as const;
 
 type Environment = World['environment'];
 
@@ -70,11 +62,6 @@ export async function post(): Promise<void> {
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
-    // Parts of this program are loaded when they are needed: from here on nothing more is, where it may be the agent's.
-    if (isChanged(record)) {
-      refuse({ environment, runnerFiles, problem: CHANGED_FILES });
-      process.exit(0);
-    }
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     await giveCredentialsBack(identity, { token, log }).catch(
@@ -139,8 +126,6 @@ async function finish({
   writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
 }
 
-const CHANGED_FILES =
-  "The action's own files were changed after the main step began: the agent or another program on this machine did it. The post step does nothing: nothing more is published, and processes that the agent left behind may still run.";
 const STEERED =
   'Variables that decide which servers this step talks to (proxies, certificates) are not the ones that the main step had: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
 
@@ -155,12 +140,6 @@ async function isReadable(environment: Environment): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Whether the action's own files are other ones than main found before the first call. */
-function isChanged(record: RunRecord | null): boolean {
-  const digest = record?.actionDigest ?? null;
-  return digest !== null && digest !== digestActionFiles(actionFolderOf(process.argv[1]));
 }
 
 /** Says why nothing is done, with what is loaded already, and without asking anybody. */

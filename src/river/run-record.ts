@@ -11,8 +11,6 @@ export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
-  /** Digest of the action's own files before the first call; null: nothing of the agent has run yet, or they are not compared. */
-  readonly actionDigest: string | null;
   /** Digest of what in main's environment leads git and this program to their servers; null: nothing is set. */
   readonly steeringDigest: string | null;
   /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */

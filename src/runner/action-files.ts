@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -15,7 +15,6 @@ import { dirname, join, relative } from 'node:path';
 
 /** The action's own files, as main found them. Parts of them are loaded only when they are needed, in post as well. */
 export interface ActionFiles {
-  readonly digest: string;
   /** Puts back what was changed, added or removed since; the names of it. Throws when it cannot. */
   readonly putBack: () => readonly string[];
 }
@@ -30,7 +29,6 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
   const folder = join(actionFolder, 'dist');
   const ours = contentsOf(folder);
   return {
-    digest: digestOf(ours),
     putBack: () => {
       const now = contentsOf(folder);
       const changed = [...new Set([...ours.keys(), ...now.keys()])].filter(
@@ -40,11 +38,6 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
       return changed.sort();
     },
   };
-}
-
-/** Digest of the bundle as it is now. */
-export function digestActionFiles(actionFolder: string): string {
-  return digestOf(contentsOf(join(actionFolder, 'dist')));
 }
 
 /** Path below the folder → content; null: not a file, such as a link or a named pipe. */
@@ -86,11 +79,4 @@ function replace(path: string, content: Content | null): void {
   writeFileSync(fresh, content.bytes, { mode: content.mode, flag: 'wx' });
   rmSync(path, { recursive: true, force: true });
   renameSync(fresh, path);
-}
-
-function digestOf(contents: ReadonlyMap<string, Content | null>): string {
-  const hash = createHash('sha256');
-  for (const [path, content] of [...contents].sort(([one], [other]) => (one < other ? -1 : 1)))
-    hash.update(`${JSON.stringify(path)} ${String(content?.bytes.length ?? -1)}\n`).update(content?.bytes ?? '');
-  return hash.digest('hex');
 }

@@ -18,8 +18,6 @@ export interface Guard {
   readonly begin: () => void;
   /** After each program of the agent; throws a UserError when the action's own files were changed. */
   readonly check: () => void;
-  /** Digest of the action's own files at `begin`; null: not begun, or they are not compared. */
-  readonly actionDigest: () => string | null;
 }
 
 export function createGuard(
@@ -44,7 +42,6 @@ export function createGuard(
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');
     },
     check,
-    actionDigest: () => actionFiles?.digest ?? null,
   };
 }
 

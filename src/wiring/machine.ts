@@ -6,17 +6,13 @@ import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import { createWorkFiles, readWorkspaceFile } from '../runner/workspace-files.ts';
 import { endAgent } from './agent.ts';
-import type { Guard } from './guard.ts';
 import type { World } from './world.ts';
 
 /** The prompt shows the last 2,000 characters; a character is at most four bytes. */
 const MAX_LEARNINGS_BYTES = 8_000;
 
 /** This machine, as main needs it. */
-export function createMachine(
-  world: World,
-  { startedAt, guard }: { readonly startedAt: number; readonly guard: Pick<Guard, 'actionDigest'> },
-): Machine {
+export function createMachine(world: World, { startedAt }: { readonly startedAt: number }): Machine {
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
   const steering = steeringDigest(environment, runKey);
   return {
@@ -25,11 +21,7 @@ export function createMachine(
       (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     files: createWorkFiles(context.workspace),
     record: (record) => {
-      writeRunRecord(
-        runFolder,
-        { version: 1, startedAt, actionDigest: guard.actionDigest(), steeringDigest: steering, ...record },
-        runKey,
-      );
+      writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, ...record }, runKey);
     },
     loss: () =>
       existsSync(runFolder)

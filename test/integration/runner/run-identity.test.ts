@@ -27,7 +27,6 @@ const record: RunRecord = {
   version: 1,
   stage: 'gate',
   startedAt: 1,
-  actionDigest: null,
   steeringDigest: null,
   claimed: 'queue',
   work: null,

@@ -54,7 +54,6 @@ export function createMachine(
     version: 1,
     stage: 'gate',
     startedAt: clock.now(),
-    actionDigest: null,
     steeringDigest: null,
     claimed: null,
     work: null,
