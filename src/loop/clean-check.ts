@@ -33,25 +33,27 @@ interface BaseChecked {
 }
 
 /** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
-export async function keepIgnored({ config, repository, log }: LoopDeps): Promise<void> {
+export async function keepIgnored({ config, repository, log, signal }: LoopDeps): Promise<void> {
   if (!config.policy.verifies) return;
-  await repository.keepIgnored().catch((error: unknown) => {
+  await repository.keepIgnored(signal).catch((error: unknown) => {
+    if (signal.aborted) return;
     log.warning(
       `Files that git ignores cannot be copied, so verify runs without them in a clean clone. ${sentence(textOf(error))}`,
     );
   });
 }
 
-/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run. */
+/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run, and so does a clean clone that cannot be had. */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
   if (!deps.config.policy.verifies) return { work, end: null };
   const subject = subjectOf(deps, base);
   if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const verification = await verifyClean(deps, work, base);
+  // What the calls make could not be verified either, so that nothing of it would count.
   if (verification.kind === 'impossible') {
-    deps.log.warning(`verify could not run on the base. ${sentence(verification.why)}`);
-    return { work, end: null };
+    const message = `verify cannot run on a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
+    return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   const baseCheck = checkOf(subject, verification);
   const checked: Work = { ...work, state: { ...work.state, baseCheck } };
@@ -117,7 +119,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | n
   deps.record(checked);
   if (check.kind === 'passed') return { kind: 'checked', work: checked };
   deps.log.warning(
-    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that exist only in the work tree (ignored files, packages installed there) do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
+    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
   );
   return { kind: 'checked', work: checked };
 }
@@ -148,9 +150,11 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
   // What the work tree is put back to.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
-    .cleanClone(commit)
+    .cleanClone(commit, deps.signal)
     .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal: deps.signal }))
-    .catch((error: unknown) => ({ kind: 'impossible' as const, why: textOf(error) }));
+    .catch((error: unknown) =>
+      deps.signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
+    );
   // It can write into the work tree as well, and that is nobody's work.
   const left = deps.signal.aborted ? [] : await deps.repository.putBack();
   if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);

@@ -38,10 +38,10 @@ export interface Repository {
   putBack(): Promise<readonly string[]>;
   /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
   review(): Promise<Review | null>;
-  /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. */
-  keepIgnored(): Promise<void>;
-  /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. */
-  cleanClone(commit: ObjectId): Promise<string>;
+  /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. Rejects when `signal` is aborted. */
+  keepIgnored(signal: AbortSignal): Promise<void>;
+  /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. Rejects when `signal` is aborted. */
+  cleanClone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;
 }

@@ -1,18 +1,21 @@
-import { lstat, mkdir, readdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep, delimiter } from 'node:path';
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { statSync } from 'node:fs';
+import { rememberFoldersAbove } from './folders-above.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 /** Where and with what a program runs in a clean clone; `remove` takes away what was laid for it. */
 interface Laid {
   readonly environment: Environment;
+  /** Paths above it that were put aside: added or changed since, and of a kind that build tools look for. */
+  readonly hidden: readonly string[];
   readonly remove: () => Promise<void>;
 }
 
 /** What programs in a clean clone are given: as it was when this was made, whatever was added to it since. */
 export interface CleanSurroundings {
-  /** For programs that run in `clone`. */
+  /** For programs that run in `clone`. Throws a UserError where what is above it is not what it was and cannot be made so. */
   lay(clone: string): Promise<Laid>;
 }
 
@@ -22,8 +25,12 @@ interface CleanOptions {
   readonly workspace: string;
   /** Where a home folder may be laid. */
   readonly folder: string;
+  /** Clones are laid directly below. */
+  readonly clones: string;
 }
 
+/** By which programs find the folder for temporary files, and caches that others left in it. */
+const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
 /** A larger file is no configuration that anybody wrote by hand. */
 const LARGEST_FILE_BYTES = 256 * 1024;
 /** A folder that holds more than one of these holds tools. */
@@ -37,16 +44,21 @@ const DEEPEST = 2;
 
 /**
  * Remembers the home folder: its small files and folders by content; large ones, where tools are installed, are linked to.
- * Folders of PATH that are not there now are left out.
+ * Folders of PATH that are not there now are left out. The folder for temporary files is a new one, and what build tools
+ * look for in the folders above is what it was.
  */
 export async function rememberSurroundings({
   environment,
   workspace,
   folder,
+  clones,
 }: CleanOptions): Promise<CleanSurroundings> {
   const home = environment['HOME'] ?? '';
   const laidHome = join(folder, 'home');
   const entries = home === '' || resolve(home) === sep ? null : await remember(resolve(home));
+  const temporary = resolve(isAbsolute(environment['TMPDIR'] ?? '') ? (environment['TMPDIR'] ?? '') : '/tmp');
+  const inUse = [workspace, ...(entries === null ? [] : [home])].map((used) => resolve(used));
+  const above = await rememberFoldersAbove({ clones, temporary, inUse });
   const path = (environment['PATH'] ?? '').split(delimiter).filter(isFolder).join(delimiter);
   return {
     lay: async (clone) => {
@@ -60,10 +72,33 @@ export async function rememberSurroundings({
           async ([name, value]) => [name, await movedValue(value, moves)] as const,
         ),
       );
-      return {
-        environment: { ...Object.fromEntries(moved), ...(entries === null ? {} : { HOME: laidHome }) },
-        remove: () => rm(laidHome, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined),
+      // A name that nobody knows beforehand, and short: the path of a socket in it has at most 108 characters.
+      const laidTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(async () => {
+        await mkdir(folder, { recursive: true });
+        return await mkdtemp(join(folder, 'tmp-'));
+      });
+      const remove = async (): Promise<void> => {
+        for (const laid of [laidHome, laidTemporary])
+          await rm(laid, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
       };
+      try {
+        const { paths, undo } = await above.hide();
+        return {
+          environment: {
+            ...Object.fromEntries(moved),
+            ...(entries === null ? {} : { HOME: laidHome }),
+            ...Object.fromEntries(TEMPORARY.map((name) => [name, laidTemporary])),
+          },
+          hidden: paths,
+          remove: async () => {
+            await undo();
+            await remove();
+          },
+        };
+      } catch (error) {
+        await remove();
+        throw error;
+      }
     },
   };
 }

@@ -10,14 +10,15 @@ export interface CollectedOutput {
   readonly stderr: Buffer;
 }
 
-/** Runs a program and keeps what it prints; one that prints more than `maxBytes` to either output is ended. Never rejects. */
+/** Runs a program and keeps what it prints; one that prints more than `maxBytes` to either output is ended. Without `signal` nobody cancels it. Never rejects. */
 export async function collectOutput(
-  call: Omit<ProgramCall, 'signal' | 'outputs'>,
+  call: Omit<ProgramCall, 'signal' | 'outputs'> & Partial<Pick<ProgramCall, 'signal'>>,
   maxBytes: number,
 ): Promise<CollectedOutput> {
   const overflow = new AbortController();
   const [stdout, stderr] = [collector(maxBytes, overflow), collector(maxBytes, overflow)];
-  const end = await runProgram({ ...call, signal: overflow.signal, outputs: [stdout.take, stderr.take] });
+  const signal = AbortSignal.any([overflow.signal, ...(call.signal == null ? [] : [call.signal])]);
+  const end = await runProgram({ ...call, signal, outputs: [stdout.take, stderr.take] });
   return {
     end: overflow.signal.aborted ? { kind: 'too-much-output', maxBytes } : end,
     stdout: Buffer.concat(stdout.chunks),

@@ -4,6 +4,7 @@ import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
+import { namesOf } from '../core/text/lists.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
 import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
@@ -11,6 +12,8 @@ import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
 interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
   readonly commands: readonly string[];
+  /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
+  readonly bash: () => string | null;
   readonly workFolder: string;
   /** Without any key: the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
@@ -30,7 +33,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
     verify: async ({ folder, timeoutMs, signal }) => {
       if (options.commands.length === 0) return { kind: 'not-run' };
       if (folder === null) return await runCommands(options, { timeoutMs, signal });
-      const { environment, remove } = await options.clean.lay(folder);
+      const { environment, hidden, remove } = await options.clean.lay(folder);
+      if (hidden.length > 0)
+        options.log.warning(
+          `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,
+        );
       try {
         return await runCommands({ ...options, workFolder: folder, environment }, { timeoutMs, signal });
       } finally {
@@ -59,12 +66,18 @@ type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
 
 async function runCommand(
   command: string,
-  { workFolder, environment, runTag }: VerifierOptions,
+  { bash, workFolder, environment, runTag }: VerifierOptions,
   bounds: Bounds,
 ): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
+  const file = bash();
+  if (file === null)
+    throw new UserError(
+      'infrastructure',
+      `The verify command "${logLine(command, 200)}" cannot be run: bash was not found on PATH. Install it on the runner.`,
+    );
   const end = await runProgram({
-    file: 'bash',
+    file,
     args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
     cwd: workFolder,
     environment,

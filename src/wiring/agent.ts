@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
-import { COMMIT_IDENTITY } from './git.ts';
+import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
@@ -37,20 +37,27 @@ export async function createAgent(world: World): Promise<Agent> {
 
 /** The user's verify commands. */
 export async function createCommands(world: World): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings }] = await Promise.all([
+  const [{ createVerifier }, { rememberSurroundings }, { trustedProgram }, { cleanCloneParent }] = await Promise.all([
     import('../processes/verifier.ts'),
     import('../processes/clean-surroundings.ts'),
+    import('../processes/trusted-programs.ts'),
+    import('../git/checkout/clean-clone.ts'),
   ]);
   const { config, context } = world;
   const environment = verifyEnvironment(world.environment, config.agent.envNames, claudeProvider);
+  const bash = (): string | null => trustedProgram('bash', world.environment);
+  // Found before the first call, it stays that one.
+  bash();
   return createVerifier({
     commands: config.verify,
+    bash,
     workFolder: context.workspace,
     environment,
     clean: await rememberSurroundings({
       environment,
       workspace: context.workspace,
       folder: join(world.runFolder, 'surroundings'),
+      clones: cleanCloneParent(gitFolder(world)),
     }),
     runTag: world.runTag,
     log: world.log,

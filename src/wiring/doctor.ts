@@ -205,9 +205,10 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
     const environment = verifyEnvironment(process.env, [], claudeProvider);
     const verifier = createVerifier({
       commands,
+      bash: () => trustedProgram('bash', process.env),
       workFolder: clone,
       environment,
-      clean: await rememberSurroundings({ environment, workspace: top, folder: parent }),
+      clean: await rememberSurroundings({ environment, workspace: top, folder: parent, clones: parent }),
       runTag: randomUUID(),
       log: logTo(log),
       now,

@@ -8,6 +8,11 @@ import { remoteUrl, type Patience, type World } from './world.ts';
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
+/** Where the repositories of a run are, and its clean clones. */
+export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string {
+  return join(runFolder, 'git');
+}
+
 /** The remote side of the repository. */
 export async function connectRemote(world: World, rules: PublishingRules, patience: Patience | null): Promise<Remote> {
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
@@ -19,7 +24,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     token: world.config.githubToken,
     branchPrefix: world.config.branchPrefix,
     workFolder: join(world.runFolder, 'push'),
-    quarantineFolder: quarantineFolder(join(world.runFolder, 'git')),
+    quarantineFolder: quarantineFolder(gitFolder(world)),
     rules,
     env: world.environment,
     log: world.log,
@@ -34,7 +39,7 @@ export async function openRepository(world: World, rules: PublishingRules): Prom
   return createRepository({
     folder: context.workspace,
     remote: { url: remoteUrl(context), token: config.githubToken },
-    workFolder: join(world.runFolder, 'git'),
+    workFolder: gitFolder(world),
     sealKey: world.runKey,
     rules,
     identity: COMMIT_IDENTITY,
@@ -62,5 +67,5 @@ export async function giveCredentialsBack(
   { token, log }: { readonly token: string; readonly log: Log },
 ): Promise<void> {
   const { restoreCredentials } = await import('../git/checkout/credentials.ts');
-  await restoreCredentials({ workFolder: join(runFolder, 'git'), sealKey: key, token, log });
+  await restoreCredentials({ workFolder: gitFolder({ runFolder }), sealKey: key, token, log });
 }

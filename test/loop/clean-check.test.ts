@@ -251,6 +251,29 @@ test('a run that was killed before the check leaves nothing done that was not ch
 });
 
 describe('where nothing can be verified', () => {
+  test.each([
+    ['on a branch that is new', []],
+    ['on one that is continued', [steadyWorker]],
+  ])('on the base, no call is made: %s', async (_, before) => {
+    const { project } = checkedProject();
+    if (before.length > 0) {
+      project.script.behaviours = before;
+      project.inputs = { ...project.inputs, 'max-iterations': '1' };
+      await runOnce(project);
+      project.inputs = { ...project.inputs, verify: 'npm run other' };
+    }
+    const impossible: Tap = {
+      ...open,
+      call: (name, call) =>
+        name === 'repository.cleanClone' ? Promise.reject(new UserError('infrastructure', 'The disk is full')) : call(),
+    };
+    const run = await runOnce(project, { tap: impossible });
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.outcome).toMatchObject({
+      message: 'verify cannot run on a clean clone of the base branch, so no call was made. The disk is full.',
+    });
+  });
+
   test('nothing is done: the run fails and says why, and makes no further call', async () => {
     const { project } = checkedProject();
     const impossible: Tap = {

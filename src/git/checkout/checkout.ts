@@ -235,15 +235,15 @@ export function createRepository(options: RepositoryOptions): Repository {
       return await reviewBranch(quarantined.quarantine.git, quarantined.fork, lane.tip);
     },
 
-    async keepIgnored() {
+    async keepIgnored(signal) {
       const { workspace, repository } = await needOpened();
       kept = null;
-      kept = await keepIgnored({ ...options, workspace }, repository);
+      kept = await keepIgnored({ ...options, workspace, signal }, repository);
     },
 
-    async cleanClone(commit) {
+    async cleanClone(commit, signal) {
       const { workspace } = await needOpened();
-      return layCleanClone({ ...options, workspace }, commit, kept);
+      return layCleanClone({ ...options, workspace, signal }, commit, kept);
     },
 
     async hideCredentials() {

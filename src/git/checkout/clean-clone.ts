@@ -11,6 +11,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { trustedEnvironment, trustedProgram } from '../../processes/trusted-programs.ts';
 import { createGit, lastWords, type Git } from '../git.ts';
 import type { PrivateRepository } from './private-repository.ts';
+import { movePaths } from './moved-paths.ts';
 import { isLoopState } from '../inspection/protected-paths.ts';
 import { quarantineFolder } from './quarantine.ts';
 import { writeRegular } from '../regular-files.ts';
@@ -21,6 +22,8 @@ export interface CleanCloneOptions {
   readonly workspace: Workspace;
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Ends what takes long. */
+  readonly signal: AbortSignal;
 }
 
 /** Ignored files as they were kept: one archive, and the hash of its bytes, which only this process holds. */
@@ -28,7 +31,9 @@ export interface KeptFiles {
   readonly archive: string;
   readonly size: number;
   readonly sha256: string;
-  /** Those of them that are not ignored: submodules and files of git-lfs, which stand in the place of what a clone has. */
+  /** What git ignores; whole folders where all of it is ignored. */
+  readonly ignored: readonly string[];
+  /** Those that are not ignored: submodules and files of git-lfs, which stand in the place of what a clone has. */
   readonly ofOthers: readonly string[];
 }
 
@@ -37,9 +42,14 @@ const ARCHIVE_MS = 5 * MINUTE_MS;
 /** The ref that a clone is made from. */
 const CLONED_REF = 'refs/heads/clone';
 
+/** Folder in a run's work folder that holds one clean clone and nothing else. */
+export function cleanCloneParent(workFolder: string): string {
+  return join(workFolder, 'clean');
+}
+
 /** Keeps what git ignores in the work tree (installed packages, build output of the job's own steps), as it is now; null: there is none. Throws UserError when it cannot. */
 export async function keepIgnored(
-  { workspace, workFolder, env }: CleanCloneOptions,
+  { workspace, workFolder, env, signal }: CleanCloneOptions,
   repository: PrivateRepository,
 ): Promise<KeptFiles | null> {
   await repository.seal();
@@ -62,9 +72,10 @@ export async function keepIgnored(
       // A name that begins with a dash would be an option.
       input: [...ignored, ...ofOthers].map((path) => `./${path}\0`).join(''),
       env,
+      signal,
     });
     const { size } = await stat(archive);
-    return { archive, size, sha256: await hashOf({ archive, size }), ofOthers };
+    return { archive, size, sha256: await hashOf({ archive, size }), ignored, ofOthers };
   } catch (error) {
     // Half an archive is worse than none, and takes room.
     await rm(archive, { recursive: true, force: true });
@@ -72,17 +83,17 @@ export async function keepIgnored(
   }
 }
 
-/** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept; returns its folder. The one before is removed. */
+/** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept, whose paths into the work tree lead into the clone; returns its folder. The one before is removed. */
 export async function layCleanClone(
-  { workspace, workFolder, env }: CleanCloneOptions,
+  { workspace, workFolder, env, signal }: CleanCloneOptions,
   commit: ObjectId,
   kept: KeptFiles | null,
 ): Promise<string> {
   const source = quarantineFolder(workFolder);
-  const parent = join(workFolder, 'clean');
+  const parent = cleanCloneParent(workFolder);
   const folder = join(parent, basename(workspace.top));
   await rm(parent, { recursive: true, force: true, maxRetries: 3 });
-  await mkdir(parent, { recursive: true });
+  await mkdir(parent, { recursive: true, mode: 0o700 });
   await writeRegular(join(source, CLONED_REF), `${commit}\n`);
   const git = createGit({
     folder: parent,
@@ -114,7 +125,8 @@ export async function layCleanClone(
       `The clone for the verification of ${commit} has another commit: the agent or another program on this machine changed the run's own folder in the meantime.`,
     );
   if (kept !== null) {
-    await unpack(kept, { folder, env });
+    await unpack(kept, { folder, env, signal });
+    await movePaths(folder, kept.ignored, { moves: [{ from: workspace.top, to: folder }], signal });
     await putBackTracked(inClone, kept.ofOthers);
   }
   return folder;
@@ -123,7 +135,7 @@ export async function layCleanClone(
 /** Unpacks the very bytes that are hashed. Throws UserError when they are not those that were kept. */
 async function unpack(
   kept: KeptFiles,
-  { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
+  { folder, env, signal }: { readonly folder: string } & Pick<CleanCloneOptions, 'env' | 'signal'>,
 ): Promise<void> {
   const hash = createHash('sha256');
   const hashed = async function* (): AsyncGenerator<Buffer> {
@@ -140,6 +152,7 @@ async function unpack(
     folder,
     input: Readable.from(hashed(), { objectMode: false }),
     env,
+    signal,
   }).then(
     () => null,
     (error: unknown) => ({ error }),
@@ -213,7 +226,8 @@ async function runTar(
     folder,
     input,
     env,
-  }: { readonly folder: string; readonly input: string | Readable; readonly env: NodeJS.ProcessEnv },
+    signal,
+  }: { readonly folder: string; readonly input: string | Readable } & Pick<CleanCloneOptions, 'env' | 'signal'>,
 ): Promise<void> {
   const tar = trustedProgram('tar', env);
   if (tar === null)
@@ -226,6 +240,7 @@ async function runTar(
       environment: trustedEnvironment(env),
       input,
       timeoutMs: ARCHIVE_MS,
+      signal,
       family: { kind: 'group', graceMs: 200, leftover: 'end' },
     },
     1024 * 1024,

@@ -223,9 +223,43 @@ test.each([
   expect(run.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '1' });
 });
 
-/** Until there was a clean clone and it is gone, for a minute at most. */
+test.each([
+  {
+    where: 'above the clean clone under a name that nobody knows',
+    verify: 'd=$PWD; until [ "$d" = / ]; do d=$(dirname "$d"); test -f "$d/settings.of-a-tool" && exit; done; exit 1',
+    script: 'touch "$temp/../settings.of-a-tool"',
+  },
+  {
+    where: 'in a fixed place of the machine',
+    verify: 'test -f "$(cat node_modules/cache-folder)/passed"',
+    script: 'touch "$(cat node_modules/cache-folder)/passed"',
+  },
+  {
+    where: 'by an absolute path in an ignored file of a kind that nobody knows',
+    verify: 'test -f "$(cat node_modules/built-in)/passed"',
+    script: 'touch node_modules/passed',
+  },
+])('what the verification finds $where, where the agent left it, decides what it says', async ({ verify, script }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({
+    prepare: (workspace) => {
+      const packages = join(workspace, 'node_modules');
+      mkdirSync(packages);
+      writeFileSync(join(packages, 'built-in'), packages);
+      writeFileSync(join(packages, 'cache-folder'), scene.sandbox.folder);
+      return Promise.resolve();
+    },
+    inputs: { verify, 'max-iterations': '1' },
+    agent: [finishing(script)],
+  });
+  expect(run.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '1' });
+});
+
+/** Until there was a clean clone and it is gone for a second (between that of the base and that of the head there is none), for a minute at most. */
 const WRITE_INTO_CLONE = `for i in $(seq 1200); do
-  cd "$0"/git/clean/*/.git 2>/dev/null && seen=yes && touch ../passed.log || { [ "$seen" ] && exit; }
+  cd "$0"/git/clean/*/.git 2>/dev/null && missed=0 && touch ../passed.log || missed=$((missed + 1))
+  [ "$missed" = 20 ] && exit
   sleep 0.05
 done`;
 

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { access, chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, setScene, type Scene } from './git-fixture.ts';
@@ -12,6 +12,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+const unaborted = new AbortController().signal;
 
 /** The agent's commit of a tree that git itself would not make. */
 async function commitEntry(scene: Scene, entry: string): Promise<void> {
@@ -155,19 +157,19 @@ describe('a clean clone', () => {
     await scene.write('node_modules/pkg/index.js', 'before');
     await symlink('index.js', join(scene.folder, 'node_modules', 'pkg', 'link.js'));
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored();
+    await scene.repository.keepIgnored(unaborted);
     const { committed } = await iterate(scene, async () => {
       await scene.write('work.txt', 'work');
       await scene.write('pass.log', 'x');
       await scene.write('node_modules/pkg/index.js', 'changed by the agent');
     });
     await scene.write('uncommitted.txt', 'x');
-    const folder = await scene.repository.cleanClone(committed.head);
+    const folder = await scene.repository.cleanClone(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(
       await Promise.all(['work.txt', 'node_modules/pkg/link.js', 'pass.log', 'uncommitted.txt'].map(read)),
     ).toEqual(['work', 'before', 'absent', 'absent']);
-    const again = await scene.repository.cleanClone(base);
+    const again = await scene.repository.cleanClone(base, unaborted);
     expect(again).toBe(folder);
     expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
   });
@@ -202,9 +204,9 @@ describe('a clean clone', () => {
     await scene.write('.git/info/exclude', 'node_modules/\n');
     await scene.write('node_modules/pkg/index.js', 'before');
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored();
+    await scene.repository.keepIgnored(unaborted);
     await change(join(scene.workFolder, 'ignored.tar'));
-    await expect(scene.repository.cleanClone(base)).rejects.toThrow(/cannot be trusted\.$/);
+    await expect(scene.repository.cleanClone(base, unaborted)).rejects.toThrow(/cannot be trusted\.$/);
   });
 
   test('has ignored files under odd names, and none in the place of a file of the commit', async () => {
@@ -217,15 +219,65 @@ describe('a clean clone', () => {
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
     for (const path of [...odd, 'setup.txt']) await scene.write(path, 'before');
     await openFresh(scene);
-    await scene.repository.keepIgnored();
+    await scene.repository.keepIgnored(unaborted);
     const { committed } = await iterate(scene, async () => {
       await rm(join(scene.folder, '.gitignore'));
       await scene.write('setup.txt', 'published');
     });
-    const folder = await scene.repository.cleanClone(committed.head);
+    const folder = await scene.repository.cleanClone(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(await Promise.all(odd.map(read))).toEqual(odd.map(() => 'before'));
     expect(await read('setup.txt')).toBe('published');
+  });
+
+  test('names itself where what was installed names the work tree', async () => {
+    await using scene = await setScene();
+    const { folder: top } = scene;
+    await scene.write('.git/info/exclude', '.venv/\nlinked\nlink-out\n');
+    const texts = {
+      '.venv/bin/check': `#!${top}/.venv/bin/python\nprint("${top}/.venv")\n`,
+      '.venv/bin/binary': `${top}/.venv\0`,
+      '.venv/pyvenv.cfg': `home = /usr/bin\ncommand = /usr/bin/python3 -m venv ${top}/.venv\n`,
+      '.venv/lib/site-packages/shop.pth': `${top}/src\n${top}-other/src\n/elsewhere${top}/src\n`,
+      '.venv/lib/site-packages/shop.egg-link': `${top}\n`,
+      '.venv/lib/site-packages/__editable___shop_finder.py': `MAPPING = {'shop': '${top}/src/shop'}\n`,
+      '.venv/lib/notes.txt': `${top}\n`,
+    };
+    for (const [path, text] of Object.entries(texts)) await scene.write(path, text);
+    await chmod(join(top, '.venv/bin/check'), 0o755);
+    await symlink(join(top, 'src'), join(top, '.venv', 'absolute'));
+    await symlink('bin', join(top, '.venv', 'relative'));
+    await symlink(top, join(top, 'linked'));
+    await symlink('/usr/bin', join(top, 'link-out'));
+    const { base } = await openFresh(scene);
+    await scene.repository.keepIgnored(unaborted);
+    const folder = await scene.repository.cleanClone(base, unaborted);
+    const inClone = Object.fromEntries(
+      await Promise.all(Object.keys(texts).map(async (path) => [path, await readFile(join(folder, path), 'utf8')])),
+    ) as unknown;
+    expect(inClone).toEqual({
+      ...texts,
+      '.venv/bin/check': `#!${folder}/.venv/bin/python\nprint("${folder}/.venv")\n`,
+      '.venv/pyvenv.cfg': `home = /usr/bin\ncommand = /usr/bin/python3 -m venv ${folder}/.venv\n`,
+      '.venv/lib/site-packages/shop.pth': `${folder}/src\n${top}-other/src\n/elsewhere${top}/src\n`,
+      '.venv/lib/site-packages/shop.egg-link': `${folder}\n`,
+      '.venv/lib/site-packages/__editable___shop_finder.py': `MAPPING = {'shop': '${folder}/src/shop'}\n`,
+    });
+    expect((await stat(join(folder, '.venv/bin/check'))).mode & 0o777).toBe(0o755);
+    const links = ['.venv/absolute', '.venv/relative', 'linked', 'link-out'].map((path) =>
+      readlink(join(folder, path)),
+    );
+    expect(await Promise.all(links)).toEqual([join(folder, 'src'), 'bin', folder, '/usr/bin']);
+  });
+
+  test('is not waited for by a run that is cancelled', async () => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', '*.log\n');
+    await scene.write('x.log', 'x');
+    const { base } = await openFresh(scene);
+    await expect(scene.repository.keepIgnored(AbortSignal.abort())).rejects.toThrow(/tar was cancelled/);
+    await scene.repository.keepIgnored(unaborted);
+    await expect(scene.repository.cleanClone(base, AbortSignal.abort())).rejects.toThrow(/tar was cancelled/);
   });
 
   test('has the submodules that the job checked out', async () => {
@@ -238,9 +290,9 @@ describe('a clean clone', () => {
     await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
     await scene.write('lib/index.js', 'of the submodule');
     const { base } = await openFresh(scene);
-    await scene.repository.keepIgnored();
+    await scene.repository.keepIgnored(unaborted);
     await scene.write('lib/index.js', 'changed by the agent');
-    const folder = await scene.repository.cleanClone(base);
+    const folder = await scene.repository.cleanClone(base, unaborted);
     expect(await readFile(join(folder, 'lib', 'index.js'), 'utf8')).toBe('of the submodule');
   });
 });

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -40,10 +41,12 @@ function writeTools(folder: string): void {
 /** Remembers what is there, lets `agent` work, and lays it for the clone. */
 async function afterAgent(agent: () => void, environment: Record<string, string> = {}) {
   mkdirSync(home(), { recursive: true });
+  mkdirSync(join(root, 'tmp'), { recursive: true });
   const surroundings = await rememberSurroundings({
-    environment: { HOME: home(), PATH: '/usr/bin', ...environment },
+    environment: { HOME: home(), PATH: '/usr/bin', TMPDIR: join(root, 'tmp'), ...environment },
     workspace: work(),
     folder: join(root, 'run', 'surroundings'),
+    clones: dirname(clone()),
   });
   agent();
   const laid = await surroundings.lay(clone());
@@ -112,6 +115,32 @@ describe('the home folder of a clean clone', () => {
   });
 });
 
+const temporaryOf = ({ TMPDIR = '' }: Readonly<Record<string, string>>) => ({ TMPDIR, TMP: TMPDIR, TEMP: TMPDIR });
+
+describe('the folder for temporary files of a clean clone', () => {
+  test('is an empty one in the place of that which the agent had, and is removed', async () => {
+    const { environment, remove } = await afterAgent(
+      () => {
+        write(join(root, 'tmp', 'jest_rs', 'cache'), 'poisoned');
+      },
+      { TMPDIR: join(root, 'tmp') },
+    );
+    const { TMPDIR = '' } = environment;
+    expect(environment).toMatchObject(temporaryOf(environment));
+    expect(dirname(TMPDIR)).toBe(join(root, 'tmp'));
+    expect(readdirSync(TMPDIR)).toEqual([]);
+    expect(statSync(TMPDIR).mode & 0o777).toBe(0o700);
+    await remove();
+    expect(existsSync(TMPDIR)).toBe(false);
+  });
+
+  test('is elsewhere where there is none', async () => {
+    const { environment, remove } = await afterAgent(() => undefined, { TMPDIR: join(root, 'none') });
+    expect(environment['TMPDIR']).toContain(join(root, 'run', 'surroundings'));
+    await remove();
+  });
+});
+
 describe('the environment of a clean clone', () => {
   test('names the clone and the new home in place of the work tree and the old one', async () => {
     write(home('.local', 'bin', 'tool'));
@@ -137,6 +166,7 @@ describe('the environment of a clean clone', () => {
       },
     );
     expect(environment).toEqual({
+      ...temporaryOf(environment),
       HOME: laidHome,
       PATH: ['/usr/bin', join(laidHome, '.local', 'bin'), home('.cargo', 'bin'), clone('tools')].join(':'),
       CARGO_HOME: join(laidHome, '.cargo'),
@@ -148,7 +178,8 @@ describe('the environment of a clean clone', () => {
   test.each([{ HOME: '' }, { HOME: '/' }])(
     'stays as it is where there is no home folder of its own: %j',
     async (given) => {
-      expect((await afterAgent(() => undefined, given)).environment).toEqual({ ...given, PATH: '/usr/bin' });
+      const { environment } = await afterAgent(() => undefined, given);
+      expect(environment).toEqual({ ...temporaryOf(environment), ...given, PATH: '/usr/bin' });
     },
   );
 });

@@ -48,6 +48,10 @@ test('a cancelled verification was not run', async () => {
   expect((await verify(['true'], { signal: AbortSignal.abort() })).verification).toEqual({ kind: 'not-run' });
 });
 
+test('without a bash that can be trusted nothing is verified', async () => {
+  await expect(verify(['true'], { bash: () => null })).rejects.toThrow(/bash was not found on PATH/);
+});
+
 test('what a command leaves in the background is ended', async () => {
   const { log } = await verify(['setsid sleep 1000 >/dev/null & echo pid=$!; exit 1']);
   const pid = Number(/pid=(\d+)/.exec(log.join('\n'))?.[1]);
@@ -69,6 +73,7 @@ interface Given {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly now?: () => number;
+  readonly bash?: () => string | null;
 }
 
 async function verify(
@@ -80,6 +85,7 @@ async function verify(
   const verifier = createVerifier({
     clean: { lay: () => Promise.reject(new Error('not in a clean clone')) },
     commands,
+    bash: given.bash ?? (() => '/bin/bash'),
     workFolder: machine.workFolder,
     environment: machine.environment,
     runTag,

@@ -24,6 +24,7 @@ const shownBy: Readonly<Record<string, readonly string[]>> = {
   'Files of the home folder': ['a shell of a later step runs what the agent wrote to the home folder'],
   'Tools that the verification uses': [
     'a tool $where that the agent replaced decides what the verification says',
+    'what the verification finds $where, where the agent left it, decides what it says',
     'an unmarked process that writes into the clean clone decides what the verification says',
   ],
   "The runner's Node": [

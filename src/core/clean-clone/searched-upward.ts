@@ -1,0 +1,88 @@
+/** Files that build tools, package managers and test runners look for in the folders above the one where they run; in lower case. */
+const FILES: ReadonlySet<string> = new Set(
+  [
+    // JavaScript
+    'npm-shrinkwrap.json yarn.lock bun.lock bun.lockb',
+    'lerna.json nx.json turbo.json rush.json deno.json deno.jsonc deno.lock biome.json biome.jsonc angular.json',
+    'workspace.json bower.json import_map.json elm.json bsconfig.json rescript.json .pnp.js .pnp.cjs .pnp.loader.mjs',
+    // Python
+    '__init__.py conftest.py setup.py noxfile.py manage.py tasks.py fabfile.py dodo.py sitecustomize.py',
+    'usercustomize.py environment.yml environment.yaml .coveragerc .pdm-python',
+    // Go, Rust, Ruby, PHP, Perl, Lua
+    'go.mod go.sum go.work go.work.sum rust-toolchain gems.rb gems.locked .rspec .simplecov',
+    'composer.json composer.lock cpanfile .busted',
+    // JVM
+    'pom.xml build.xml ivy.xml gradle.properties build.gradle build.gradle.kts settings.gradle settings.gradle.kts',
+    'build.sbt build.sc build.mill deps.edn project.clj bb.edn',
+    // .NET
+    'global.json nuget.config packages.config omnisharp.json testconfig.json xunit.runner.json',
+    // C and C++
+    'cmakelists.txt cmakepresets.json cmakeuserpresets.json ctesttestfile.cmake ctestconfig.cmake dartconfiguration.tcl',
+    'compile_commands.json compile_flags.txt meson.build sconstruct sconscript wscript jamroot jamroot.jam',
+    'boost-build.jam project-root.jam xmake.lua premake5.lua',
+    // Other languages
+    'mix.exs rebar.config pubspec.yaml pubspec.lock analysis_options.yaml stack.yaml cabal.project cabal.project.local',
+    'hie.yaml dune dune-project dune-workspace package.swift build.zig build.zig.zon config.nims description .rprofile',
+    'renv.lock flake.nix shell.nix default.nix shard.yml v.mod dub.json dub.sdl',
+    // Several at once
+    'workspace workspace.bazel module.bazel repo.bazel build build.bazel buck .buckconfig .buckroot build_root',
+    'taskfile.yml taskfile.yaml lefthook.yml moon.yml melos.yaml mkdocs.yml buf.yaml buf.work.yaml serverless.yml',
+    'compose.yml compose.yaml docker-compose.yml docker-compose.yaml .editorconfig',
+    '.git .gitattributes .gitmodules',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Folders of the same kind. */
+const FOLDERS: ReadonlySet<string> = new Set(
+  [
+    'node_modules bower_components jspm_packages web_modules .yarn .moon __pypackages__ .venv venv .cargo .bundle .mvn',
+    '.config .git .hg .svn .jj .bzr _darcs',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Forms of such names of files. */
+const FORMS: readonly RegExp[] = [
+  // package.json, tsconfig.base.json, jest.config.ts, vitest.workspace.ts, pnpm-workspace.yaml
+  /^package(?:-lock)?\.(?:json5?|ya?ml)$/,
+  /^[tj]sconfig(?:\.[\w-]+)*\.json$/,
+  /\.(?:config|conf|workspace|setup)\.(?:[cm]?[jt]sx?|json[c5]?|toml|ya?ml|py)$/,
+  /^pnpm-\w+\.yaml$/,
+  // pyproject.toml, Cargo.lock, tox.ini, setup.cfg
+  /\.(?:toml|ini|cfg)$/,
+  /^(?:cargo|poetry|uv|pdm|pixi|mise)\.lock$/,
+  // .mocharc.json, .babelrc, .envrc, .bazelrc, .npmrc
+  /^\.[\w-]+rc(?:\.[\w-]+)*$/,
+  // .prettierrc is above; .jscpd.json, .golangci.yml, .coveragerc.toml, .scalafmt.conf
+  /^\.[\w-]+(?:\.[\w-]+)*\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|[cm]?[jt]s|py|rb|lua|exs|edn|xml|properties|kdl)$/,
+  // .python-version, .tool-versions, .env.test, .clang-tidy, .dockerignore, .lfsconfig
+  /^\.[\w-]+versions?$/,
+  /^\.env(?:\.[\w.-]+)?$/,
+  /^\.clang-\w+$/,
+  /^\.[\w-]+(?:ignore|config)$/,
+  // Makefile, Gemfile.lock, Justfile, Taskfile.dist.yml
+  /^\.?(?:gnumake|make|gem|rake|just|pip|task|guard|fast|pod|brew|cap|thor|earth|vagrant|docker|jenkins|proc|snake|cake|gulp|grunt|jake|tilt|danger|mint|jam|build)file(?:\.[\w.]+)?$/,
+  // Directory.Build.props, *.ruleset, *.runsettings
+  /^directory\.\w+\.(?:props|targets|rsp)$/,
+  /\.(?:props|targets|rsp|runsettings|ruleset|globalconfig|sln|slnx|csproj|fsproj|cabal|opam|nimble|gemspec)$/,
+  /^phpunit\.xml(?:\.dist)?$/,
+];
+
+/** Folders that hold more than what is looked for: packages that were fetched, settings of desktop programs. */
+const INSIDE: Readonly<Record<string, RegExp>> = {
+  '.cargo': /^config(?:\.toml)?$/i,
+  '.config': /^mise$|rc$|\.(?:json[c5]?|ya?ml|toml|ini|cfg|kdl|[cm]?[jt]s)$/i,
+  '.yarn': /^(?:releases|plugins|sdks)$/i,
+  '.bundle': /^config$/i,
+};
+
+/** Whether tools look for a file or a folder of this name in the folders above the one where they run. */
+export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
+  const lower = name.toLowerCase();
+  return kind === 'folder' ? FOLDERS.has(lower) : FILES.has(lower) || FORMS.some((form) => form.test(lower));
+}
+
+/** Names that tools look for inside a folder of this name; null: all of it is theirs. */
+export function searchedInside(name: string): RegExp | null {
+  const lower = name.toLowerCase();
+  return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
+}
