@@ -48,6 +48,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       denials: count,
       decline: count,
       questionHeld: fc.boolean(),
+      asked: count,
       probes: fc.boolean(),
     }),
     fc.record({
