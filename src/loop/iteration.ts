@@ -66,6 +66,7 @@ export async function iterate(
         after: left,
         message: messageOf(task, {
           summary: deps.redact(agentRun.analysis.signal.summary ?? ''),
+          earlier: Object.values(begun.state.change.tasks).flatMap(({ summary }) => summary ?? []),
           attempt: progressOf(begun.state.tasks, task.id).attempts,
         }),
         trailers: trailers(deps, iteration),
@@ -218,7 +219,10 @@ async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
   return verification;
 }
 
-function messageOf(task: Task, made: { readonly summary: string; readonly attempt: number }): string {
+function messageOf(
+  task: Task,
+  made: { readonly summary: string; readonly earlier: readonly string[]; readonly attempt: number },
+): string {
   // A subject that says "fixes #99" would close that issue when the branch is merged, and so would the key of an entry.
   const name = task.source.kind === 'issue' ? nameOfTask(task) : plainTitle(nameOfTask(task), MAX_SUBJECT_CHARS);
   return iterationMessage({ title: plainTitle(task.title, MAX_SUBJECT_CHARS), name, ...made });

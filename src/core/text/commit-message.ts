@@ -32,14 +32,21 @@ export function iterationMessage(iteration: {
   readonly name: string;
   /** What the agent says that it did; empty: nothing. */
   readonly summary: string;
+  /** What it said of commits before this one: a subject that repeats one of them tells nothing. */
+  readonly earlier: readonly string[];
   /** 1-based, of the task. */
   readonly attempt: number;
 }): string {
-  const { title, name, summary, attempt } = iteration;
-  const said = cleanCommitSubject(firstSentence(summary));
+  const { title, name, summary, earlier, attempt } = iteration;
+  const own = subjectOf(summary);
+  const said = earlier.some((text) => subjectOf(text) === own) ? '' : own;
   const subject = said === '' ? (attempt > 1 ? `${title} (iteration ${attempt})` : title) : said;
   const body = said === '' ? `Part of ${name}` : `Part of ${name}: ${title}`;
   return `${subject}\n\n${body}`;
+}
+
+function subjectOf(summary: string): string {
+  return cleanCommitSubject(firstSentence(summary));
 }
 
 /** Without its full stop, as subjects are. */

@@ -97,6 +97,7 @@ describe('one need', () => {
   test('is another one when a person had it tried again', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     await runOnce(project);
+    project.clock.advance(MINUTE);
     await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
     expect(settled(project)).toEqual(['settled on #1']);
     expect(notified(project)).toBe(2);

@@ -93,7 +93,7 @@ test('long hostile messages cost nothing', () => {
 });
 
 describe('the message of what an iteration left uncommitted', () => {
-  const iteration = { title: 'Greet people', name: '#12', summary: '', attempt: 1 };
+  const iteration = { title: 'Greet people', name: '#12', summary: '', earlier: [], attempt: 1 };
   test.each<[string, Partial<Parameters<typeof iterationMessage>[0]>, string]>([
     ['nothing was said', {}, 'Greet people\n\nPart of #12'],
     ['nothing was said in a later one', { attempt: 3 }, 'Greet people (iteration 3)\n\nPart of #12'],
@@ -109,6 +109,12 @@ describe('the message of what an iteration left uncommitted', () => {
       { summary: '[skip ci] Fixes #99, thanks @octocat.' },
       '(skip ci) Fixes #\u200B99, thanks @\u200Boctocat\n\nPart of #12: Greet people',
     ],
+    [
+      'what was said before, of this task',
+      { summary: 'Fix the bug. Again.', earlier: ['Add x.', 'Fix the bug.'], attempt: 2 },
+      'Greet people (iteration 2)\n\nPart of #12',
+    ],
+    ['what was said of another task', { summary: 'Done', earlier: ['Done.'] }, 'Greet people\n\nPart of #12'],
     ['nothing that can be seen', { summary: '\u200B', attempt: 2 }, 'Greet people (iteration 2)\n\nPart of #12'],
   ])('%s', (_, change, expected) => {
     expect(iterationMessage({ ...iteration, ...change })).toBe(expected);
