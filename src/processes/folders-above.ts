@@ -211,12 +211,12 @@ async function printOfFolder(folder: string, budget: Budget): Promise<string> {
   const hash = createHash('sha256');
   const waiting = [folder];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const entries = await readdir(next, { withFileTypes: true }).catch(() => []);
-    budget.entries -= entries.length;
+    const paths = (await readdir(next).catch(() => [])).sort().map((name) => join(next, name));
+    budget.entries -= paths.length;
     if (budget.entries < 0) return 'large';
-    for (const { name } of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-      const path = join(next, name);
-      const found = await lstat(path).catch(() => null);
+    const all = await Promise.all(paths.map((path) => lstat(path).catch(() => null)));
+    for (const [at, path] of paths.entries()) {
+      const found = all[at];
       const isFolder = found?.isDirectory() === true;
       if (isFolder) waiting.push(path);
       hash.update(JSON.stringify([path, found?.mode, ...(isFolder ? [] : [found?.size, found?.ino, found?.ctimeMs])]));

@@ -250,6 +250,25 @@ test('a run that was killed before the check leaves nothing done that was not ch
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
 });
 
+test.each([
+  ['base', 0],
+  ['head', 1],
+])('a run that is cancelled while the clean clone of the %s is laid is a cancelled one', async (_, calls) => {
+  const { project } = checkedProject();
+  const controller = new AbortController();
+  const cancelling: Tap = {
+    ...open,
+    call: (name, call) => {
+      if (name !== 'repository.cleanClone' || project.script.calls.length !== calls) return call();
+      controller.abort();
+      return Promise.reject(new UserError('infrastructure', 'tar was cancelled'));
+    },
+  };
+  const run = await runOnce(project, { tap: cancelling, signal: controller.signal });
+  expect(run).toMatchObject({ end: 'cancelled (signal)', calls });
+  expect(run.work?.state.tasks['issue-1']?.state).not.toBe('done');
+});
+
 describe('where nothing can be verified', () => {
   test.each([
     ['on a branch that is new', []],

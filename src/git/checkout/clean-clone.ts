@@ -89,6 +89,7 @@ export async function layCleanClone(
   commit: ObjectId,
   kept: KeptFiles | null,
 ): Promise<string> {
+  signal.throwIfAborted();
   const source = quarantineFolder(workFolder);
   const parent = cleanCloneParent(workFolder);
   const folder = join(parent, basename(workspace.top));
@@ -158,6 +159,7 @@ async function unpack(
     (error: unknown) => ({ error }),
   );
   if (failure === null && hash.digest('hex') === kept.sha256) return;
+  if (failure !== null && signal.aborted) throw failure.error;
   const isAsKept = (await hashOf(kept).catch(() => null)) === kept.sha256;
   if (failure !== null && isAsKept) throw failure.error;
   throw new UserError(
