@@ -2,15 +2,16 @@
 const FILES: ReadonlySet<string> = new Set(
   [
     // JavaScript
-    'npm-shrinkwrap.json yarn.lock bun.lock bun.lockb',
+    'npm-shrinkwrap.json yarn.lock bun.lock bun.lockb browserslist firebase.json .ember-cli',
     'lerna.json nx.json turbo.json rush.json deno.json deno.jsonc deno.lock biome.json biome.jsonc angular.json',
     'workspace.json bower.json import_map.json elm.json bsconfig.json rescript.json .pnp.js .pnp.cjs .pnp.loader.mjs',
     // Python
     '__init__.py conftest.py setup.py noxfile.py manage.py tasks.py fabfile.py dodo.py sitecustomize.py',
-    'usercustomize.py environment.yml environment.yaml .coveragerc .pdm-python',
+    'usercustomize.py environment.yml environment.yaml .pdm-python',
+    'pylintrc pyrightconfig.json .flake8 .style.yapf .pydocstyle .bandit .importlinter .yamllint dbt_project.yml',
     // Go, Rust, Ruby, PHP, Perl, Lua
     'go.mod go.sum go.work go.work.sum rust-toolchain gems.rb gems.locked .rspec .simplecov',
-    'composer.json composer.lock cpanfile .busted',
+    'composer.json composer.lock phpstan.neon phpstan.neon.dist psalm.xml cpanfile .busted staticcheck.conf',
     // JVM
     'pom.xml build.xml ivy.xml gradle.properties build.gradle build.gradle.kts settings.gradle settings.gradle.kts',
     'build.sbt build.sc build.mill deps.edn project.clj bb.edn',
@@ -25,8 +26,9 @@ const FILES: ReadonlySet<string> = new Set(
     'hie.yaml dune dune-project dune-workspace package.swift build.zig build.zig.zon config.nims description .rprofile',
     'renv.lock flake.nix shell.nix default.nix shard.yml v.mod dub.json dub.sdl',
     // Several at once
-    'workspace workspace.bazel module.bazel repo.bazel build build.bazel buck .buckconfig .buckroot build_root',
+    'workspace workspace.bazel module.bazel repo.bazel build build.bazel buck .buckconfig .buckroot build_root .gn',
     'taskfile.yml taskfile.yaml lefthook.yml moon.yml melos.yaml mkdocs.yml buf.yaml buf.work.yaml serverless.yml',
+    'pulumi.yaml terragrunt.hcl .gclient',
     'compose.yml compose.yaml docker-compose.yml docker-compose.yaml .editorconfig',
     '.git .gitattributes .gitmodules',
   ].flatMap((line) => line.split(' ')),
@@ -36,7 +38,7 @@ const FILES: ReadonlySet<string> = new Set(
 const FOLDERS: ReadonlySet<string> = new Set(
   [
     'node_modules bower_components jspm_packages web_modules .yarn .moon __pypackages__ .venv venv .cargo .bundle .mvn',
-    '.config .git .hg .svn .jj .bzr _darcs',
+    '.config .git .hg .svn .jj .bzr _darcs .dvc .west .repo',
   ].flatMap((line) => line.split(' ')),
 );
 
@@ -45,15 +47,15 @@ const FORMS: readonly RegExp[] = [
   // package.json, tsconfig.base.json, jest.config.ts, vitest.workspace.ts, pnpm-workspace.yaml
   /^package(?:-lock)?\.(?:json5?|ya?ml)$/,
   /^[tj]sconfig(?:\.[\w-]+)*\.json$/,
-  /\.(?:config|conf|workspace|setup)\.(?:[cm]?[jt]sx?|json[c5]?|toml|ya?ml|py)$/,
+  /[.-](?:config|conf|workspace|setup)\.(?:[cm]?[jt]sx?|json[c5]?|toml|ya?ml|py)$/,
   /^pnpm-\w+\.yaml$/,
   // pyproject.toml, Cargo.lock, tox.ini, setup.cfg
   /\.(?:toml|ini|cfg)$/,
   /^(?:cargo|poetry|uv|pdm|pixi|mise)\.lock$/,
   // .mocharc.json, .babelrc, .envrc, .bazelrc, .npmrc
   /^\.[\w-]+rc(?:\.[\w-]+)*$/,
-  // .prettierrc is above; .jscpd.json, .golangci.yml, .coveragerc.toml, .scalafmt.conf
-  /^\.[\w-]+(?:\.[\w-]+)*\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|[cm]?[jt]s|py|rb|lua|exs|edn|xml|properties|kdl)$/,
+  // .jscpd.json, .golangci.yml, .coveragerc.toml, .scalafmt.conf
+  /^\.[\w-]+(?:\.[\w-]+)*\.(?:json[c5]?|ya?ml|toml|ini|cfg|conf|[cm]?[jt]s|py|rb|lua|exs|edn|xml|properties|kdl|php|hcl)$/,
   // .python-version, .tool-versions, .env.test, .clang-tidy, .dockerignore, .lfsconfig
   /^\.[\w-]+versions?$/,
   /^\.env(?:\.[\w.-]+)?$/,
@@ -75,10 +77,15 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
   '.bundle': /^config$/i,
 };
 
+/** What the agent itself writes into a home folder. */
+const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
+
 /** Whether tools look for a file or a folder of this name in the folders above the one where they run. */
 export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
   const lower = name.toLowerCase();
-  return kind === 'folder' ? FOLDERS.has(lower) : FILES.has(lower) || FORMS.some((form) => form.test(lower));
+  return kind === 'folder'
+    ? FOLDERS.has(lower)
+    : FILES.has(lower) || (!OF_AGENTS.has(lower) && FORMS.some((form) => form.test(lower)));
 }
 
 /** Names that tools look for inside a folder of this name; null: all of it is theirs. */

@@ -18,6 +18,8 @@ test.each(
     'WORKSPACE MODULE.bazel .bazelrc .bazelversion BUCK .buckconfig CMakeLists.txt compile_commands.json .clang-format',
     'Makefile GNUmakefile makefile Justfile justfile .justfile Taskfile.yml Taskfile.dist.yml Jakefile SConstruct wscript',
     'mix.exs rebar.config pubspec.yaml stack.yaml dune-project Package.swift build.zig flake.nix .envrc .env .env.test',
+    'pylintrc .flake8 pyrightconfig.json phpstan.neon .php-cs-fixer.php .tflint.hcl truffle-config.js karma.conf.js',
+    'staticcheck.conf .gn firebase.json Pulumi.yaml dbt_project.yml browserslist',
     '.tool-versions mise.toml .editorconfig .gitattributes .gitmodules compose.yaml docker-compose.yml lefthook.yml',
   ),
 )('tools look upward for the file %s', (name) => {
@@ -37,7 +39,7 @@ test.each(
     'tmp.Xq3PzY tmpabc12_x ralph-AbCdEf 3f02dacd-17ff-82c0-8925-3eaaf4e7790b.sh script.sh notes.txt report.json data.csv',
     'output.log main.py index.js snap.lock core.1234 .X99-lock .s.PGSQL.5432 .s.PGSQL.5432.lock mysql.sock dump.xml',
     'event.json run.json journal.jsonl hidden-credentials.json ignored.tar clr-debug-pipe-1-2-in .bash_history .viminfo',
-    '.nfs0000000001 .lesshst a.yml archive.tar.gz profile tmpfile ralph-aside-3f02dacd',
+    '.nfs0000000001 .lesshst a.yml .claude.json archive.tar.gz profile tmpfile ralph-aside-3f02dacd',
   ),
 )('the file %s stays', (name) => {
   expect(isSearchedUpward(name, 'file')).toBe(false);
