@@ -32,6 +32,7 @@ export const analysisSchema = z.object({
       recommendation: z.string().nullable(),
       summary: z.string().nullable().default(null).describe('SUMMARY: what was done, assumed and left out.'),
       asks: z.string().nullable().default(null).describe('QUESTION: what a person must decide.'),
+      lastWords: z.string().exactOptional().describe('Where there is no block: how the final message ends.'),
       unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
     })
     .describe('What the agent claims of itself. null: absent or unreadable.'),

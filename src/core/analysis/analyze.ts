@@ -1,6 +1,7 @@
 import type { Analysis, Signal } from './analysis.ts';
+import { oneLine } from '../text/one-line.ts';
 import { findErrors } from './errors.ts';
-import { markEnds, proseOf } from './markdown-code.ts';
+import { markEnds, proseOf, type MarkedLine } from './markdown-code.ts';
 import { CONFIDENT, NO_PHRASES, findPhrases } from './phrases.ts';
 import { findStatusBlock } from './status-block.ts';
 import type { Transcript } from './transcript.ts';
@@ -23,7 +24,13 @@ export function analyze(transcript: Transcript): AnalyzedTranscript {
   const prose = proseOf(lines, 'prose');
   const phrases = block === null ? findPhrases(prose) : NO_PHRASES;
   const signal: Signal =
-    block === null ? { ...NO_SIGNAL, from: phrases.found ? 'phrases' : 'none' } : { from: 'block', ...block };
+    block === null
+      ? {
+          ...NO_SIGNAL,
+          from: phrases.found ? 'phrases' : 'none',
+          ...(transcript.agentError === null ? lastWordsOf(lines) : {}),
+        }
+      : { from: 'block', ...block };
   const analysis: Analysis = {
     format: transcript.format,
     signal,
@@ -43,6 +50,16 @@ export function analyze(transcript: Transcript): AnalyzedTranscript {
   };
   return { analysis, finalChars: finalMessage.length, endsInFencedBlock };
 }
+
+/** The last paragraph outside of code and quotes, for people who hear nothing else of it. */
+function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
+  const paragraphs = lines.map(({ text, within }) => (within === 'prose' ? text.trim() : '')).join('\n');
+  const last = paragraphs.trimEnd().slice(-MAX_WORDS_CHARS).split('\n\n').at(-1) ?? '';
+  const words = oneLine(last, MAX_WORDS_CHARS);
+  return words === '' ? {} : { lastWords: words };
+}
+
+const MAX_WORDS_CHARS = 500;
 
 /** Longer than any message of a model; it bounds memory when something else was printed. */
 const MAX_HEAD_CHARS = 64 * 1024;

@@ -120,7 +120,7 @@ export const noShare: TaskShare = {
 export interface IterationShare {
   readonly taskId: TaskId;
   readonly title: string;
-  readonly signal: Pick<Signal, 'summary' | 'asks' | 'recommendation'>;
+  readonly signal: Pick<Signal, 'summary' | 'asks' | 'recommendation' | 'lastWords'>;
   readonly costUsd: number | null;
   readonly tokens: number | null;
   readonly durationMs: number;
@@ -149,7 +149,8 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     summary: wordsOf(signal.summary) ?? before.summary,
     // An answered question is none any more.
     question: wordsOf(signal.asks),
-    recommendation: wordsOf(signal.recommendation) ?? before.recommendation,
+    // An agent that forgets its status block is quoted all the same.
+    recommendation: wordsOf(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
     verification: verification === 'not-run' ? before.verification : verification,
     size: before.size,
   };

@@ -185,3 +185,19 @@ describe('the YAML-like form', () => {
     expect(analyzeAt(message).signal).toMatchObject({ from: 'block', exitSignal, status });
   });
 });
+
+describe('the last words of a message without a block', () => {
+  test.each([
+    ['I looked at `src/a.js`.\n\nI cannot find\nthe **key**.\n', 'I cannot find the **key**.'],
+    ['Where is it?\n\n```\nnpm test\n```\n', 'Where is it?'],
+    ['One.\n\n> quoted', 'One.'],
+    [`${'long '.repeat(400)}end`, `${'long '.repeat(400)}end`.slice(-500).trim()],
+    ['', undefined],
+  ])('%j', (message, expected) => {
+    for (const [, output] of inEveryFormat(message)) expect(analyzeAt(output).signal.lastWords).toBe(expected);
+  });
+
+  test('are not asked for beside a block', () => {
+    expect(analyzeAt(`Text.\n\n${yes}`).signal).not.toHaveProperty('lastWords');
+  });
+});

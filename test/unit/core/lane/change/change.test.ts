@@ -95,3 +95,27 @@ test('a document of the first days of version 5 knows nothing of it', () => {
     state: { change: { leftOut, leftOutMore, overruledMore } },
   });
 });
+
+test.each<readonly [string, IterationShare['signal'], string | null]>([
+  ['its recommendation', { summary: null, asks: null, recommendation: 'Ask for the key.' }, 'Ask for the key.'],
+  [
+    'its last words, without a block',
+    { summary: null, asks: null, recommendation: null, lastWords: 'No key.' },
+    'No key.',
+  ],
+  ['nothing', { summary: null, asks: null, recommendation: null }, null],
+])('what people hear of an agent that sums nothing up: %s', (_, signal, expected) => {
+  const share = addIteration(noChange, {
+    taskId: 'issue-1',
+    title: 'Greet',
+    signal,
+    costUsd: null,
+    tokens: null,
+    durationMs: 0,
+    commit: null,
+    verification: 'not-run',
+    overruled: [],
+    alsoDone: {},
+  }).tasks['issue-1'];
+  expect(share?.recommendation).toBe(expected);
+});
