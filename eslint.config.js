@@ -38,7 +38,18 @@ const pureRooms = [
 ];
 
 export default tseslint.config(
-  { ignores: ['dist/', '.build/', '.cache/', '**/*.d.ts', 'node_modules/', 'scripts/toolchain/', 'sandbox-output/'] },
+  {
+    ignores: [
+      'dist/',
+      '.build/',
+      '.cache/',
+      '**/*.d.ts',
+      'node_modules/',
+      'scripts/toolchain/',
+      'sandbox-output/',
+      'test/samples/',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -75,18 +75,18 @@ export interface Sandbox extends AsyncDisposable {
   git(...args: string[]): Promise<string>;
 }
 
-/** Starts the sandbox in `folder`, with a small sample project on `main`. */
-export async function startSandbox(folder: string): Promise<Sandbox> {
+/** Starts the sandbox in `folder`, with what `fill` puts on `main`: a small sample project, if nothing else. */
+export async function startSandbox(
+  folder: string,
+  fill: (remote: GitRemote) => Promise<void> = fillWithSample,
+): Promise<Sandbox> {
   await mkdir(folder, { recursive: true });
-  const seed = await mkdtemp(join(folder, 'seed-'));
-  await createSampleProject(seed);
   const remote = await startGitRemote({
     folder: join(folder, 'remote'),
     repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
     token: TOKEN,
   });
-  await remote.importFrom(seed);
-  await rm(seed, { recursive: true, force: true });
+  await fill(remote);
 
   const cache = await startCacheService();
   const permissions: Sandbox['permissions'] = {
@@ -187,6 +187,13 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
   };
 }
 
+async function fillWithSample(remote: GitRemote): Promise<void> {
+  const seed = await mkdtemp(join(dirname(remote.repositoryFolder), 'seed-'));
+  await createSampleProject(seed);
+  await remote.importFrom(seed);
+  await rm(seed, { recursive: true, force: true });
+}
+
 /** How this machine reaches the npm registry; a self-hosted runner has the same in its environment. */
 function wayToRegistry(): Record<string, string> {
   const names = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|https_proxy|no_proxy|npm_config_(registry|cafile))$/i;
@@ -215,7 +222,7 @@ const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Reco
 
 /** Event payloads, cut down to what GitHub always sends. */
 export const events = {
-  schedule: () => ({ name: 'schedule', payload: { schedule: '17 * * * *', repository: repositoryPayload } }),
+  schedule: (cron = '17 * * * *') => ({ name: 'schedule', payload: { schedule: cron, repository: repositoryPayload } }),
   dispatch: (command?: string) => ({
     name: 'workflow_dispatch',
     payload: {

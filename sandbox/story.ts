@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
+import { NotPlayable } from './own-repository/repository.ts';
+import { isGood, tryRepository, type Trial } from './own-repository/try.ts';
 import {
   ACTION_FOLDER,
   events,
@@ -18,12 +20,19 @@ import { workerScript } from './worker-script.ts';
 import { playWorkflow, type Performance } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+npm start -- --repo DIR [--commands] [--out FOLDER]
 
 Plays scheduled runs, a labelled issue and commands by comment against GitHub, cache and git stand-ins on this machine.
   --agent scripted    a script in the place of the agent (default): no account, no key, no model
   --agent claude      the real Claude Code CLI, installed from npm; needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN
   --scripted-model    with --agent claude: the real CLI against a scripted model on loopback, without a key
-  --out FOLDER        where to leave what came of it (default: sandbox-output)`;
+  --out FOLDER        where to leave what came of it (default: sandbox-output; with --repo: nowhere)
+
+With --repo, the same for your own repository: a copy of its HEAD, with what ralph init wrote and nobody committed yet,
+and your own workflow. A scheduled run, a labelled issue and "/ralph status" by the scripted agent. DIR is not changed.
+  --repo DIR          a checkout with a workflow that uses ralph-action
+  --commands          also runs the steps of your workflow and its verify, on this machine
+Exit codes: 0 every event that the workflow names ends well, 1 one does not, 2 there is nothing to play.`;
 
 /** One act of the story: an event, and the outcome that its run must have. */
 interface Act {
@@ -37,17 +46,35 @@ interface Act {
 const TEMPLATE = join(ACTION_FOLDER, 'templates', 'workflows', 'ralph.yml');
 
 const options = readOptions();
-const output = resolve(options.out);
-const temp = await mkdtemp(join(tmpdir(), 'ralph-sandbox-'));
-try {
-  await play();
-} finally {
-  await rm(temp, { recursive: true, force: true });
+const output = resolve(options.out ?? join(ACTION_FOLDER, 'sandbox-output'));
+await (options.repo === null ? play() : playOwn(options.repo));
+
+async function playOwn(repo: string): Promise<void> {
+  try {
+    // npm starts this elsewhere, and says where it was started itself.
+    const folder = resolve(process.env['INIT_CWD'] ?? '.', repo);
+    const { commands } = options;
+    const tried = await tryRepository({ folder, commands, out: options.out === null ? null : output, print });
+    process.exitCode = isGood(tried) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof NotPlayable)) throw error;
+    console.error(`ralph sandbox: ${error.message}`);
+    process.exitCode = 2;
+  }
 }
 
 async function play(): Promise<void> {
   await rm(output, { recursive: true, force: true });
   await mkdir(output, { recursive: true });
+  const temp = await mkdtemp(join(tmpdir(), 'ralph-sandbox-'));
+  try {
+    await playStory(temp);
+  } finally {
+    await rm(temp, { recursive: true, force: true });
+  }
+}
+
+async function playStory(temp: string): Promise<void> {
   await using model = options.scriptedModel ? await startScriptedModel({ script: workerScript() }) : null;
   await using sandbox = await startSandbox(temp);
   const agent = agentOf(model?.url ?? null);
@@ -228,14 +255,20 @@ function agentOf(modelUrl: string | null): SandboxAgent {
 function readOptions(): {
   readonly agent: 'scripted' | 'claude';
   readonly scriptedModel: boolean;
-  readonly out: string;
+  /** A person's own repository; null: the sample project. */
+  readonly repo: string | null;
+  readonly commands: Trial['commands'];
+  /** null: the usual place. */
+  readonly out: string | null;
 } {
   try {
     const { values } = parseArgs({
       options: {
         agent: { type: 'string', default: 'scripted' },
         'scripted-model': { type: 'boolean', default: false },
-        out: { type: 'string', default: join(ACTION_FOLDER, 'sandbox-output') },
+        repo: { type: 'string' },
+        commands: { type: 'boolean', default: false },
+        out: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     });
@@ -256,7 +289,13 @@ function readOptions(): {
       throw new Error(
         '--agent claude needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in the environment, or --scripted-model',
       );
-    return { agent: values.agent, scriptedModel: values['scripted-model'], out: values.out };
+    if (values.repo !== undefined && values.agent !== 'scripted')
+      throw new Error('--repo goes with the scripted agent');
+    if (values.commands && values.repo === undefined) throw new Error('--commands goes with --repo DIR');
+    return {
+      ...{ agent: values.agent, scriptedModel: values['scripted-model'] },
+      ...{ repo: values.repo ?? null, commands: values.commands ? 'run' : 'leave', out: values.out ?? null },
+    };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);

@@ -3,7 +3,7 @@ import { REPOSITORY, TOKEN, type Checkout, type Sandbox, type SandboxMachine } f
 import { readEvent } from './event.ts';
 import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
 import { withPermissions } from './permissions.ts';
-import { dispatchInputs, parseWorkflow, whyNot, type Step, type Workflow } from './workflow.ts';
+import { dispatchInputs, parseWorkflow, usesAction, whyNot, type Step, type Workflow } from './workflow.ts';
 
 /** An event that happens in the repository of a sandbox, and the workflow file that stands there. */
 export interface Performance {
@@ -17,6 +17,8 @@ export interface Performance {
     readonly inputs: Readonly<Record<string, string>>;
     readonly env?: Readonly<Record<string, string>>;
   };
+  /** Whether scripts of the workflow run, as they do unless `leave` says that they are not played. */
+  readonly commands?: 'run' | 'leave';
   readonly onOutput?: (text: string) => void;
   readonly onStart?: (main: RunningMain) => void;
 }
@@ -159,7 +161,7 @@ const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };
 
 /** Runs a step whose `if` holds. */
 async function perform(
-  { on, github, performance: { standIn, onStart } }: Scene,
+  { on, github, performance: { standIn, onStart, commands } }: Scene,
   step: Step,
   { contexts, env }: { readonly contexts: Contexts; readonly env: Readonly<Record<string, string>> },
 ): Promise<Act> {
@@ -179,6 +181,7 @@ async function perform(
       return { ...endOf(running.main), outputs: running.outputs, action: { running, inputs } };
     }
     case 'script': {
+      if (commands === 'leave') return { ...skipped, end: 'not-played' };
       const done = await on.runScript({
         script: interpolate(step.run ?? '', contexts),
         options: step.shell === 'bash' ? ['--noprofile', '--norc', '-eo', 'pipefail'] : ['-e'],
@@ -198,16 +201,22 @@ function endOf({ exitCode, log }: StepResult): { readonly end: 'success' | 'fail
   return { end: exitCode === 0 ? 'success' : 'failure', log };
 }
 
-function kindOf({ uses, run, shell }: Step): 'checkout' | 'action' | 'script' | 'other' {
+function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'other' {
+  const { uses, run, shell } = step;
   if (run !== undefined) return shell === undefined || shell === 'bash' ? 'script' : 'other';
   if (uses?.startsWith('actions/checkout@') === true) return 'checkout';
-  return uses === './' || /^[^/]+\/ralph-action@/.test(uses ?? '') ? 'action' : 'other';
+  return usesAction(step) ? 'action' : 'other';
 }
+
+/** Of actions/checkout: the stand-in takes one token, and has nothing to clean and no other servers. */
+const WITHOUT_EFFECT_HERE: ReadonlySet<string> = new Set([
+  ...['token', 'clean', 'fetch-tags', 'show-progress', 'set-safe-directory', 'filter', 'lfs', 'submodules'],
+]);
 
 function wantedCheckout(given: Readonly<Record<string, string>>, refOfEvent: string): Checkout {
   const { ref = '', 'fetch-depth': depth = '1', 'persist-credentials': persist = 'true', ...others } = given;
-  if (Object.keys(others).length > 0)
-    throw new Error(`The sandbox's checkout does not know: ${Object.keys(others).join(', ')}`);
+  const unknown = Object.keys(others).filter((input) => !WITHOUT_EFFECT_HERE.has(input));
+  if (unknown.length > 0) throw new Error(`The sandbox's checkout does not know: ${unknown.join(', ')}`);
   const named = ref === '' ? refOfEvent : ref;
   const isWhole = named.startsWith('refs/') || /^[\da-f]{40}$/.test(named);
   return { ref: isWhole ? named : `refs/heads/${named}`, depth: Number(depth), persistCredentials: persist === 'true' };

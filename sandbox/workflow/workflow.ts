@@ -88,6 +88,11 @@ export function parseWorkflow(source: string): Workflow {
   throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
 }
 
+/** Whether a step uses the action. */
+export function usesAction({ uses }: Step): boolean {
+  return uses === './' || /^[^/]+\/ralph-action@/.test(uses ?? '');
+}
+
 /** The types of an event for which a workflow runs that names none; other events: all. */
 const USUAL_TYPES: Readonly<Record<string, readonly string[]>> = {
   pull_request: ['opened', 'synchronize', 'reopened'],

@@ -14,6 +14,7 @@ import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import { runCommand } from '../cli/run-command.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
+import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 
@@ -31,6 +32,9 @@ const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look),
   createDoctorCommand(examine),
+  createSandboxCommand(async (args, terminal) =>
+    (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
+  ),
   createTasksCommand(look),
   addCommand,
   createImportCommand(openImport),

@@ -5,6 +5,7 @@ import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOf } from './own-github.ts';
+import { originOf } from './own-package.ts';
 
 /** The world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */
 export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
@@ -13,6 +14,7 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     openCheckout,
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
+    home: async () => (await originOf(packageRoot))?.repository ?? null,
     person: isAnswered ? (await import('../cli/setup/person.ts')).person : null,
     colours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
   };

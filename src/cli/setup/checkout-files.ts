@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { rm, rmdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { readCheckoutFile, writeCheckoutFile, type CheckoutFile } from '../checkout-file.ts';
 import { reasonOf } from '../input.ts';
@@ -21,9 +22,27 @@ export async function changeFiles(changes: readonly FileChange[], before: FilesR
       'after' in change
         ? await writeCheckoutFile(file, change.after)
         : change.kind === 'delete'
-          ? await rm(file.realPath).then(() => null, reasonOf)
+          ? await removeFile(file.realPath, change.path).then(() => null, reasonOf)
           : null;
     if (why !== null) problems.push(`${change.path} could not be changed: ${why}.`);
   }
   return problems;
+}
+
+/** Removes a file, and of the folders above it that are named in its path those that are empty then. */
+async function removeFile(realPath: string, path: string): Promise<void> {
+  await rm(realPath);
+  let folder = dirname(realPath);
+  for (let depth = path.split('/').length - 1; depth > 0; depth -= 1) {
+    // One that holds anything else stays, and so do those above it.
+    if (!(await isRemoved(folder))) return;
+    folder = dirname(folder);
+  }
+}
+
+function isRemoved(folder: string): Promise<boolean> {
+  return rmdir(folder).then(
+    () => true,
+    () => false,
+  );
 }

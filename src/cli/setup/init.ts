@@ -144,20 +144,28 @@ interface Defaults {
 
 /** The templates of this package, and the defaults that action.yml has. */
 async function readDefaults(world: SetupWorld): Promise<Defaults> {
-  const [action, workflow, prompt] = await Promise.all(
-    ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'].map((path) => world.packageFile(path)),
-  );
+  const [home, action, workflow, prompt] = await Promise.all([
+    world.home(),
+    ...['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'].map((path) => world.packageFile(path)),
+  ]);
   const defaultOf = (name: string): string =>
     new RegExp(`^ {2}${name}:\\n {4}description: .*\\n {4}default: '?([^'\\n]*)'?$`, 'm').exec(action ?? '')?.[1] ?? '';
   return {
     templates: {
-      workflow: workflow ?? '',
+      workflow: withHome(workflow ?? '', home),
       prompt: prompt ?? '',
       allowedTools: defaultOf('allowed-tools'),
       taskLabel: defaultOf('task-label'),
     },
     maxCostUsd: { run: Number(defaultOf('max-cost-usd')), day: Number(defaultOf('max-cost-usd-per-day')) },
   };
+}
+
+/** The template with the account that the action is fetched from, where it is known. */
+function withHome(workflow: string, home: string | null): string {
+  return home?.endsWith('/ralph-action') === true
+    ? workflow.replace('uses: OWNER/ralph-action@', `uses: ${home}@`)
+    : workflow;
 }
 
 function reportOf(

@@ -1,11 +1,14 @@
 import { go, java, rust } from './compiled.ts';
+import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
 import { javascript } from './javascript.ts';
+import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
+import { php } from './php.ts';
 import { python } from './python.ts';
 import { make, ruby } from './ruby.ts';
 import { taskFilePaths } from '../tasks/files/file-task.ts';
 
-/** How each language is found, and the files that show where it is. */
+/** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
 const detections: readonly { readonly detect: (place: Place) => Stack | null; readonly by: readonly string[] }[] = [
   { detect: javascript, by: ['package.json'] },
   { detect: python, by: ['pyproject.toml', 'requirements.txt', 'setup.py'] },
@@ -13,6 +16,8 @@ const detections: readonly { readonly detect: (place: Place) => Stack | null; re
   { detect: rust, by: ['Cargo.toml'] },
   { detect: java, by: ['pom.xml', 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'] },
   { detect: ruby, by: ['Gemfile'] },
+  { detect: php, by: ['composer.json'] },
+  { detect: dotnet, by: DOTNET_ENDINGS },
 ];
 
 /** Files whose content says more than their name. */
@@ -41,9 +46,10 @@ const otherRalphs: readonly OtherRalph[] = [
   { name: 'snarktank/ralph', path: 'prd.json', advice: 'Move it to .ralph/prd.json: runs read it there as it is.' },
   { name: 'ralph-claude-code', path: '.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
   { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
+  { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Move what it says to .ralph/AGENT.md.' },
   { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
   { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
-  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Rename it to .ralph/AGENT.md.' },
+  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Move what it says to .ralph/AGENT.md.' },
   { name: 'wiggum', path: '.ralph/config.json', advice: 'It is not read: set inputs of the workflow instead.' },
   {
     name: 'wiggum',
@@ -52,9 +58,14 @@ const otherRalphs: readonly OtherRalph[] = [
   },
 ];
 
+/** Where a run looks for a prompt of the repository's own; the first one counts. */
+const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
+
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
-  const wanted = paths.filter((path) => isWorkflow(path) || (isOurs(path) && READ_NAMES.has(nameOf(path))));
+  const wanted = paths.filter(
+    (path) => isWorkflow(path) || PROMPTS.includes(path) || (isOurs(path) && isRead(nameOf(path))),
+  );
   return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
 }
 
@@ -74,15 +85,25 @@ export function detectProject(listing: Listing): Project {
   return {
     stacks,
     layout: by.length > 0 ? { kind: 'packages', by } : { kind: isSpread ? 'services' : 'single' },
-    otherRalphs: otherRalphs.filter(({ path }) => known.has(path)),
+    otherRalphs: ralphsIn(known, text),
     taskFiles: [...taskFilePaths.plan, ...taskFilePaths.prd].filter((path) => known.has(path)),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
   };
 }
 
+/** Files of other Ralphs; a prompt is one of theirs where there are others, unless init wrote it. */
+function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): readonly OtherRalph[] {
+  const found = otherRalphs.filter(({ path }) => known.has(path));
+  const prompt = PROMPTS.find((path) => known.has(path)) ?? '';
+  const name = found[0]?.name ?? '';
+  if (prompt === '' || name === '' || hasMark(text(prompt))) return found;
+  const advice = 'Runs use it instead of the built-in prompt: keep only what is about your project, or delete it.';
+  return [...found, { name, path: prompt, advice }];
+}
+
 /** The folders with a file of these names: the root alone if it has one, otherwise the shallowest. */
 function foldersOf(paths: readonly string[], names: readonly string[]): readonly string[] {
-  const folders = new Set(paths.filter((path) => isOurs(path) && names.includes(nameOf(path))).map(folderOf));
+  const folders = new Set(paths.filter((path) => isOurs(path) && isNamed(nameOf(path), names)).map(folderOf));
   if (folders.has('')) return [''];
   return [...folders]
     .filter((folder) => PLAIN_FOLDER.test(folder))
@@ -91,11 +112,23 @@ function foldersOf(paths: readonly string[], names: readonly string[]): readonly
     .slice(0, MAX_FOLDERS);
 }
 
+function isRead(name: string): boolean {
+  return READ_NAMES.has(name) || READ_NAMES.has(endOf(name));
+}
+
+function isNamed(name: string, names: readonly string[]): boolean {
+  return names.includes(name) || names.includes(endOf(name));
+}
+
 function placeAt(folder: string, { texts }: Listing, known: ReadonlySet<string>): Place {
   const at = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
   return {
     folder,
     has: (name) => known.has(at(name)),
+    ending: (end) => {
+      for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return nameOf(path);
+      return null;
+    },
     text: (name) => texts.get(at(name)) ?? '',
     versionInWorkflows: (key) => {
       const pattern = new RegExp(`^[\\s-]*${key}:\\s*['"]?(\\d[\\w.]{0,10}|lts/\\*)['"]?\\s*$`, 'm');
@@ -128,6 +161,11 @@ function depthOf(path: string): number {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** From the last dot on. */
+function endOf(name: string): string {
+  return name.slice(name.lastIndexOf('.'));
 }
 
 function folderOf(path: string): string {

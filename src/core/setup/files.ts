@@ -20,7 +20,7 @@ export interface Choices extends WorkflowChoices {
 }
 
 /** Where init writes whole files, and `.gitignore`. */
-const SETUP_PATHS = {
+export const SETUP_PATHS = {
   workflow: '.github/workflows/ralph.yml',
   agent: '.ralph/AGENT.md',
   form: '.github/ISSUE_TEMPLATE/ralph-task.yml',

@@ -63,9 +63,7 @@ export function javascript(place: Place): Stack | null {
     lint: script('lint'),
     setup: [
       ...(manager === 'bun' ? uses('oven-sh/setup-bun@v2', {}) : []),
-      ...(manager === 'pnpm'
-        ? uses('pnpm/action-setup@v4', { version: /^pnpm@/.test(manifest.packageManager) ? null : '10' })
-        : []),
+      ...(manager === 'pnpm' ? uses('pnpm/action-setup@v4', pnpmVersion(place, manifest.packageManager)) : []),
       ...(manager === 'yarn' && isModernYarn ? ['- run: corepack enable'] : []),
       ...uses('actions/setup-node@v5', {
         ...nodeVersion(place, manifest.engines, manifest.volta),
@@ -83,6 +81,12 @@ function installOf(manager: Manager, isLocked: boolean, isModernYarn: boolean): 
   return `${manager} install ${manager === 'yarn' && isModernYarn ? '--immutable' : '--frozen-lockfile'}`;
 }
 
+/** The action looks for a version at the root, unless it is told another manifest. */
+function pnpmVersion(place: Place, named: string): Readonly<Record<string, string | null>> {
+  if (!/^pnpm@/.test(named)) return { version: '10' };
+  return { package_json_file: place.folder === '' ? null : pathIn(place, 'package.json') };
+}
+
 function nodeVersion(place: Place, engines: object, volta: object): Readonly<Record<string, string>> {
   const file = firstOf(place, ['.nvmrc', '.node-version']);
   const named = file ?? ('node' in engines || 'node' in volta ? 'package.json' : null);
@@ -91,7 +95,7 @@ function nodeVersion(place: Place, engines: object, volta: object): Readonly<Rec
 }
 
 /** The object that a JSON text is; anything else is an empty one. */
-function objectOf(text: string): object {
+export function objectOf(text: string): object {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};

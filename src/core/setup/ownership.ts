@@ -59,6 +59,12 @@ function isAsWritten(text: string, digest: Digest): boolean {
   return hash !== undefined && digest(lines.slice(0, start)).slice(0, DIGITS) === hash;
 }
 
+/** Whether a file ends with a mark of init, whatever a person changed above it. */
+export function hasMark(text: string): boolean {
+  const lines = plain(text);
+  return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));
+}
+
 function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, digest: Digest): string {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
   const mark = `Written by ralph init (${digest(whole).slice(0, DIGITS)}); --remove deletes it while nobody changes it`;

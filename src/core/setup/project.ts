@@ -47,6 +47,8 @@ export interface Listing {
 export interface Place {
   readonly folder: string;
   has(name: string): boolean;
+  /** The first file whose name ends so; null: there is none. */
+  ending(end: string): string | null;
   /** `''` when it is absent or was not read. */
   text(name: string): string;
   /** The first plain version that another workflow sets up, such as `20` for `node-version`; null: none. */

@@ -15,6 +15,7 @@ import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
+import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
 import { noon } from '../core/core-fixtures.ts';
@@ -41,6 +42,7 @@ function commandsAt(open: OpenPlaces, world = noWorld, look = noToken, examine =
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look),
     createDoctorCommand(examine),
+    createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createTasksCommand(look),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),

@@ -18,7 +18,7 @@ describe('help', () => {
     expect(daily).toMatch(/^Daily use:\n/);
     expect(inside).toMatch(/^Looking inside:\n/);
     expect([namesIn(daily), namesIn(inside)]).toEqual([
-      ['init', 'status', 'doctor', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
+      ['init', 'status', 'doctor', 'sandbox', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
       ['replay', 'analyze', 'clean'],
     ]);
   });
@@ -45,7 +45,10 @@ describe('help', () => {
     async (name) => {
       expect(await ralph([name, '--nonsense', '--help'])).toMatchObject({
         code: 0,
-        out: expect.stringMatching(new RegExp(`^Usage: ralph ${name} .*--json`)) as string,
+        // What the sandbox prints is a story, not data.
+        out: expect.stringMatching(
+          new RegExp(`^Usage: ralph ${name} .*--${name === 'sandbox' ? 'repo' : 'json'}`),
+        ) as string,
         error: '',
       });
     },
@@ -64,7 +67,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown command',
       ['frobnicate'],
-      ['there is no command "frobnicate"', 'Commands: init, status, doctor, tasks'],
+      ['there is no command "frobnicate"', 'Commands: init, status, doctor, sandbox, tasks'],
     ],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],

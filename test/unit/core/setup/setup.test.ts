@@ -112,6 +112,30 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
     ['bundle install && bundle exec rspec'],
   ],
   [
+    'PHP with Laravel and Pest',
+    { 'composer.json': '{"require":{"php":"^8.3","laravel/framework":"^12"},"require-dev":{"pestphp/pest":"^4"}}' },
+    ['shivammathur/setup-php@v2', 'composer install --no-interaction'],
+    ['composer install --no-interaction && vendor/bin/pest'],
+  ],
+  [
+    'PHP with a script for tests',
+    { 'composer.json': '{"scripts":{"test":"phpunit"}}' },
+    ['shivammathur/setup-php@v2', 'composer install --no-interaction'],
+    ['composer install --no-interaction && composer test'],
+  ],
+  [
+    'a solution of .NET, whose projects are below it',
+    { 'Shop.sln': '', 'src/Shop/Shop.csproj': '', 'test/Shop.Tests/Shop.Tests.csproj': '' },
+    ['actions/setup-dotnet@v5'],
+    ['dotnet test'],
+  ],
+  [
+    'projects of .NET without a solution',
+    { 'src/Shop/Shop.csproj': '<TargetFramework>net9.0</TargetFramework>' },
+    ['actions/setup-dotnet@v5'],
+    ['(cd src/Shop && dotnet test)'],
+  ],
+  [
     'several services',
     { 'web/package.json': node(), 'web/package-lock.json': '', 'api/go.mod': '', 'api/go.sum': '' },
     ['actions/setup-node@v5', 'actions/setup-go@v6', 'npm ci'],
@@ -180,6 +204,37 @@ test.each<[string, string]>([
   ['.ralph/config.json', 'wiggum'],
 ])('%s is a file of %s', (path, name) => {
   expect(projectOf({ [path]: '' }).otherRalphs.map((other) => other.name)).toEqual([name]);
+});
+
+const OLD_PROMPT = '# Ralph\n\nPick a task.\n';
+
+test.each<[string, Files, readonly string[]]>([
+  ['of another Ralph', { '.ralphrc': '', '.ralph/PROMPT.md': OLD_PROMPT }, ['.ralphrc', '.ralph/PROMPT.md']],
+  ['at the root', { '.ralphrc': '', 'PROMPT.md': OLD_PROMPT }, ['.ralphrc', 'PROMPT.md']],
+  ['where there is no other Ralph', { '.ralph/PROMPT.md': OLD_PROMPT }, []],
+  ['that init wrote', { '.ralphrc': '', '.ralph/PROMPT.md': ownPrompt() }, ['.ralphrc']],
+])('a prompt %s', (_, files, named) => {
+  expect(projectOf(files).otherRalphs.map(({ path }) => path)).toEqual(named);
+});
+
+function ownPrompt(): string {
+  const wanted: WantedFile = { kind: 'whole', path: '.ralph/PROMPT.md', comment: 'markdown', text: templates.prompt };
+  const written = writing(wanted, null, digest);
+  return 'after' in written ? written.after : '';
+}
+
+test("pnpm's version is in the manifest of its folder", () => {
+  const files = { 'web/package.json': node({ packageManager: 'pnpm@10.20.0' }), 'web/pnpm-lock.yaml': '' };
+  expect(stepsOf(workflowOf(files))[1]?.with).toEqual({ package_json_file: 'web/package.json' });
+});
+
+test.each<[string, Files, object]>([
+  ['the project', { 'A.csproj': '<TargetFramework>net8.0</TargetFramework>' }, { 'dotnet-version': '8.0.x' }],
+  ['global.json', { 'A.sln': '', 'global.json': '{}' }, { 'global-json-file': 'global.json' }],
+  ['nowhere', { 'A.sln': '' }, { 'dotnet-version': '10.0.x' }],
+  ['composer.json', { 'composer.json': '{"require":{"php":">=8.2"}}' }, { 'php-version': '8.2' }],
+])('the version of .NET or PHP comes from %s', (_, files, given) => {
+  expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
 });
 
 test('what others named is never a command or a line of the workflow', async () => {

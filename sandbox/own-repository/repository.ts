@@ -1,0 +1,101 @@
+import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { SETUP_PATHS } from '../../src/core/setup/files.ts';
+import { git, SAMPLE_ENVIRONMENT } from '../git.ts';
+
+/** A person's repository that can be tried; nothing is ever written to it. */
+export interface OwnRepository {
+  /** Its top folder. */
+  readonly folder: string;
+  /** As `main, 1a2b3c4`. */
+  readonly head: string;
+  /** Files of the set-up that differ from HEAD, or are not in it. */
+  readonly uncommitted: readonly string[];
+}
+
+/** A workflow file that uses the action. */
+export interface OwnWorkflow {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What keeps a repository from being tried, as a sentence. */
+export class NotPlayable extends Error {
+  override readonly name = 'NotPlayable';
+}
+
+/** What `ralph init` writes, and every workflow: tried as they are in the work tree. */
+const SET_UP = [...Object.values(SETUP_PATHS), ':(glob).github/workflows/*.yml', ':(glob).github/workflows/*.yaml'];
+const WORKFLOWS = '.github/workflows';
+const USES_ACTION = /^\s*(?:-\s+)?uses:\s*['"]?[^/\s'"]+\/ralph-action@/m;
+
+/** Opens the repository that `folder` is in; throws NotPlayable. */
+export async function openRepository(folder: string): Promise<OwnRepository> {
+  const shown = JSON.stringify(folder);
+  if (!existsSync(folder)) throw new NotPlayable(`${shown} does not exist.`);
+  const top = await own(folder, ['rev-parse', '--show-toplevel']).catch((error: unknown) => {
+    throw new NotPlayable(`${shown} is not in a git checkout. (git says: ${lastWords(error)})`);
+  });
+  if (!(await own(top, ['rev-parse', '--quiet', '--verify', 'HEAD^{commit}']).catch(() => '')))
+    throw new NotPlayable(`${shown} has no commit yet: commit something first.`);
+  if ((await own(top, ['rev-parse', '--is-shallow-repository'])) === 'true')
+    throw new NotPlayable(`${shown} is a shallow clone: run git fetch --unshallow in it first.`);
+  const [branch, commit, changed, added] = await Promise.all([
+    own(top, ['branch', '--show-current']),
+    own(top, ['rev-parse', '--short', 'HEAD']),
+    own(top, ['diff', '--name-only', '-z', 'HEAD', '--', ...SET_UP]),
+    own(top, ['ls-files', '--others', '--exclude-standard', '-z', '--', ...SET_UP]),
+  ]);
+  return {
+    folder: top,
+    head: [branch, commit].filter(Boolean).join(', '),
+    uncommitted: `${changed}${added}`.split('\0').filter(Boolean),
+  };
+}
+
+/** Makes `main` of a bare repository HEAD of a person's one, with one more commit for what of the set-up is not committed. */
+export async function copyRepository({ folder, uncommitted }: OwnRepository, bare: string): Promise<void> {
+  await git(bare, ['fetch', '--quiet', '--no-tags', folder, '+HEAD:refs/heads/main'], { env: ownEnvironment() });
+  if (uncommitted.length === 0) return;
+  const index = join(bare, 'index-of-the-set-up');
+  const env = { ...ownEnvironment(), GIT_DIR: bare, GIT_WORK_TREE: folder, GIT_INDEX_FILE: index };
+  await git(folder, ['read-tree', 'main'], { env });
+  await git(folder, ['--literal-pathspecs', 'add', '--all', '--force', '--', ...uncommitted], { env });
+  const tree = await git(folder, ['write-tree'], { env });
+  await rm(index);
+  const commit = await git(bare, ['commit-tree', tree, '-p', 'main', '-m', 'Set up Ralph']);
+  await git(bare, ['update-ref', 'refs/heads/main', commit]);
+}
+
+/** The workflows of `main` that use the action, `ralph.yml` first; throws NotPlayable when there are none. */
+export async function readWorkflows(bare: string): Promise<readonly [OwnWorkflow, ...OwnWorkflow[]]> {
+  const listed = await git(bare, ['ls-tree', '-z', '--name-only', 'main', `${WORKFLOWS}/`]);
+  const paths = listed.split('\0').filter((path) => /\.ya?ml$/.test(path));
+  const all = await Promise.all(paths.map(async (path) => ({ path, text: await git(bare, ['show', `main:${path}`]) })));
+  const isUsual = ({ path }: OwnWorkflow): boolean => path === SETUP_PATHS.workflow;
+  const [first, ...others] = all
+    .filter(({ text }) => USES_ACTION.test(text))
+    .sort((one, other) => Number(isUsual(other)) - Number(isUsual(one)));
+  if (first === undefined)
+    throw new NotPlayable(`No workflow in ${WORKFLOWS}/ uses ralph-action: run ralph init in the repository first.`);
+  return [first, ...others];
+}
+
+function own(folder: string, args: readonly string[]): Promise<string> {
+  return git(folder, ['--no-optional-locks', ...args], { env: ownEnvironment() });
+}
+
+/** A person's own settings, which say whose repositories git may read, without what points git elsewhere. */
+function ownEnvironment(): Record<string, string> {
+  const isKept = (name: string): boolean => !/^GIT_(?!CONFIG)/.test(name);
+  const kept = Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined || !isKept(name) ? [] : [[name, value] as const],
+  );
+  const sample = Object.entries(SAMPLE_ENVIRONMENT).filter(([name]) => !name.startsWith('GIT_CONFIG'));
+  return Object.fromEntries([...kept, ...sample]);
+}
+
+function lastWords(error: unknown): string {
+  return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);
+}

@@ -1,0 +1,212 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { labelIssue } from '../github/people.ts';
+import { keepBranches, keepGitHub, keepRun } from '../keep-results.ts';
+import { events, REPOSITORY, SANDBOX_KEY, SCRIPTED_AGENT, startSandbox, TOKEN, type Sandbox } from '../sandbox.ts';
+import { playWorkflow, type Performance, type Played } from '../workflow/play.ts';
+import { parseWorkflow, usesAction } from '../workflow/workflow.ts';
+import { copyRepository, NotPlayable, openRepository, readWorkflows } from './repository.ts';
+
+/** What a person asks for. */
+export interface Trial {
+  /** In a checkout of theirs. */
+  readonly folder: string;
+  /** Whether the project's own steps and `verify` run on this machine. */
+  readonly commands: 'run' | 'leave';
+  /** Where what came of it is left; null: nowhere. */
+  readonly out: string | null;
+  /** What stands in for the agent, where it is not the scripted one as it is. */
+  readonly standIn?: Performance['standIn'];
+  readonly print: (line: string) => void;
+}
+
+/** One event, and what came of it. */
+export interface TriedEvent {
+  readonly event: string;
+  /** `none`: the workflow does not name the event. */
+  readonly end: 'good' | 'bad' | 'none';
+  readonly says: string;
+  /** Steps that were not played. */
+  readonly left: readonly string[];
+}
+
+/** Plays a person's own workflow on a copy of their repository for three events; throws NotPlayable. */
+export async function tryRepository(trial: Trial): Promise<readonly TriedEvent[]> {
+  const { print } = trial;
+  const repository = await openRepository(trial.folder);
+  const temp = await mkdtemp(join(tmpdir(), 'ralph-sandbox-'));
+  const stop = stopCleanly(temp);
+  try {
+    await using sandbox = await startSandbox(join(temp, 'sandbox'), ({ repositoryFolder }) =>
+      copyRepository(repository, repositoryFolder),
+    );
+    const [workflow, ...others] = await readWorkflows(sandbox.remote.repositoryFolder);
+    print(
+      `Tried on a copy of ${repository.folder} (${repository.head}), which stands there as main: ${workflow.path}.`,
+    );
+    print(
+      'GitHub, cache and git remote are stand-ins on this machine. The agent is SCRIPTED: no model, no key, no cost.',
+    );
+    if (repository.uncommitted.length > 0)
+      print(`Not committed yet, and tried as they are: ${repository.uncommitted.join(', ')}.`);
+    if (others.length > 0) print(`Not tried: ${others.map(({ path }) => path).join(', ')}.`);
+    print('');
+    const tried = await playAll(sandbox, workflow.text, trial);
+    if (trial.out !== null) {
+      await keepGitHub(sandbox, trial.out);
+      await keepBranches(sandbox, trial.out);
+    }
+    return tried;
+  } finally {
+    stop.forget();
+    await rm(temp, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Whether every event that the workflow names came to a good end, and it names one. */
+export function isGood(tried: readonly TriedEvent[]): boolean {
+  return tried.every(({ end }) => end !== 'bad') && tried.some(({ end }) => end === 'good');
+}
+
+interface Act {
+  readonly event: string;
+  readonly happen: () => Performance['event'];
+}
+
+async function playAll(sandbox: Sandbox, text: string, trial: Trial): Promise<readonly TriedEvent[]> {
+  const workflow = parsed(text);
+  const [cron] = workflow.on.schedule.map((schedule) => schedule.cron);
+  const step = Object.values(workflow.jobs)
+    .flatMap(({ steps }) => steps)
+    .find(usesAction);
+  const given = step?.with ?? {};
+  const label = plain(given['task-label']) ?? 'ralph';
+  const verify = given['verify'] ?? '';
+  const standIn = {
+    inputs: {
+      ...{ 'agent-path': SCRIPTED_AGENT, 'agent-args': '', 'agent-env': '', 'github-token': TOKEN },
+      ...(trial.commands === 'run' || verify === '' ? {} : { verify: 'true' }),
+      ...trial.standIn?.inputs,
+    },
+    env: trial.standIn?.env ?? {},
+  };
+  const secrets = Object.fromEntries(
+    [...text.matchAll(/\bsecrets\.(\w+)/g)].map(([, name = '']) => [name, SANDBOX_KEY] as const),
+  );
+
+  sandbox.openIssue({ title: 'A task for the schedule', body: 'Something small.', labels: [label] });
+  const issue = sandbox.openIssue({ title: 'A task of its own', body: 'Something small.', labels: [] });
+  const acts: readonly Act[] = [
+    { event: `schedule (${cron ?? 'none'})`, happen: () => events.schedule(cron) },
+    {
+      event: `label "${label}" on an issue`,
+      happen: () => {
+        labelIssue(sandbox.github.state, issue.number, { label, by: REPOSITORY.owner, now: Date.now() });
+        return events.labeled(issue, label);
+      },
+    },
+    {
+      event: 'comment "/ralph status"',
+      happen: () => events.comment(sandbox.github, { issue, body: '/ralph status' }),
+    },
+  ];
+  const tried: TriedEvent[] = [];
+  for (const { event, happen } of acts) {
+    const played = await playWorkflow(sandbox, {
+      ...{ workflow: text, event: happen(), secrets, standIn, commands: trial.commands },
+    }).catch((error: unknown) => ({ kind: 'unplayable' as const, why: reasonOf(error) }));
+    const said = { event, ...endOf(played), left: leftOf(played) };
+    tried.push(said);
+    for (const line of linesOf(said, played)) trial.print(line);
+    if (trial.out !== null && played.kind === 'ran')
+      await keepRun(join(trial.out, `run-${String(tried.length)}`), played.result);
+  }
+  const left = [...new Set(tried.flatMap((one) => one.left))];
+  if (left.length > 0) trial.print(`\nSteps that did not run here: ${left.map(firstLine).join('; ')}.`);
+  if (trial.commands === 'leave' && verify !== '')
+    trial.print(
+      `verify counted as passed: ${firstLine(verify)}. With --commands it runs on this machine, as do your own steps.`,
+    );
+  return tried;
+}
+
+/** `unplayable`: GitHub may know what the sandbox does not. */
+type Came = Played | { readonly kind: 'unplayable'; readonly why: string };
+
+function endOf(played: Came): Pick<TriedEvent, 'end' | 'says'> {
+  switch (played.kind) {
+    case 'not-triggered':
+      return { end: 'none', says: `starts nothing: ${played.why}` };
+    case 'unplayable':
+      return { end: 'bad', says: `the sandbox cannot play this: ${played.why}` };
+    case 'skipped':
+      return { end: 'bad', says: "starts nothing: the job's `if` does not hold" };
+    case 'without-action': {
+      const failed = played.steps.find(({ end }) => end === 'failure');
+      return { end: 'bad', says: `the step before failed: ${firstLine(failed?.name ?? 'unknown')}` };
+    }
+    case 'ran': {
+      const { main, post, outputs } = played.result;
+      const { outcome = 'none', reason = 'none', iterations = '0', branch = '', 'pr-number': pull = '' } = outputs;
+      const isGoodEnd = main.exitCode === 0 && post.exitCode === 0 && !/^(?:failed|halted|none)$/.test(outcome);
+      const work = [
+        ...(iterations === '0' || iterations === '' ? [] : [`${iterations} iterations`]),
+        ...(pull === '' || iterations === '0' ? [] : [`pull request #${pull} of ${branch}`]),
+      ].join(', ');
+      return { end: isGoodEnd ? 'good' : 'bad', says: `${outcome} (${reason})${work === '' ? '' : `: ${work}`}` };
+    }
+  }
+}
+
+/** A good end is a line; a bad one shows the end of the log. */
+function linesOf({ event, end, says }: TriedEvent, played: Came): readonly string[] {
+  const mark = { good: '✓', bad: '✗', none: '–' }[end];
+  const line = `${mark} ${event.padEnd(26)}  ${says}`;
+  if (end !== 'bad') return [line];
+  const log =
+    played.kind === 'ran'
+      ? played.result.main.log + played.result.post.log
+      : 'steps' in played
+        ? played.steps.map((step) => step.log).join('')
+        : '';
+  const shown = log.split('\n').filter((row) => row.trim() !== '' && !/^::(?:add-mask|debug)::/.test(row));
+  return [line, ...shown.slice(-LOG_LINES).map((row) => `    ${row}`)];
+}
+
+const LOG_LINES = 15;
+
+function leftOf(played: Came): readonly string[] {
+  return 'steps' in played ? played.steps.flatMap(({ name, end }) => (end === 'not-played' ? [name] : [])) : [];
+}
+
+function parsed(text: string): ReturnType<typeof parseWorkflow> {
+  try {
+    return parseWorkflow(text);
+  } catch (error) {
+    throw new NotPlayable(reasonOf(error));
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A value without an expression; null: there is none, or it is one. */
+function plain(value: string | undefined): string | null {
+  return value === undefined || value === '' || value.includes('${{') ? null : value;
+}
+
+function firstLine(text: string): string {
+  const [first = '', ...more] = text.trim().split('\n');
+  return more.length === 0 ? first : `${first} …`;
+}
+
+/** Removes `folder` also when a person ends the program. */
+function stopCleanly(folder: string): { readonly forget: () => void } {
+  const end = (): void => {
+    void rm(folder, { recursive: true, force: true, maxRetries: 5 }).finally(() => process.exit(130));
+  };
+  process.once('SIGINT', end).once('SIGTERM', end);
+  return { forget: () => void process.off('SIGINT', end).off('SIGTERM', end) };
+}

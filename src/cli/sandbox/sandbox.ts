@@ -1,0 +1,59 @@
+import { resolve } from 'node:path';
+import { parseArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+
+/** How the sandbox ended; `missing`: why it cannot be started, as a sentence. */
+type SandboxEnd =
+  { readonly kind: 'ended'; readonly code: number } | { readonly kind: 'missing'; readonly why: string };
+
+/** Starts the sandbox with these arguments, in a folder of its own. */
+export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<SandboxEnd>;
+
+const HELP = `Usage: ralph sandbox --repo DIR [--commands] [--out FOLDER]
+       ralph sandbox [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+
+Tries the workflow of your own repository on this machine, against stand-ins of GitHub: a scheduled run, a labelled
+issue and "/ralph status", with a scripted agent. It needs no account and no key, and costs nothing. It works on a copy
+of HEAD, with what ralph init wrote and nobody committed yet, and removes it again. Without --repo it plays the product
+on a sample project, and leaves the pull requests, comments and summaries to look at.
+
+It needs what this package is developed with: Node 24 and some 300 MB from npm, fetched once, beside the package. Where
+npx started this, it fetches a clone of the same commit for that, into the folder of caches.
+
+  --repo DIR         a checkout with a workflow that uses ralph-action
+  --commands         with --repo: also runs the steps of your workflow and its verify, on this machine
+  --out FOLDER       where to leave what came of it; when absent: nowhere with --repo, otherwise sandbox-output
+  --agent KIND       without --repo: scripted (when absent), or claude: the real CLI with your key, which costs money
+  --scripted-model   with --agent claude: a scripted model behind the real CLI, without a key
+
+Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or nothing to try.
+`;
+
+/** `ralph sandbox`: the stand-ins, started as a program of their own. */
+export function createSandboxCommand(play: PlaySandbox): Command {
+  return {
+    name: 'sandbox',
+    summary: 'tries your workflow on this machine: no account, no key, no cost',
+    use: 'daily',
+    help: HELP,
+    run: (args, terminal) => sandbox(args, terminal, play),
+  };
+}
+
+async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySandbox): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    { repo: 'value', commands: 'flag', out: 'value', agent: 'value', 'scripted-model': 'flag' },
+    { name: 'an argument', min: 0, max: 0 },
+  );
+  if (given.problems.length > 0) throw new UsageError(given.problems);
+  // It is started elsewhere: folders are named from the root.
+  const folders = ['repo', 'out'].flatMap((name) => given.values(name).map((path) => `--${name}=${resolve(path)}`));
+  const flags = ['commands', 'scripted-model'].flatMap((name) => (given.has(name) ? [`--${name}`] : []));
+  const agent = given.values('agent').map((kind) => `--agent=${kind}`);
+  const end = await play([...folders, ...agent, ...flags], terminal);
+  if (end.kind === 'missing') throw new UsageError([end.why]);
+  // It has said itself what makes no sense.
+  if (end.code === 2) throw new UsageError([]);
+  return end.code === 0 ? 'done' : 'different';
+}

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { PlaySandbox } from '../cli/sandbox/sandbox.ts';
+import { UserError } from '../errors.ts';
+import { createGit } from '../git/git.ts';
+import { describeEnd, runProgram } from '../processes/run-program.ts';
+import { originOf } from './own-package.ts';
+
+/** As long as a timer can be. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+const STOP_GRACE_MS = 5_000;
+const FETCH_MS = 10 * 60_000;
+
+/** The sandbox of the package at `packageRoot`, in a process of its own. */
+export function openSandbox(packageRoot: URL): PlaySandbox {
+  return async (args, terminal) => {
+    const root = await cloneWith(packageRoot, terminal.error).catch((error: unknown) => {
+      if (error instanceof UserError) return error;
+      throw error;
+    });
+    if (root instanceof UserError) return { kind: 'missing', why: root.message };
+    const stopped = new AbortController();
+    const stop = (): void => {
+      stopped.abort();
+    };
+    process.once('SIGINT', stop).once('SIGTERM', stop);
+    const end = await runProgram({
+      file: process.execPath,
+      args: [join(root, 'scripts', 'dev.mjs'), 'sandbox', ...args],
+      cwd: root,
+      environment: withoutUndefined(process.env),
+      input: null,
+      timeoutMs: NO_LIMIT_MS,
+      signal: stopped.signal,
+      family: { kind: 'group', graceMs: STOP_GRACE_MS, leftover: 'end' },
+      outputs: [(chunk) => terminal.out(chunk.toString()), (chunk) => terminal.error(chunk.toString())],
+    });
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    if (end.kind === 'exited') return { kind: 'ended', code: end.code };
+    terminal.error(`ralph sandbox: it ${describeEnd(end)}.\n`);
+    return { kind: 'ended', code: 1 };
+  };
+}
+
+/** A folder with everything that the sandbox needs: the package itself, or a clone of what npm fetched it from; throws UserError. */
+async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise<string> {
+  const own = fileURLToPath(packageRoot);
+  // npm never packs it.
+  if (existsSync(join(own, 'package-lock.json'))) return own;
+  const origin = await originOf(packageRoot);
+  if (origin === null)
+    throw new UserError(
+      'configuration',
+      'the sandbox is not part of this installation. Clone the repository of ralph-action, and run npm start -- --repo DIR there.',
+    );
+  const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const folder = join(caches, 'ralph-action', origin.commit);
+  if (existsSync(folder)) return folder;
+  say(`The sandbox needs a clone of ${origin.url}, which goes to ${folder}. Delete the folder to get rid of it.\n`);
+  const begun = `${folder}.new`;
+  await rm(begun, { recursive: true, force: true });
+  await mkdir(begun, { recursive: true });
+  const git = createGit({ folder: begun, env: process.env, configuration: 'own' });
+  await git.text(['init', '--quiet']);
+  await git.text(['fetch', '--quiet', '--depth=1', origin.url, origin.commit], { timeoutMs: FETCH_MS });
+  await git.text(['checkout', '--quiet', '--detach', 'FETCH_HEAD']);
+  await rename(begun, folder);
+  return folder;
+}
+
+function withoutUndefined(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

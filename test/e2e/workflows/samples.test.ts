@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { isGood, tryRepository, type TriedEvent } from '../../../sandbox/own-repository/try.ts';
+import type { SetupReport } from '../../../src/cli/setup/setup-schema.ts';
+import { git } from '../../../sandbox/git.ts';
+import { deepTest, rows } from '../../runs.ts';
+import { ralph } from '../../unit/cli/fixture.ts';
+import { plain, tableUnder } from '../../unit/documents/pages.ts';
+import { problemsOf } from '../../workflow-lint.ts';
+
+// Repositories as strangers have them, each tried as a new user would: init, doctor, and what happens on GitHub then.
+
+const samples = fileURLToPath(new URL('../../samples/repositories/', import.meta.url));
+/** One with everything that runs here, the one with several languages, and one with tasks of another Ralph come first. */
+const FIRST = ['node', 'monorepo', 'ralph-claude-code'];
+const names = [...FIRST, ...readdirSync(samples).filter((name) => !FIRST.includes(name))];
+/** Those whose events are played: all in `npm run test:deep`. */
+const played = rows(FIRST.length, names);
+/** The table of the documents: its rows by the name in their first cell. */
+const documented = new Map(
+  tableUnder('docs/recipes.md', '## Twelve repositories').map((cells) => [plain(cells[0]), cells] as const),
+);
+
+const WORKFLOW = '.github/workflows/ralph.yml';
+/** What scheduled runs, labels and comments come to where nothing else is said. */
+const USUAL = ['complete: 2 iterations', 'complete: 2 iterations', 'answered'];
+/** Their own tasks come before the issue. */
+const HAS_TASKS = ['complete: 4 iterations', ...USUAL.slice(1)];
+const ends: Readonly<Record<string, readonly string[]>> = {
+  'ralph-claude-code': HAS_TASKS,
+  bmalph: HAS_TASKS,
+  snarktank: HAS_TASKS,
+  wiggum: HAS_TASKS,
+};
+
+let folder = '';
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-samples-')));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The repository as a stranger has it: committed, with a remote on GitHub that nobody reaches from here. */
+async function layRepository(name: string): Promise<string> {
+  const repository = join(folder, name);
+  await cp(join(samples, name), repository, { recursive: true });
+  await git(repository, ['init', '--quiet', '--initial-branch=main']);
+  await git(repository, ['add', '--all', '--force']);
+  await git(repository, ['commit', '--quiet', '--message', 'Start']);
+  await git(folder, ['init', '--quiet', '--bare', 'remote.git']);
+  await git(repository, ['remote', 'add', 'origin', `https://github.com/acme/${name}.git`]);
+  await git(repository, ['remote', 'set-url', '--push', 'origin', join(folder, 'remote.git')]);
+  return repository;
+}
+
+/** What init advises for this one. */
+async function moveTasks(repository: string): Promise<void> {
+  await git(repository, ['mv', 'scripts/ralph/prd.json', '.ralph/prd.json']);
+  await git(repository, ['commit', '--quiet', '--message', 'Move the tasks']);
+}
+
+const init = (repository: string, ...args: readonly string[]) =>
+  ralph(['init', '--dir', repository, '--action', 'acme/ralph-action@v1', '--yes', ...args]);
+
+/** Every file and folder, apart from git's own. */
+async function listed(repository: string): Promise<readonly string[]> {
+  const found = await readdir(repository, { recursive: true });
+  return found.filter((path) => !/^\.git(?:\/|$)/.test(path)).sort();
+}
+
+/** The command line without a token, whose findings are about files and this machine. */
+async function doctor(repository: string): Promise<readonly string[]> {
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: tmpdir() };
+  const args = [join(inject('programs'), 'ralph.mjs'), 'doctor', '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: repository, env });
+  const { findings } = JSON.parse(stdout) as { findings: readonly { check: string; kind: string }[] };
+  return findings.flatMap(({ check, kind }) => (kind === 'problem' || kind === 'warning' ? [`${kind}: ${check}`] : []));
+}
+
+async function play(repository: string, commands: 'run' | 'leave'): Promise<readonly TriedEvent[]> {
+  const standIn = {
+    inputs: { 'agent-path': join(inject('programs'), 'scripted-agent.mjs'), 'agent-env': 'RALPH_PAUSE_MS' },
+    env: { RALPH_PAUSE_MS: '0', NODE_COMPILE_CACHE: join(inject('programs'), 'compiled') },
+  };
+  return tryRepository({ folder: repository, commands, out: null, standIn, print: () => undefined });
+}
+
+/** What an event came to, as the table of the documents has it. */
+function shortly({ says }: TriedEvent): string {
+  return says
+    .replace(/ \((?:plan_complete)\)/, '')
+    .replace(/, pull request.*/, '')
+    .replace(/^idle \((\w+)\)$/, '$1');
+}
+
+/** A repository's row in the table of the documents. */
+function rowOf(name: string, { project, files }: SetupReport): readonly string[] {
+  const stacks = project.stacks.map(
+    ({ language, frameworks, packageManager, folder: within }) =>
+      `${[language, ...frameworks].join(', ')} (${packageManager})${within === '' ? '' : ` in \`${within}/\``}`,
+  );
+  const tasks = project.taskFiles.map((path) => `tasks in \`${path}\``);
+  const others = new Set(project.otherRalphs.map((other) => other.name));
+  const workflow = files.find(({ path }) => path === WORKFLOW)?.text ?? '';
+  const [, only, block = ''] = /^ +verify: (?:\|\n((?: {12}.*\n)+)|(.*)\n)/m.exec(workflow) ?? [];
+  const verify = (only ?? block).split('\n').flatMap((line) => (line.trim() === '' ? [] : [`\`${line.trim()}\``]));
+  return [
+    `\`${name}\``,
+    [...stacks, ...[...others].map((other) => `files of ${other}`), ...tasks].join('; ') || 'nothing',
+    verify.join(', ') || 'left to you',
+    ...(ends[name] ?? USUAL),
+  ];
+}
+
+test('the documents list the twelve samples', () => {
+  expect([...documented.keys()].sort()).toEqual([...names].sort());
+  expect(documented.size).toBe(12);
+});
+
+describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
+  test('init writes once, doctor has no objection, and --remove takes everything back', async () => {
+    const repository = await layRepository(name);
+    const before = await listed(repository);
+    const report = JSON.parse((await init(repository, '--json')).out) as SetupReport;
+    expect(report.written).toBe(true);
+    expect(rowOf(name, report)).toEqual(documented.get(name));
+    const written = await listed(repository);
+    expect(written).toEqual(expect.arrayContaining([WORKFLOW, '.ralph/AGENT.md', '.gitignore']));
+    const text = await readFile(join(repository, WORKFLOW), 'utf8');
+    expect(await problemsOf({ where: name, text })).toEqual([]);
+    expect(await doctor(repository)).toEqual([
+      ...(report.project.stacks.length === 0 ? ['warning: verify'] : []),
+      'warning: isolation',
+    ]);
+
+    const after = await git(repository, ['status', '--porcelain', '--untracked-files=all']);
+    const again = await init(repository);
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to change.') });
+    expect(await git(repository, ['status', '--porcelain', '--untracked-files=all'])).toBe(after);
+
+    expect(await init(repository, '--remove')).toMatchObject({ code: 0 });
+    expect(await git(repository, ['status', '--porcelain', '--untracked-files=all'])).toBe('');
+    expect(await listed(repository)).toEqual(before);
+  });
+
+  test.skipIf(!played.includes(name))('a scheduled run, a labelled issue and a comment', async () => {
+    const repository = await layRepository(name);
+    await init(repository);
+    if (name === 'snarktank') await moveTasks(repository);
+    const before = await git(repository, ['status', '--porcelain', '--untracked-files=all']);
+    const tried = await play(repository, 'leave');
+    expect(tried.map(shortly)).toEqual(ends[name] ?? USUAL);
+    expect(isGood(tried)).toBe(true);
+    expect(await git(repository, ['status', '--porcelain', '--untracked-files=all'])).toBe(before);
+    expect(await git(repository, ['for-each-ref', '--format=%(refname)'])).toBe('refs/heads/main');
+  });
+});
+
+deepTest("node, with the project's own steps and verify", async () => {
+  const repository = await layRepository('node');
+  await init(repository);
+  const tried = await play(repository, 'run');
+  expect(tried.map(shortly)).toEqual(USUAL);
+  expect(tried.flatMap(({ left }) => left).every((step) => step.startsWith('actions/setup-node@'))).toBe(true);
+});

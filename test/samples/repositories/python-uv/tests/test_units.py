@@ -1,0 +1,5 @@
+from weather.units import celsius
+
+
+def test_freezing() -> None:
+    assert celsius(32) == 0

@@ -1,0 +1,1 @@
+Money = Struct.new(:cents)
