@@ -256,10 +256,10 @@ test.each([
   expect(run.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '1' });
 });
 
-/** Until there was a clean clone and it is gone for a second (between that of the base and that of the head there is none), for a minute at most. */
+/** Until there was a clean clone and it is gone for two seconds (between that of the base and that of the head there is none), for a minute at most. */
 const WRITE_INTO_CLONE = `for i in $(seq 1200); do
-  cd "$0"/git/clean/*/.git 2>/dev/null && missed=0 && touch ../passed.log || missed=$((missed + 1))
-  [ "$missed" = 20 ] && exit
+  (cd "$0"/git/clean/*/.git 2>/dev/null && touch ../passed.log) && missed=0 || missed=$((missed + 1))
+  [ "$missed" = 40 ] && exit
   sleep 0.05
 done`;
 
@@ -267,7 +267,10 @@ test('an unmarked process that writes into the clean clone decides what the veri
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
-    inputs: { verify: 'sleep 0.5; test -f passed.log', 'max-iterations': '1' },
+    inputs: {
+      verify: 'for i in $(seq 20); do sleep 0.1; test -f passed.log && exit; done; exit 1',
+      'max-iterations': '1',
+    },
     agent: [
       finishing(
         `touch passed.log\n(cd /; exec env -i PATH="$PATH" setsid sh -c '${WRITE_INTO_CLONE}' "$run") >/dev/null 2>&1 </dev/null &`,
