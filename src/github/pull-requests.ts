@@ -39,9 +39,9 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
       }),
 
     openPullRequests: (prefix) =>
-      ask({ doing: 'count the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
+      ask({ doing: 'list the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
         const { data } = await octokit.rest.pulls.list({ ...at, state: 'open', per_page: 100 });
-        return data.filter((pull) => pull.head.ref.startsWith(prefix) && isOwnBranch(pull)).length;
+        return data.filter((pull) => pull.head.ref.startsWith(prefix) && isOwnBranch(pull)).map((pull) => pull.number);
       }),
 
     pullRequestHead: (number) =>

@@ -78,8 +78,8 @@ export interface Forge {
   statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
   /** The newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
-  /** How many open pull requests of this repository have a head that begins with `prefix`, of the newest 100. */
-  openPullRequests(prefix: string): Promise<number>;
+  /** Numbers of the open pull requests of this repository whose head begins with `prefix`, of the newest 100. */
+  openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Branch and fork-ness of a pull request, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
   /** Throws UserError when this token could not open a pull request; leaves nothing behind. */

@@ -1,15 +1,12 @@
-import { aboutLane, EVERY_RUN, markerOf, type Need } from '../core/people/notifications.ts';
+import { EVERY_RUN, markerOf } from '../core/people/notifications.ts';
 import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
-import { approversOf, notifyOnce, tasksOfNeeds, threadOfLane } from './notifications.ts';
-import { mayNotify, planNotifications } from '../core/people/needs.ts';
-import { issueOfTask } from '../core/tasks/task.ts';
+import { notifyOfRest } from './rest.ts';
 import { APPROVAL_MARKER, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
-import { reportOfEnd } from './report-of.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -73,45 +70,4 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
   } catch (error) {
     return [`An earlier notification could not be marked as settled: ${sentence(textOf(error))}`];
   }
-}
-
-/** What the lane rests for is said once: by the run that began to wait, or by this one, where that one could not. */
-async function notifyOfRest(deps: PublishDeps, intake: EndIntake): Promise<readonly string[]> {
-  const { lane, state, tasks } = intake;
-  if (lane === null || state === null) return [];
-  const now = deps.clock.now();
-  const needs = needsOfRest(intake, now);
-  const concerned = tasksOfNeeds(needs, tasks);
-  const thread =
-    (concerned.length === 1 && concerned[0] !== undefined ? issueOfTask(concerned[0]) : null) ??
-    threadOfLane(lane.pullRequest, [...concerned, ...tasks]);
-  if (needs.length === 0 || thread === null || !mayNotify(state.notifiedAt, now)) return [];
-  const { config, context, redact } = deps;
-  try {
-    await notifyOnce(deps, {
-      needs,
-      thread,
-      report: reportOfEnd({ config, context, redact, now }, intake, now),
-      change: state.change,
-      lastTask: state.lastIteration?.taskId ?? null,
-      askers: approversOf(state, concerned.length > 0 ? concerned : tasks),
-    });
-    return [];
-  } catch (error) {
-    const warning = `Nobody could be notified: ${sentence(textOf(error))}`;
-    deps.log.warning(warning);
-    return [warning];
-  }
-}
-
-/** What a person is needed for, and no notification is known of. */
-function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
-  if (lane === null || state === null) return [];
-  if (outcome.reason === 'waiting_for_review') {
-    const isKnown = state.notified.some(({ kind }) => kind === 'waiting_for_review');
-    return isKnown ? [] : [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
-  }
-  if (outcome.kind !== 'blocked') return [];
-  const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
-  return planNotifications(end).notify;
 }

@@ -3,9 +3,10 @@ import {
   aboutLane,
   EVERY_RUN,
   markerOf,
-  MAX_NOTIFICATIONS,
   MAX_NOTIFICATIONS_PER_DAY,
+  withNotification,
   type Need,
+  type Remembered,
 } from '../core/people/notifications.ts';
 import type { Config } from '../config/config.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
@@ -32,8 +33,6 @@ import { within } from './within.ts';
 
 /** So many issues are asked about who labelled them. */
 const MAX_LOOKED_UP = 5;
-
-type Remembered = Pick<LaneState, 'notified' | 'notifiedAt'>;
 
 /** What the state remembers of it, and what could not be done. */
 interface Notified extends Remembered {
@@ -105,12 +104,11 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
   readonly askers: readonly (string | null)[];
 };
 
-/** Notifies of something that no state remembers: the comment itself says that it was done. Whether it was written is a matter of its marker alone. */
-export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<void> {
-  if (deps.config.notify.kind === 'none') return;
+/** Notifies in a comment that is found again by its first line; returns its id. */
+export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<number> {
   const { thread, needs } = notification;
   const body = onlyOnce(textOnce(deps, notification));
-  await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
+  return (await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body))).id;
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
@@ -237,11 +235,7 @@ async function notify(
   });
   const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
   log.info(`notified of ${needs.map(({ kind, about }) => `${kind} (${about})`).join(', ')} on #${String(thread)}`);
-  const added = needs.map((need) => ({ ...need, thread, comment: id, at: now }));
-  return {
-    notified: [...known.notified, ...added].slice(-MAX_NOTIFICATIONS),
-    notifiedAt: [...known.notifiedAt, now].slice(-MAX_NOTIFICATIONS_PER_DAY),
-  };
+  return withNotification(known, needs, { thread, comment: id, at: now });
 }
 
 async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {
@@ -278,7 +272,7 @@ export function approversOf(
 }
 
 /** The same, as GitHub says it. */
-async function labellersOf(
+export async function labellersOf(
   { forge, config }: Pick<PublishDeps, 'forge'> & { readonly config: Pick<Config, 'taskLabel'> },
   issues: readonly (number | null)[],
 ): Promise<readonly (string | null)[]> {

@@ -58,9 +58,9 @@ export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>):
   ];
 }
 
-/** Whether one more comment that notifies people may be written now; `given`: instants of those before. */
+/** Whether one more comment that notifies people may be written now; `given`: instants of those before, which a clock that was turned back puts into the future. */
 export function mayNotify(given: readonly number[], now: number): boolean {
-  return given.filter((at) => at > now - DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
+  return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
 
 function needsOf({ lane, after, tasks, outcome, pullRequest }: LaneEnd): readonly Need[] {

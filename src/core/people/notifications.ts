@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
-import type { LaneId, TaskId } from '../tasks/ids.ts';
+import { QUEUE, type LaneId, type TaskId } from '../tasks/ids.ts';
 
 /** More open notifications are not kept; the oldest go first. */
 export const MAX_NOTIFICATIONS = 50;
@@ -36,6 +36,12 @@ export const notificationSchema = z.object({
 /** A comment by which people were notified. */
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
 
+/** What a lane's state knows of it; `notifiedAt`: instants of the last comments. */
+export interface Remembered {
+  readonly notified: readonly Notification[];
+  readonly notifiedAt: readonly number[];
+}
+
 /** What a person is needed for. */
 export type Need = Pick<Notification, 'kind' | 'about'>;
 
@@ -45,6 +51,21 @@ export const EVERY_RUN = 'every-run';
 /** What is about a lane, and not about the task of the same name. */
 export function aboutLane(lane: LaneId): string {
   return `lane-${lane}`;
+}
+
+/** What is remembered with one more comment; the oldest go first. */
+export function withNotification<Known extends Remembered>(
+  known: Known,
+  needs: readonly Need[],
+  comment: Pick<Notification, 'thread' | 'comment' | 'at'>,
+): Known {
+  return {
+    ...known,
+    notified: [...known.notified, ...needs.map(({ kind, about }) => ({ kind, about, ...comment }))].slice(
+      -MAX_NOTIFICATIONS,
+    ),
+    notifiedAt: [...known.notifiedAt, comment.at].slice(-MAX_NOTIFICATIONS_PER_DAY),
+  };
 }
 
 /** First line of the comment that notifies of these needs; the same for the same ones. */
@@ -71,10 +92,10 @@ export function needsOfTask(about: TaskId): readonly Need[] {
   return kinds.map((kind) => ({ kind, about }));
 }
 
-/** What a person can be needed for by a pull request that is open. */
+/** What a person can be needed for by a pull request that is open. The queue may wait for that of any lane. */
 export function needsOfPullRequest(lane: LaneId): readonly Need[] {
-  const kinds = ['ready', 'waiting_for_review'] as const;
-  return kinds.map((kind) => ({ kind, about: aboutLane(lane) }));
+  const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({ kind: 'waiting_for_review', about: aboutLane(id) }));
+  return [{ kind: 'ready', about: aboutLane(lane) }, ...waiting];
 }
 
 const MARKER_START = '<!-- ralph-action:notification ';

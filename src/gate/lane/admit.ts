@@ -196,7 +196,7 @@ async function tooManyOpen(
   // There are no more pull requests than branches.
   if (Object.keys(lane.branches).length < maxOpenPrs) return null;
   const open = await forge.openPullRequests(branchPrefix);
-  return open >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
+  return open.length >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
 }
 
 /** Every issue of the queue has its own lane. */

@@ -14,10 +14,13 @@ import {
   savedState,
   warningsIn,
 } from '../stage/river.ts';
-import { killAt } from '../stage/tap.ts';
+import { byChance, sideBySide } from '../stage/side-by-side.ts';
+import { killAt, type Tap } from '../stage/tap.ts';
+import { runs } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 
 const DAY = 24 * 60 * MINUTE;
+const seeds = Array.from({ length: runs(20) }, (_, seed) => seed);
 
 /** What people were notified of, thread by thread: first lines without their ends, and whom they mention. */
 const notifications = ({ forge }: Project) =>
@@ -259,4 +262,110 @@ test('work that waits for review: once, whatever later runs find', async () => {
   for (let run = 0; run < 3; run += 1) await runOnce(project);
   expect(notifications(project)).toEqual(['#101 waiting_for_review:lane-queue @owner']);
   expect(notified(project)).toBe(1);
+});
+
+describe('as many pull requests wait for review as max-open-prs allows', () => {
+  const marker = 'waiting_for_review:lane-queue';
+  /** The pull request of issue 1 is open, so the queue begins none. */
+  async function resting(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-open-prs': '1', ...inputs } });
+    await runOnce(project, { event: labeled(1) });
+    return project;
+  }
+  const rest = async (project: Project) => {
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
+    project.clock.advance(20 * MINUTE);
+  };
+  const waiting = (project: Project) => notifications(project).filter((one) => one.includes(marker));
+  const writtenFor = ({ forge }: Project) =>
+    [...forge.notifications.values()].flatMap((texts) => [...texts.values()]).filter((body) => body.includes(marker));
+
+  test('people are notified once, on the oldest of them, whatever becomes of the order of the queue', async () => {
+    const project = await resting();
+    await rest(project);
+    for (const number of [2, 3]) project.forge.issues.delete(number);
+    addIssue(project.forge, 4);
+    await rest(project);
+    addIssue(project.forge, 2);
+    await rest(project);
+    expect(waiting(project)).toEqual([`#101 ${marker} @owner`]);
+    expect(writtenFor(project)).toHaveLength(1);
+    expect(savedState(project)).toMatchObject({ notified: [{ kind: 'waiting_for_review', thread: 101 }] });
+    expect(savedState(project).notifiedAt).toHaveLength(1);
+  });
+
+  test('once also where the oldest is merged and the others are still too many, and where a person deletes the comment', async () => {
+    const project = await resting();
+    await runOnce(project, { event: labeled(2) });
+    await rest(project);
+    const [first] = project.forge.pulls;
+    if (first === undefined) throw new Error('There is no pull request.');
+    Object.assign(first, { state: 'merged' });
+    project.forge.notifications.get(101)?.clear();
+    await rest(project);
+    expect(writtenFor(project)).toEqual([]);
+  });
+
+  test('it is settled by the run that works again, and a later rest is another one', async () => {
+    const project = await resting();
+    await rest(project);
+    const [first] = project.forge.pulls;
+    if (first === undefined) throw new Error('There is no pull request.');
+    Object.assign(first, { state: 'merged', headSha: project.origin.branches.get('ralph/issue-1') });
+    project.origin.branches.delete('ralph/issue-1');
+    expect(await runOnce(project)).toMatchObject({ calls: 3 });
+    expect(settled(project)).toEqual(['settled on #101']);
+    expect(savedState(project).notified.map(({ kind }) => kind)).toEqual(['ready']);
+  });
+
+  test('where no state is kept, the comment on the oldest pull request is all the memory there is', async () => {
+    const project = await resting({ 'state-store': 'none' });
+    await rest(project);
+    project.forge.issues.delete(2);
+    await rest(project);
+    expect(waiting(project)).toEqual([`#101 ${marker} @owner`]);
+  });
+
+  test.each(seeds)('of two runs at once one writes it, whoever is faster: %s', async (seed) => {
+    const choose = byChance(seed);
+    const project = await resting();
+    let written = 0;
+    const runs = await sideBySide(
+      [0, 1].map(
+        () => (tap: Tap) =>
+          runOnce(project, {
+            tap: {
+              ...tap,
+              call: (name, call) => {
+                if (name === 'forge.upsertComment') written += 1;
+                return tap.call(name, call);
+              },
+            },
+          }),
+      ),
+      choose,
+    );
+    expect(runs.map(({ end }) => end)).toEqual(['idle (waiting_for_review)', 'idle (waiting_for_review)']);
+    expect(written).toBe(1);
+  });
+
+  test('a claim that was made for it is given back, also where nobody can be notified', async () => {
+    const project = await resting();
+    project.forge.faults.set('upsertComment', new UserError('configuration', 'This conversation is locked.'));
+    const run = await runOnce(project);
+    expect(warningsIn(run)).toEqual(['Nobody could be notified: This conversation is locked.']);
+    project.forge.faults.clear();
+    await rest(project);
+    expect(waiting(project)).toHaveLength(1);
+  });
+});
+
+test('a clock that was turned back keeps nobody from being notified', async () => {
+  const project = createProject({ issues: [1], ...onlyBlocked });
+  await runOnce(project);
+  const inAYear = project.clock.now() + 365 * DAY;
+  changeState(project, (state) => ({ ...state, notifiedAt: Array.from({ length: 10 }, () => inAYear) }));
+  project.clock.advance(MINUTE);
+  await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+  expect(notified(project)).toBe(2);
 });

@@ -398,9 +398,8 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
     openPullRequests: (prefix) =>
-      ask(
-        'openPullRequests',
-        () => pulls.filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix)).length,
+      ask('openPullRequests', () =>
+        pulls.filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix)).map(({ number }) => number),
       ),
     pullRequestOf: (branch) =>
       ask(
