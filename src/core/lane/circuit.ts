@@ -34,8 +34,6 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     denials: count,
     decline: count,
     questionHeld: z.boolean(),
-    /** Tasks in a row that were left to a person because they asked, since the last progress. */
-    asked: count.default(0),
     /** The task before was set aside: the next iteration decides whether it was the task. */
     probes: z.boolean().default(false),
   }),
@@ -66,7 +64,6 @@ export function closedCircuit(totalOpens: number): Closed {
     denials: 0,
     decline: 0,
     questionHeld: false,
-    asked: 0,
     probes: false,
   };
 }
@@ -74,16 +71,6 @@ export function closedCircuit(totalOpens: number): Closed {
 /** What was about to open, after the task that caused it was set aside: the next iteration decides. A question that was forgiven stays the only one. */
 export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
   return { ...closedCircuit(totalOpens), questionHeld, probes: true };
-}
-
-/**
- * The circuit after a task was left to a person because it asked: its idle iterations are not charged to the next one.
- * Where one after the other asks it is not the tasks, and the next iteration decides. Errors and denials count on.
- */
-export function afterQuestion(circuit: Circuit, policy: CircuitPolicy): Circuit {
-  if (circuit.kind === 'open') return circuit;
-  const asked = circuit.asked + 1;
-  return { ...circuit, noProgress: 0, decline: 0, asked, probes: circuit.probes || asked >= policy.noProgress };
 }
 
 /** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */
@@ -162,7 +149,6 @@ function counted(circuit: Closed, facts: CircuitFacts): Closed {
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
     decline: declines(circuit.decline, facts),
     questionHeld: circuit.questionHeld && !facts.progress,
-    asked: facts.progress ? 0 : circuit.asked,
   };
 }
 

@@ -1,4 +1,4 @@
-import { afterQuestion, record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
+import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
@@ -252,12 +252,7 @@ function settleTask(
   // Worked on once more and not finished, or given back to a person: what was finished before is not what there is now.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
   const unverified = holds ? state.unverified : withoutTask(state.unverified, id);
-  return {
-    ...settled,
-    circuit: next.reason === 'status_blocked' ? afterQuestion(settled.circuit, judged.policy.circuit) : settled.circuit,
-    unverified,
-    currentTask: next.state === 'in-progress' ? settled.currentTask : null,
-  };
+  return { ...settled, unverified, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
 /** What the branch's file does not list, or has still open, would seem to be open once it is merged. */

@@ -253,7 +253,7 @@ describe('a run whose commits did not reach the remote', () => {
       'output that declined before is not judged again',
       { ...closedCircuit(0), decline: 1 },
       made(1),
-      { decline: 1, denials: 0, errorStreaks: [], questionHeld: false, asked: 0, probes: false },
+      { decline: 1, denials: 0, errorStreaks: [], questionHeld: false, probes: false },
     ],
     ['a probe has failed', opened, made(1), { ...tripped, totalOpens: 2 }],
     ['a probe that was not made is still due', opened, [], opened],

@@ -45,7 +45,7 @@ function today({ tasks, circuit }: Record<string, unknown>): object {
     ),
     circuit: {
       ...(circuit as { readonly kind: string }),
-      ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false, asked: 0 }),
+      ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false }),
     },
   };
 }

@@ -48,7 +48,6 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       denials: count,
       decline: count,
       questionHeld: fc.boolean(),
-      asked: count,
       probes: fc.boolean(),
     }),
     fc.record({

@@ -140,48 +140,6 @@ describe('another turn', () => {
   });
 });
 
-describe('a task that asks a person is over, and so are its idle calls', () => {
-  const asks: Play = { output: { signal: { status: 'BLOCKED' } } };
-  const question: Play = { output: { signal: { status: 'BLOCKED', asks: 'Which one?' } } };
-
-  test('the next has all of its own', () => {
-    const run = play([asks, asks, idle, idle, done()], { tasks });
-    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'done']);
-    expect(run.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0 });
-    expect(describeStep(run.step)).toBe('blocked (needs_human)');
-  });
-
-  test('one question after the other opens no circuit', () => {
-    const run = play([question, question, question, done()], { tasks: [...tasks, task(3), task(4)] });
-    expect(['issue-1', 'issue-2', 'issue-3', 'issue-4'].map((id) => stateOf(run, id))).toEqual([
-      'blocked',
-      'blocked',
-      'blocked',
-      'done',
-    ]);
-    expect(run.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0 });
-  });
-
-  test('but a probe that asks has made no progress', () => {
-    const run = play([idle, idle, idle, question], { tasks: [...tasks, task(3)] });
-    expect(run.state.circuit).toMatchObject({ kind: 'open', taskId: 'issue-2' });
-  });
-
-  test('and the same error goes on counting', () => {
-    const broken: Play = {
-      output: {
-        signal: { status: 'BLOCKED', asks: 'Where is it?' },
-        errors: [{ fingerprint: 'no network', text: 'x' }],
-      },
-    };
-    const run = play([broken, broken], {
-      tasks: [...tasks, task(3)],
-      policy: { ...policy, circuit: { ...policy.circuit, sameError: 2 } },
-    });
-    expect(run.state.circuit).toMatchObject({ kind: 'open', reason: 'same_error' });
-  });
-});
-
 describe('"nothing to do" is an answer', () => {
   test('without verify the task is set aside, and a person is asked: one call', () => {
     const run = play([saysDone], { tasks: [task(1)] });
