@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
+import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
 import type { Row } from './measure.ts';
@@ -19,6 +20,7 @@ import { measureTranscript } from './transcript.ts';
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
   bundle: measureBundleSize,
   'cold-start': (at) => inSandbox(at, (sandbox) => measureColdStart(sandbox, join(at, 'cold-start'))),
+  'command-line': measureCommandLine,
   requests: (at) => inSandbox(at, countRequests),
   orchestration: measureOrchestration,
   transcript: measureTranscript,

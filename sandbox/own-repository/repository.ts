@@ -96,6 +96,8 @@ function ownEnvironment(): Record<string, string> {
   return Object.fromEntries([...kept, ...sample]);
 }
 
+/** What git said, without the command. */
 function lastWords(error: unknown): string {
-  return error instanceof Error ? (error.message.trim().split('\n').at(-1) ?? '') : String(error);
+  const said = error instanceof Error ? error.message : String(error);
+  return said.replace(/^git .*? ended with \d+: /, '').trim();
 }

@@ -202,11 +202,14 @@ function firstLine(text: string): string {
   return more.length === 0 ? first : `${first} …`;
 }
 
-/** Removes `folder` also when a person ends the program. */
+/** Removes `folder` also when a person ends the program, however often they say so. */
 function stopCleanly(folder: string): { readonly forget: () => void } {
+  let isEnding = false;
   const end = (): void => {
+    if (isEnding) return;
+    isEnding = true;
     void rm(folder, { recursive: true, force: true, maxRetries: 5 }).finally(() => process.exit(130));
   };
-  process.once('SIGINT', end).once('SIGTERM', end);
+  process.on('SIGINT', end).on('SIGTERM', end);
   return { forget: () => void process.off('SIGINT', end).off('SIGTERM', end) };
 }
