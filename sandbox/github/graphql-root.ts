@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
 import { accountOf, type Person } from './accounts.ts';
+import { editComment } from './people.ts';
 import type { Call } from './route.ts';
 import type { StoredComment, StoredEdit, StoredEvent, StoredIssue } from './state.ts';
 
@@ -26,6 +27,16 @@ export function createRoot(call: Call): object {
         throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
       pull.draft = false;
       return { pullRequest: { isDraft: false } };
+    },
+
+    updateIssueComment: ({ input }: { readonly input: { readonly id: string; readonly body: string } }) => {
+      const { issues, pull_requests: pulls } = token.permissions;
+      if (issues !== 'write' && pulls !== 'write') throw forbidden();
+      const comment = state.comments.find(({ id }) => input.id === `IC_${String(id)}`);
+      if (comment === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
+      editComment(state, comment.id, { body: input.body, by: call.viewer.login, now: call.now });
+      return { issueComment: { databaseId: comment.id } };
     },
 
     minimizeComment: ({ input }: { readonly input: { readonly subjectId: string; readonly classifier: string } }) => {

@@ -4,7 +4,10 @@ import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
-type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'settleComment' | 'settleNotifications' | 'react'>;
+type CommentMethods = Pick<
+  Forge,
+  'upsertComment' | 'amendComment' | 'settleComments' | 'settleNotifications' | 'react'
+>;
 
 /** First line of every notification, without its end. */
 const NOTIFICATION_START = '<!-- ralph-action:notification ';
@@ -57,21 +60,27 @@ export function createComments({ ask }: Client): CommentMethods {
           // Another run may have written into it since this one came across it.
           const newest = await octokit.rest.issues.getComment({ ...at, comment_id: current.id }).catch(unlessDeleted);
           if (newest === undefined || Date.parse(newest.data.updated_at) >= writtenBefore) return;
+          if (closing) {
+            known.delete(key);
+            await rewrite(octokit, [{ nodeId: current.nodeId, body, closing }]);
+            return;
+          }
           const updated = await tryUpdate(octokit, at, { current, body });
-          if (updated === null) return;
-          if (closing) known.delete(key);
-          else known.set(key, updated);
-          if (closing) await minimize(octokit, updated.nodeId);
+          if (updated !== null) known.set(key, updated);
         },
       );
     },
 
-    settleComment(id, { words, closing }) {
-      return ask({ doing: `settle comment ${String(id)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        const found = await octokit.rest.issues.getComment({ ...at, comment_id: id }).catch(unlessDeleted);
-        if (found === undefined || !isNotification(found.data)) return;
-        await settle(octokit, at, { comment: found.data, words, closing });
-        for (const [key, comment] of known) if (comment.id === id) known.delete(key);
+    settleComments(settled) {
+      return ask({ doing: 'mark earlier notifications as settled', needs: ['issues: write'] }, async (octokit, at) => {
+        const rewritten: Rewritten[] = [];
+        for (const { id, words, closing } of settled) {
+          const found = await octokit.rest.issues.getComment({ ...at, comment_id: id }).catch(unlessDeleted);
+          if (found !== undefined && isNotification(found.data))
+            rewritten.push(settledText(found.data, { words, closing }));
+        }
+        await rewrite(octokit, rewritten);
+        for (const [key, comment] of known) if (settled.some(({ id }) => id === comment.id)) known.delete(key);
       });
     },
 
@@ -84,10 +93,11 @@ export function createComments({ ask }: Client): CommentMethods {
           for await (const page of ourPages(octokit, { ...at, issue_number: number })) {
             const others = page.filter(({ body = '' }) => !needsIn(firstLine(body)).some(isOver));
             remember(known, number, others);
-            for (const comment of page) {
+            const settled = page.flatMap((comment) => {
               const asked = needsIn(firstLine(comment.body ?? ''));
-              if (asked.some(isOver)) await settle(octokit, at, { comment, words, closing: asked.every(isOver) });
-            }
+              return asked.some(isOver) ? [settledText(comment, { words, closing: asked.every(isOver) })] : [];
+            });
+            await rewrite(octokit, settled);
           }
         },
       );
@@ -107,34 +117,61 @@ export function createComments({ ask }: Client): CommentMethods {
   };
 }
 
-/** `closing`: nothing else is asked for in it. */
-async function settle(
-  octokit: Octokit,
-  at: RepositoryName,
-  {
-    comment,
-    words,
-    closing,
-  }: {
-    readonly comment: Pick<ListedComment, 'id' | 'node_id' | 'body'>;
-    readonly words: string;
-    readonly closing: boolean;
-  },
-): Promise<void> {
-  const { id, body = '', node_id: nodeId } = comment;
-  const [marker = '', ...rest] = body.split(/\r?\n/);
-  const first = closing ? SETTLED_MARKER : marker;
-  const said = rest.includes(words) ? rest : ['', words, ...rest];
-  const settled = fitBody([first, ...said].join('\n'));
-  if (!sameText(body, settled)) await octokit.rest.issues.updateComment({ ...at, comment_id: id, body: settled });
-  if (closing) await minimize(octokit, nodeId);
+/** A comment's new text, null: it stays; `closing`: it is hidden as resolved. */
+interface Rewritten {
+  readonly nodeId: string;
+  readonly body: string | null;
+  readonly closing: boolean;
 }
 
-async function minimize(octokit: Octokit, id: string): Promise<void> {
-  await octokit.graphql(
-    'mutation ($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: RESOLVED }) { minimizedComment { isMinimized } } }',
-    { id },
-  );
+/** `closing`: nothing else is asked for in it. */
+function settledText(
+  { node_id: nodeId, body = '' }: Pick<ListedComment, 'node_id' | 'body'>,
+  { words, closing }: { readonly words: string; readonly closing: boolean },
+): Rewritten {
+  const [marker = '', ...rest] = body.split(/\r?\n/);
+  // Whoever settled it knew more of it.
+  if (marker === SETTLED_MARKER) return { nodeId, body: null, closing };
+  const said = rest.includes(words) ? rest : ['', words, ...rest];
+  const settled = fitBody([closing ? SETTLED_MARKER : marker, ...said].join('\n'));
+  return { nodeId, body: sameText(body, settled) ? null : settled, closing };
+}
+
+/** All in one request. What was deleted in the meantime is left out. */
+async function rewrite(octokit: Octokit, rewritten: readonly Rewritten[]): Promise<void> {
+  const changes = rewritten.flatMap(({ body, closing }, index) => {
+    const n = String(index);
+    return [
+      ...(body === null
+        ? []
+        : [`u${n}: updateIssueComment(input: { id: $i${n}, body: $b${n} }) { issueComment { databaseId } }`]),
+      ...(closing
+        ? [
+            `m${n}: minimizeComment(input: { subjectId: $i${n}, classifier: RESOLVED }) { minimizedComment { isMinimized } }`,
+          ]
+        : []),
+    ];
+  });
+  if (changes.length === 0) return;
+  const named = rewritten
+    .map((one, index) => ({ ...one, n: String(index) }))
+    .filter(({ body, closing }) => body !== null || closing);
+  const types = named.map(({ n, body }) => `$i${n}: ID!${body === null ? '' : `, $b${n}: String!`}`);
+  const values = Object.fromEntries(
+    named.flatMap(({ n, nodeId, body }) => [[`i${n}`, nodeId], ...(body === null ? [] : [[`b${n}`, body]])]),
+  ) as Record<string, string>;
+  try {
+    await octokit.graphql(`mutation (${types.join(', ')}) { ${changes.join(' ')} }`, values);
+  } catch (error) {
+    if (!isAllMissing(error)) throw error;
+  }
+}
+
+function isAllMissing(error: unknown): boolean {
+  const { errors = [] } = (error instanceof Error ? error : {}) as {
+    readonly errors?: readonly { readonly type?: string }[];
+  };
+  return errors.length > 0 && errors.every(({ type }) => type === 'NOT_FOUND');
 }
 
 /** A person who deletes a comment does not want to hear of it. */

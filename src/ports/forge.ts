@@ -102,11 +102,13 @@ export interface Forge {
     marker: string,
     body: string | ((current: string | null) => string),
   ): Promise<WrittenComment>;
-  /** Says below the first line of a notification of ours what settles it: `closing` hides it as resolved, and no later `upsertComment` finds it. One that is gone, or not ours, stays as it is. */
-  settleComment(id: number, settled: { readonly words: string; readonly closing: boolean }): Promise<void>;
+  /** Says below the first line of notifications of ours what settles them, with one write for all: `closing` hides one as resolved, and no later `upsertComment` finds it. What is gone, settled already, or not ours, stays as it is. */
+  settleComments(
+    settled: readonly { readonly id: number; readonly words: string; readonly closing: boolean }[],
+  ): Promise<void>;
   /** Looks on this issue or pull request for notifications of ours of any of these needs, and settles each: hidden when it is about nothing else. On the way it comes across other comments, as `upsertComment` does. */
   settleNotifications(number: number, over: { readonly needs: readonly Need[]; readonly words: string }): Promise<void>;
-  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComment`. */
+  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComments`. */
   amendComment(
     number: number,
     marker: string,

@@ -31,6 +31,8 @@ import {
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 
+/** So many comments a run settles; later runs settle the others. */
+const MAX_SETTLED = 3;
 /** So many issues are asked about who labelled them. */
 const MAX_LOOKED_UP = 5;
 
@@ -190,20 +192,24 @@ export function threadOfLane(
   return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
 }
 
+/** The oldest first, and so many in one run: each costs a request. */
 async function settle(deps: PublishDeps, { settle: plan }: NotificationPlan, known: Remembered): Promise<Remembered> {
-  let { notified } = known;
-  for (const id of new Set(plan.map(({ notification }) => notification.comment))) {
-    const settled = plan.filter(({ notification }) => notification.comment === id);
-    const others = notified.filter((one) => !settled.some(({ notification }) => notification === one));
-    const words = deps.redact(renderSettled(settled));
-    try {
-      await deps.forge.settleComment(id, { words, closing: !others.some(({ comment }) => comment === id) });
-    } catch (error) {
-      // A later run tries again, but for what it would never be allowed.
-      if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
-      deps.log.warning(`A comment that is settled could not be hidden: ${sentence(error.message)}`);
-    }
-    notified = others;
+  const comments = [...new Set(plan.map(({ notification }) => notification.comment))].slice(0, MAX_SETTLED);
+  const settled = plan.filter(({ notification }) => comments.includes(notification.comment));
+  const notified = known.notified.filter((one) => !settled.some(({ notification }) => notification === one));
+  if (comments.length === 0) return known;
+  try {
+    await deps.forge.settleComments(
+      comments.map((id) => ({
+        id,
+        words: deps.redact(renderSettled(settled.filter(({ notification }) => notification.comment === id))),
+        closing: !notified.some(({ comment }) => comment === id),
+      })),
+    );
+  } catch (error) {
+    // A later run tries again, but for what it would never be allowed.
+    if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
+    deps.log.warning(`Comments that are settled could not be hidden: ${sentence(error.message)}`);
   }
   return { ...known, notified };
 }

@@ -218,27 +218,59 @@ describe('what is settled', () => {
 
   test('says so below its first line, and is hidden as resolved', async () => {
     await using at = await asked();
-    await at.forge.settleComment(at.id, { words: '**Settled:** #1 is done.', closing: true });
+    await at.forge.settleComments([{ id: at.id, words: '**Settled:** #1 is done.', closing: true }]);
     expect(at.github.state.comments).toMatchObject([
       { body: '<!-- ralph-action:settled -->\n\n**Settled:** #1 is done.\n\n@ann Which colour?', minimized: true },
     ]);
-    expect(at.sent()).toEqual([
-      `GET /issues/comments/${String(at.id)}`,
-      `PATCH /issues/comments/${String(at.id)}`,
-      'POST /graphql',
+    expect(at.sent()).toEqual([`GET /issues/comments/${String(at.id)}`, 'POST /graphql']);
+  });
+
+  test('with others costs one write for all; what is gone is left out', async () => {
+    await using at = await asked();
+    const more = [2, 3].map(
+      (of) =>
+        addComment(
+          at.github.state,
+          { issue: 1, body: `<!-- ralph-action:notification stuck:issue-${String(of)} -->\nStuck.`, author: bot },
+          now,
+        ).id,
+    );
+    const settled = [at.id, 99, ...more].map((id) => ({ id, words: '**Settled.**', closing: id !== more[1] }));
+    await at.forge.settleComments(settled);
+    expect(at.github.state.comments.map(({ body, minimized }) => [body.split('\n')[0], minimized])).toEqual([
+      ['<!-- ralph-action:settled -->', true],
+      ['<!-- ralph-action:settled -->', true],
+      ['<!-- ralph-action:notification stuck:issue-3 -->', false],
     ]);
+    expect(at.github.state.comments.every(({ body }) => body.includes('\n\n**Settled.**\n'))).toBe(true);
+    expect(at.sent().filter((request) => request.startsWith('POST'))).toEqual(['POST /graphql']);
+  });
+
+  test('that is deleted while it is settled keeps no other from it', async () => {
+    await using at = await asked();
+    at.github.faults.inject({
+      match: { method: 'GET', path: /\/issues\/comments\/99$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 200,
+        body: { id: 99, node_id: 'IC_99', body: question, user: { type: 'Bot' }, author_association: 'NONE' },
+      },
+    });
+    await at.forge.settleComments([99, at.id].map((id) => ({ id, words: '**Settled.**', closing: true })));
+    expect(at.github.state.comments).toMatchObject([{ minimized: true }]);
   });
 
   test('is settled once, whoever does it again', async () => {
     await using at = await asked();
     for (let time = 0; time < 2; time += 1)
-      await at.forge.settleComment(at.id, { words: '**Settled:** #1 is done.', closing: true });
+      await at.forge.settleComments([{ id: at.id, words: '**Settled:** #1 is done.', closing: true }]);
     expect(at.bodies().join().split('**Settled:**')).toHaveLength(2);
   });
 
   test('in part stays to be seen and found', async () => {
     await using at = await asked();
-    await at.forge.settleComment(at.id, { words: '**Settled:** #2 is done.', closing: false });
+    await at.forge.settleComments([{ id: at.id, words: '**Settled:** #2 is done.', closing: false }]);
     expect(at.github.state.comments).toMatchObject([
       { body: `${question}\n\n**Settled:** #2 is done.\n\n@ann Which colour?`, minimized: false },
     ]);
@@ -247,7 +279,7 @@ describe('what is settled', () => {
   test('makes room for a new comment of the same marker, which people get to know of', async () => {
     await using at = await asked();
     expect(await at.forge.upsertComment(1, question, '@ann Which colour?')).toEqual({ id: at.id });
-    await at.forge.settleComment(at.id, { words: '**Settled:** #1 continues.', closing: true });
+    await at.forge.settleComments([{ id: at.id, words: '**Settled:** #1 continues.', closing: true }]);
     expect(await at.forge.upsertComment(1, question, '@ann Which size?')).not.toEqual({ id: at.id });
     expect(at.bodies()).toHaveLength(2);
   });
@@ -258,7 +290,7 @@ describe('what is settled', () => {
     ['another comment of ours', `${MARKER}\nWorking.`, bot],
   ])('is never %s', async (_case, body, author) => {
     await using at = await asked(body, author);
-    await at.forge.settleComment(at.id, { words: '**Settled.**', closing: true });
+    await at.forge.settleComments([{ id: at.id, words: '**Settled.**', closing: true }]);
     expect(at.github.state.comments).toMatchObject([{ body, minimized: false }]);
   });
 
@@ -277,7 +309,7 @@ describe('what is settled', () => {
       { body: `${other}\nOne.`, minimized: false },
       { body: question, minimized: false },
     ]);
-    expect(at.sent()).toHaveLength(4);
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /graphql']);
   });
 
   test('on a thread without any costs one look', async () => {
@@ -288,7 +320,7 @@ describe('what is settled', () => {
 
   test('may be gone', async () => {
     await using at = await openThread();
-    await at.forge.settleComment(99, { words: '**Settled.**', closing: true });
+    await at.forge.settleComments([{ id: 99, words: '**Settled.**', closing: true }]);
     expect(at.sent()).toEqual(['GET /issues/comments/99']);
   });
 

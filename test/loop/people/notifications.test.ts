@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { claimsBlocked, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { markerOf, type Notification } from '../../../src/core/people/notifications.ts';
 import { BEFORE, on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -138,6 +139,22 @@ describe('several needs of a run', () => {
     for (const name of ['1', '2'])
       await runOnce(project, { event: commented(`/ralph retry ${name}`, { issue: Number(name) }) });
     expect(settled(project)).toEqual(['settled in part on #101', 'settled on #101']);
+  });
+
+  test('of tasks that are gone: three comments a run are settled, the oldest first, the others by later runs', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const gone: Notification[] = [];
+    for (const thread of [11, 12, 13, 14]) {
+      const need = { kind: 'blocked', about: `issue-${String(thread)}` } as const;
+      const { id } = await project.forge.upsertComment(thread, markerOf([need]), `${markerOf([need])}\n\nIt waits.`);
+      gone.push({ ...need, thread, comment: id, at: BEFORE });
+    }
+    changeState(project, (state) => ({ ...state, notified: gone }));
+    await runOnce(project);
+    expect(settled(project)).toEqual(['settled on #11', 'settled on #12', 'settled on #13']);
+    await runOnce(project);
+    expect(settled(project).slice(3)).toEqual(['settled on #14']);
   });
 
   test('without a pull request are on the first issue', async () => {

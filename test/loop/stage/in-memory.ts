@@ -461,18 +461,20 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`${shelf === notifications ? 'notified' : 'comment'} on #${String(number)}`);
         return { id };
       }),
-    settleComment: (id, { words, closing }) =>
-      ask('settleComment', () => {
-        const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
-        const thread = shelfOf(marker).get(number);
-        const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
-        if (thread === undefined || first === '') return;
-        thread.set(
-          closing ? settledMarker(id) : marker,
-          [first, ...(rest.includes(words) ? [] : ['', words]), ...rest].join('\n'),
-        );
-        if (closing) thread.delete(marker);
-        writes.push(`${closing ? 'settled' : 'settled in part'} on #${String(number)}`);
+    settleComments: (settled) =>
+      ask('settleComments', () => {
+        for (const { id, words, closing } of settled) {
+          const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
+          const thread = shelfOf(marker).get(number);
+          const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
+          if (thread === undefined || first === '') continue;
+          thread.set(
+            closing ? settledMarker(id) : marker,
+            [first, ...(rest.includes(words) ? [] : ['', words]), ...rest].join('\n'),
+          );
+          if (closing) thread.delete(marker);
+          writes.push(`${closing ? 'settled' : 'settled in part'} on #${String(number)}`);
+        }
       }),
     settleNotifications: (number, { needs, words }) =>
       ask('settleNotifications', () => {
