@@ -1,3 +1,5 @@
+import type { Listed } from './listing.ts';
+
 /** What a command has of the world. */
 export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>;
@@ -9,12 +11,7 @@ export interface Terminal {
 /** `done`; `different`: the command worked, and found what it looks for; `failed`: it could not do its work. */
 export type CommandEnd = 'done' | 'different' | 'failed';
 
-export interface Command {
-  readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
-  /** Where the list of commands has it: among those for the work of every day, or those that look inside a run. */
-  readonly use: 'daily' | 'inside';
+export interface Command extends Listed {
   /** Everything that `--help` says. */
   readonly help: string;
   /** Throws UsageError for arguments that make no sense. */

@@ -1,32 +1,33 @@
 import { nearest } from '../core/text/nearest.ts';
 import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
+import { LISTED, type Listed } from './listing.ts';
 import { cut } from '../core/text/cut.ts';
 
-/** Runs what the arguments ask for, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
+/** Runs what the arguments ask for, of commands that are loaded only then, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
 export async function runCommand(
-  commands: readonly Command[],
+  load: () => Promise<readonly Command[]>,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined) {
-    terminal.error(helpOf(commands));
+    terminal.error(help());
     return 2;
   }
-  if (name === 'help' && rest.length > 0 && !asksForHelp(rest))
-    return runCommand(commands, [...rest, '--help'], terminal);
+  if (name === 'help' && rest.length > 0 && !asksForHelp(rest)) return runCommand(load, [...rest, '--help'], terminal);
   if (name === '--help' || name === '-h' || name === 'help') {
-    terminal.out(helpOf(commands));
+    terminal.out(help());
     return 0;
   }
   if (name === '--version' || name === '-V') {
     terminal.out(`ralph ${VERSION}\n`);
     return 0;
   }
-  const command = commands.find((candidate) => candidate.name === name);
+  const isListed = Object.hasOwn(LISTED, name);
+  const command = isListed ? (await load()).find((candidate) => candidate.name === name) : undefined;
   if (command === undefined) {
-    terminal.error(unknownCommand(commands, name));
+    terminal.error(unknownCommand(name));
     return 2;
   }
   if (asksForHelp(rest)) {
@@ -43,9 +44,10 @@ export async function runCommand(
   }
 }
 
-function helpOf(commands: readonly Command[]): string {
+function help(): string {
+  const commands: readonly Listed[] = Object.values(LISTED);
   const width = Math.max(...commands.map(({ name }) => name.length));
-  const rows = (of: Command['use']): string =>
+  const rows = (of: Listed['use']): string =>
     commands
       .filter(({ use }) => use === of)
       .map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)
@@ -62,8 +64,8 @@ Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments.
 `;
 }
 
-function unknownCommand(commands: readonly Command[], name: string): string {
-  const names = commands.map((command) => command.name);
+function unknownCommand(name: string): string {
+  const names = Object.keys(LISTED);
   const near = nearest(name, names);
   const shown = JSON.stringify(cut(name, 80));
   return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;

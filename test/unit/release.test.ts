@@ -7,6 +7,15 @@ const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const CHANGES = '# Changelog\n\n## 1.1.0 (2027-01-01)\n\n- new\n\n### Fixed\n\n- old\n\n## 1.0.0\n\n';
 
+test('npx from git fetches nothing but the repository: no script and no setting makes npm install anything else', () => {
+  const manifest = JSON.parse(read('package.json')) as { readonly scripts: object };
+  // With one of these scripts, npm installs the development dependencies of what it fetches from git.
+  const scripts = ['build', 'prepare', 'prepack', 'preinstall', 'install', 'postinstall', 'prepublish'];
+  expect(Object.keys(manifest.scripts).filter((name) => scripts.includes(name))).toEqual([]);
+  const settings = ['dependencies', 'optionalDependencies', 'peerDependencies', 'bundleDependencies', 'workspaces'];
+  expect(Object.keys(manifest).filter((name) => settings.includes(name))).toEqual([]);
+});
+
 describe('a version can be released', () => {
   const good = { version: '1.1.0', packageVersion: '1.1.0', changelog: CHANGES, tags: ['v1', 'v1.0.0', 'v2.0.0', ''] };
 

@@ -5,6 +5,7 @@ import { plainLine } from '../plain-line.ts';
 import type { Diagnosis } from './doctor-schema.ts';
 import { renderDiagnosis } from './doctor-text.ts';
 import type { Examine } from './examine.ts';
+import { LISTED } from '../listing.ts';
 
 const MAX_LINE_CHARS = 1_000;
 
@@ -28,13 +29,7 @@ Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
 
 /** `ralph doctor`: what would stop a run, and what to do about it. */
 export function createDoctorCommand(examine: Examine): Command {
-  return {
-    name: 'doctor',
-    summary: 'what would stop a run: workflow file, settings of the repository, key, agent, verify; and what to do',
-    use: 'daily',
-    help: HELP,
-    run: (args, terminal) => diagnose(args, terminal, examine),
-  };
+  return { ...LISTED.doctor, help: HELP, run: (args, terminal) => diagnose(args, terminal, examine) };
 }
 
 async function diagnose(args: readonly string[], terminal: Terminal, examine: Examine): Promise<CommandEnd> {

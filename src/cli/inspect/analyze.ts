@@ -6,6 +6,7 @@ import { renderAnalysis } from './analysis-text.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { openInput, reasonOf } from '../input.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
 
@@ -24,13 +25,7 @@ export type CreateReader = (now: number) => TranscriptReader;
 
 /** `ralph analyze`: one agent output → its analysis. */
 export function createAnalyzeCommand(createReader: CreateReader): Command {
-  return {
-    name: 'analyze',
-    summary: 'what the loop makes of one output of an agent',
-    use: 'inside',
-    help: HELP,
-    run: (args, terminal) => analyzeOutput(createReader, args, terminal),
-  };
+  return { ...LISTED.analyze, help: HELP, run: (args, terminal) => analyzeOutput(createReader, args, terminal) };
 }
 
 const instant = z.iso.datetime({ offset: true });

@@ -2,6 +2,7 @@ import type { CleanedText } from '../../core/text/cleaned.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { openInput, reasonOf } from '../input.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph clean [FILE|-] [--json]
 
@@ -14,13 +15,7 @@ Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 f
 `;
 
 /** `ralph clean`: the text of a task without what nobody sees. */
-export const cleanCommand: Command = {
-  name: 'clean',
-  summary: 'the text of a task as a prompt would get it',
-  use: 'inside',
-  help: HELP,
-  run: clean,
-};
+export const cleanCommand: Command = { ...LISTED.clean, help: HELP, run: clean };
 
 async function clean(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag' }, { name: 'FILE', min: 0, max: 1 });

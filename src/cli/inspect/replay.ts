@@ -19,6 +19,7 @@ import { reasonOf } from '../input.ts';
 import { plainLine } from '../plain-line.ts';
 import type { ReplayResult } from './replay-schema.ts';
 import { renderReplay } from './replay-text.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
@@ -41,13 +42,7 @@ journal, or wrong arguments. An answer to "what if" that differs from what happe
 
 /** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */
 export function createReplayCommand(kindOf: KindOfDenial): Command {
-  return {
-    name: 'replay',
-    summary: 'makes the decisions of a recorded run again',
-    use: 'inside',
-    help: HELP,
-    run: (args, terminal) => replayJournal(args, terminal, kindOf),
-  };
+  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, kindOf) };
 }
 
 /** The longest journal that is read; a run's iterations are some ten KB each. */

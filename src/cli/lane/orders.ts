@@ -11,37 +11,30 @@ import type { OpenPlaces, StatePlace } from './state-places.ts';
 import { renderLane } from './lane-text.ts';
 import { renderJson, printLane } from './status.ts';
 import { parseTaskName } from '../../core/tasks/ids.ts';
+import { LISTED } from '../listing.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
   return [
     {
-      name: 'pause',
-      summary: 'starts no runs of the queue, or of an issue, until it is resumed',
-      use: 'daily',
+      ...LISTED.pause,
       help: helpOf('pause', `Pauses the queue or an issue: ${COMMANDS.pause}.`),
       run: async (args, terminal) =>
         order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
-      name: 'resume',
-      summary: 'ends the pause',
-      use: 'daily',
+      ...LISTED.resume,
       help: helpOf('resume', 'Ends a pause.'),
       run: async (args, terminal) =>
         order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
-      name: 'stop',
-      summary: 'pauses, and ends a run that is at work after its running iteration',
-      use: 'daily',
+      ...LISTED.stop,
       help: helpOf('stop', `Stops the queue or an issue: ${COMMANDS.stop}.`),
       run: async (args, terminal) => order({ kind: 'stop', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
-      name: 'retry',
-      summary: 'gives failed and blocked tasks all their attempts again',
-      use: 'daily',
+      ...LISTED.retry,
       help: helpOf(
         'retry [TASK]',
         'Gives failed and blocked tasks all their attempts again; with TASK (12, "#12" or its id) only that one.',
@@ -52,9 +45,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
       },
     },
     {
-      name: 'reset',
-      summary: 'closes the circuit, or starts a new conversation with the agent',
-      use: 'daily',
+      ...LISTED.reset,
       help: helpOf(
         'reset circuit|session',
         `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,

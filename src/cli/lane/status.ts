@@ -5,6 +5,7 @@ import type { LaneReport } from './lane-schema.ts';
 import { renderLane } from './lane-text.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces } from './state-places.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
@@ -27,14 +28,7 @@ no checkout or no such remote.
 
 /** `ralph status`: how a lane stands. */
 export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub): Command {
-  return {
-    name: 'status',
-    summary:
-      'how the queue or an issue stands: state, circuit, limits, tasks; --all: all of them, what waits, and what was spent',
-    use: 'daily',
-    help: HELP,
-    run: (args, terminal) => status(args, terminal, { open, look }),
-  };
+  return { ...LISTED.status, help: HELP, run: (args, terminal) => status(args, terminal, { open, look }) };
 }
 
 async function status(

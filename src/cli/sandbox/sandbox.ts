@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { LISTED } from '../listing.ts';
 
 /** How the sandbox ended; `missing`: why it cannot be started, as a sentence. */
 type SandboxEnd =
@@ -31,13 +32,7 @@ Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or n
 
 /** `ralph sandbox`: the stand-ins, started as a program of their own. */
 export function createSandboxCommand(play: PlaySandbox): Command {
-  return {
-    name: 'sandbox',
-    summary: 'tries your workflow on this machine: no account, no key, no cost',
-    use: 'daily',
-    help: HELP,
-    run: (args, terminal) => sandbox(args, terminal, play),
-  };
+  return { ...LISTED.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
 }
 
 async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySandbox): Promise<CommandEnd> {

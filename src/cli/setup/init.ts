@@ -11,6 +11,7 @@ import type { SetupReport } from './setup-schema.ts';
 import { byHandText, foundText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key api-key|subscription] [--prompt] [--remove] [--json]
 
@@ -36,13 +37,7 @@ Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be 
 
 /** `ralph init`: the files that a repository needs. */
 export function createInitCommand(open: () => Promise<SetupWorld>): Command {
-  return {
-    name: 'init',
-    summary: 'sets a repository up: workflow, commands, issue form',
-    use: 'daily',
-    help: HELP,
-    run: async (args, terminal) => init(args, terminal, open),
-  };
+  return { ...LISTED.init, help: HELP, run: async (args, terminal) => init(args, terminal, open) };
 }
 
 async function init(args: readonly string[], terminal: Terminal, open: () => Promise<SetupWorld>): Promise<CommandEnd> {

@@ -7,6 +7,7 @@ import { UsageError, type Command, type CommandEnd, type Terminal } from '../com
 import { priorityWords } from '../../core/tasks/priority.ts';
 import { plainLine } from '../plain-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
@@ -26,13 +27,7 @@ Exit codes: 0 added, 1 a task of this title is there already or the file cannot 
 `;
 
 /** `ralph add`: a new task into the plan or the prd. */
-export const addCommand: Command = {
-  name: 'add',
-  summary: 'adds a task to the plan or to prd.json',
-  use: 'daily',
-  help: HELP,
-  run: add,
-};
+export const addCommand: Command = { ...LISTED.add, help: HELP, run: add };
 
 /** Longer texts are cut where tasks are read. */
 const MAX_TITLE_CHARS = 200;

@@ -8,6 +8,7 @@ import type { ImportWorld, OpenImport } from './import-world.ts';
 import { openInput } from '../input.ts';
 import { plainLine } from '../plain-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
@@ -33,13 +34,7 @@ could not be added, 2 wrong arguments.
 
 /** `ralph import`: a requirements document, or labelled issues, into the plan or the prd. */
 export function createImportCommand(open: OpenImport): Command {
-  return {
-    name: 'import',
-    summary: 'tasks from a requirements document, or from issues, into the plan or prd.json',
-    use: 'daily',
-    help: HELP,
-    run: (args, terminal) => importTasks(open, args, terminal),
-  };
+  return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks(open, args, terminal) };
 }
 
 const MAX_DOCUMENT_BYTES = 1024 * 1024;

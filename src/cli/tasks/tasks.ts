@@ -10,6 +10,7 @@ import { plainLine } from '../plain-line.ts';
 import { readTasks } from './read-tasks.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { renderTasks } from './tasks-text.ts';
+import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
@@ -29,13 +30,7 @@ Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong ar
 
 /** `ralph tasks`: the tasks found in a checkout, and on GitHub if there is a token. */
 export function createTasksCommand(look: LookAtGitHub): Command {
-  return {
-    name: 'tasks',
-    summary: 'the tasks found in a checkout, and with a token on GitHub, in the order of work',
-    use: 'daily',
-    help: HELP,
-    run: (args, terminal) => listTasks(args, terminal, look),
-  };
+  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, look) };
 }
 
 async function listTasks(args: readonly string[], terminal: Terminal, look: LookAtGitHub): Promise<CommandEnd> {

@@ -77,7 +77,7 @@ export async function ralph(
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commandsAt(open, world, look, examine), args, {
+  const code = await runCommand(() => Promise.resolve(commandsAt(open, world, look, examine)), args, {
     stdin: chunks(),
     out: (text) => {
       out += text;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LISTED } from '../../../src/cli/listing.ts';
 import { commands, ralph } from './fixture.ts';
 
 describe('help', () => {
@@ -8,6 +9,10 @@ describe('help', () => {
     const { code, out } = await ralph([arg]);
     expect(code).toBe(0);
     for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(7)}  ${summary}`);
+  });
+
+  test('lists the commands that there are', () => {
+    expect(commands.map(({ name }) => name)).toEqual(Object.keys(LISTED));
   });
 
   test('sorts the commands into daily use and looking inside', async () => {
