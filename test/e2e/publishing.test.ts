@@ -93,8 +93,8 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
   expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
-  // The iteration that was lost is counted.
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First, with a test']);
+  // The iteration that was lost is counted, and its subject is not used twice.
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
 });
 
 test('a git server that goes down while the run works: red, and what had been pushed is built upon by the next run', async () => {
