@@ -8,8 +8,9 @@ import { git, SAMPLE_ENVIRONMENT } from '../git.ts';
 export interface OwnRepository {
   /** Its top folder. */
   readonly folder: string;
-  /** As `main, 1a2b3c4`. */
-  readonly head: string;
+  /** The branch that is checked out; empty: none is. */
+  readonly branch: string;
+  readonly commit: string;
   /** Files of the set-up that differ from HEAD, or are not in it. */
   readonly uncommitted: readonly string[];
 }
@@ -47,15 +48,17 @@ export async function openRepository(folder: string): Promise<OwnRepository> {
     own(top, ['diff', '--name-only', '-z', 'HEAD', '--', ...SET_UP]),
     own(top, ['ls-files', '--others', '--exclude-standard', '-z', '--', ...SET_UP]),
   ]);
-  return {
-    folder: top,
-    head: [branch, commit].filter(Boolean).join(', '),
-    uncommitted: `${changed}${added}`.split('\0').filter(Boolean),
-  };
+  return { folder: top, branch, commit, uncommitted: `${changed}${added}`.split('\0').filter(Boolean) };
 }
 
-/** Makes `main` of a bare repository HEAD of a person's one, with one more commit for what of the set-up is not committed. */
-export async function copyRepository({ folder, uncommitted }: OwnRepository, bare: string): Promise<void> {
+/** Makes `main` of a bare repository what `copyHead` says, and so the branch that a person has, which a workflow may name. */
+export async function copyRepository(repository: OwnRepository, bare: string): Promise<void> {
+  await copyHead(repository, bare);
+  if (repository.branch !== '') await git(bare, ['update-ref', `refs/heads/${repository.branch}`, 'main']);
+}
+
+/** HEAD of a person's repository, with one more commit for what of the set-up is not committed. */
+async function copyHead({ folder, uncommitted }: OwnRepository, bare: string): Promise<void> {
   await git(bare, ['fetch', '--quiet', '--no-tags', folder, '+HEAD:refs/heads/main'], { env: ownEnvironment() });
   if (uncommitted.length === 0) return;
   const index = join(bare, 'index-of-the-set-up');

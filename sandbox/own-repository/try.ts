@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelIssue } from '../github/people.ts';
@@ -35,6 +35,7 @@ export interface TriedEvent {
 export async function tryRepository(trial: Trial): Promise<readonly TriedEvent[]> {
   const { print } = trial;
   const repository = await openRepository(trial.folder);
+  if (trial.out !== null) await openOutput(trial.out);
   const temp = await mkdtemp(join(tmpdir(), 'ralph-sandbox-'));
   const stop = stopCleanly(temp);
   try {
@@ -43,7 +44,7 @@ export async function tryRepository(trial: Trial): Promise<readonly TriedEvent[]
     );
     const [workflow, ...others] = await readWorkflows(sandbox.remote.repositoryFolder);
     print(
-      `Tried on a copy of ${repository.folder} (${repository.head}), which stands there as main: ${workflow.path}.`,
+      `Tried on a copy of ${repository.folder} (${[repository.branch, repository.commit].filter(Boolean).join(', ')}), which stands there as main: ${workflow.path}.`,
     );
     print(
       'GitHub, cache and git remote are stand-ins on this machine. The agent is SCRIPTED: no model, no key, no cost.',
@@ -62,6 +63,13 @@ export async function tryRepository(trial: Trial): Promise<readonly TriedEvent[]
     stop.forget();
     await rm(temp, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Makes the folder; what a person has in it is never replaced. */
+async function openOutput(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length > 0)
+    throw new NotPlayable(`${JSON.stringify(folder)} is not empty: name another folder with --out.`);
 }
 
 /** Whether every event that the workflow names came to a good end, and it names one. */

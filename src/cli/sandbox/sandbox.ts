@@ -18,8 +18,8 @@ issue and "/ralph status", with a scripted agent. It needs no account and no key
 of HEAD, with what ralph init wrote and nobody committed yet, and removes it again. Without --repo it plays the product
 on a sample project, and leaves the pull requests, comments and summaries to look at.
 
-It needs what this package is developed with: Node 24 and some 300 MB from npm, fetched once, beside the package. Where
-npx started this, it fetches a clone of the same commit for that, into the folder of caches.
+It needs what this package is developed with: Node 24 and packages of npm, about 550 MB on disk, fetched once. In a clone
+they go beside it. Where npx started this, a clone of the same commit is fetched for them, into ~/.cache/ralph-action.
 
   --repo DIR         a checkout with a workflow that uses ralph-action
   --commands         with --repo: also runs the steps of your workflow and its verify, on this machine

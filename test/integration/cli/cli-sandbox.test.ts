@@ -1,15 +1,19 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { isGood, tryRepository } from '../../../sandbox/own-repository/try.ts';
+import { createInitCommand } from '../../../src/cli/setup/init.ts';
+import type { SetupReport } from '../../../src/cli/setup/setup-schema.ts';
 import { originOf } from '../../../src/wiring/own-package.ts';
 import { openSandbox } from '../../../src/wiring/sandbox.ts';
+import { openSetup } from '../../../src/wiring/setup.ts';
 
 const WORKFLOW = '.github/workflows/ralph.yml';
-const template = await readFile(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
+const PACKAGE = new URL('../../../', import.meta.url);
+const template = await readFile(new URL('templates/workflows/ralph.yml', PACKAGE), 'utf8');
 const COMMIT = 'a'.repeat(40);
 
 let folder = '';
@@ -99,8 +103,28 @@ test.each([
   expect(await originOf(await installed(`${address}#${COMMIT}`))).toEqual({ url, commit: COMMIT, repository });
 });
 
+test('init names the account that npx fetched it from', async () => {
+  const root = await installed(`git+ssh://git@github.com/acme/ralph-action.git#${COMMIT}`);
+  for (const path of ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'])
+    await lay({ [`npx/node_modules/ralph-action/${path}`]: await readFile(new URL(path, PACKAGE), 'utf8') });
+  await commitAll();
+  let out = '';
+  const command = createInitCommand(() => openSetup(root));
+  const terminal = {
+    stdin: process.stdin,
+    out: (text: string) => void (out += text),
+    error: () => undefined,
+    now: () => 0,
+  };
+  expect(await command.run(['--json', '--dir', folder], terminal)).toBe('done');
+  const { files, byHand } = JSON.parse(out) as SetupReport;
+  expect(files[0]?.text).toContain('uses: acme/ralph-action@v1\n');
+  expect(byHand.filter(({ what }) => what.includes('OWNER'))).toEqual([]);
+});
+
 /** One's own repository, without an event whose run would start a program. */
-const tryOut = (at = folder) => tryRepository({ folder: at, commands: 'leave', out: null, print: () => undefined });
+const tryOut = (at = folder, out: string | null = null) =>
+  tryRepository({ folder: at, commands: 'leave', out, print: () => undefined });
 
 describe('a repository that cannot be tried', () => {
   test.each<[string, () => Promise<unknown>, string]>([
@@ -148,7 +172,10 @@ test('a condition that never holds is not good; the work tree counts, and stays 
   await lay({ [WORKFLOW]: 'name: broken' });
   await commitAll();
   await lay({ [WORKFLOW]: template.replace(/^ {4}if: .*$/m, '    if: false') });
-  const tried = await tryOut();
+  const out = join(folder, '.git', 'out');
+  const tried = await tryOut(folder, out);
   expect(tried.map(({ end }) => end)).toEqual(['bad', 'bad', 'bad']);
+  expect(await readdir(out)).toContain('remote.git');
+  await expect(tryOut(folder, out)).rejects.toThrow('is not empty');
   expect(await git(folder, ['status', '--porcelain'])).toBe(` M ${WORKFLOW}`);
 });
