@@ -17,8 +17,8 @@ import { problemsOf } from '../../workflow-lint.ts';
 // Repositories as strangers have them, each tried as a new user would: init, doctor, and what happens on GitHub then.
 
 const samples = fileURLToPath(new URL('../../samples/repositories/', import.meta.url));
-/** One with everything that runs here, the one with several languages, and one with tasks of another Ralph come first. */
-const FIRST = ['node', 'monorepo', 'ralph-claude-code'];
+/** The one with several languages, and one with tasks of another Ralph come first; one like the first of all is the template's. */
+const FIRST = ['monorepo', 'ralph-claude-code'];
 const names = [...FIRST, ...readdirSync(samples).filter((name) => !FIRST.includes(name))];
 /** Those whose events are played: all in `npm run test:deep`. */
 const played = rows(FIRST.length, names);
