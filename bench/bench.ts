@@ -21,7 +21,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   bundle: measureBundleSize,
   'cold-start': (at) => inSandbox(at, (sandbox) => measureColdStart(sandbox, join(at, 'cold-start'))),
   'command-line': measureCommandLine,
-  requests: (at) => inSandbox(at, countRequests),
+  requests: countRequests,
   orchestration: measureOrchestration,
   transcript: measureTranscript,
   decisions: measureDecisions,

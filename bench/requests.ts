@@ -1,30 +1,119 @@
-import { events, type Sandbox } from '../sandbox/sandbox.ts';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { events, startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Behaviour } from '../sandbox/scripted-agent.ts';
 import type { Row } from './measure.ts';
 
 const IDLE_GOAL = 5;
 /** Asking whether all is done takes the state from both places: 3 for the ref, 2 for the cache, 2 for the branches, 1 for the issues. */
 const DONE_GOAL = 8;
-/** What the same first run asked for before there were a live status and notifications, at most so much more since, and one for each iteration. */
-const FIRST_BEFORE = 74;
-const FIRST_MORE = 6;
+/** What a live status and notifications may add to a run that works, beside one request for each iteration. */
+const MORE = 6;
+
+/** Does nothing, and asks. */
+const asks: Behaviour = {
+  kind: 'shell',
+  script: 'true',
+  text: [
+    '---RALPH_STATUS---',
+    'STATUS: BLOCKED',
+    'EXIT_SIGNAL: false',
+    'QUESTION: Which greeting is meant?',
+    '---END_RALPH_STATUS---',
+  ].join('\n'),
+  status: null,
+};
+/** Does nothing, and never gets anywhere. */
+const lost: Behaviour = {
+  kind: 'shell',
+  script: 'true',
+  text: 'I looked around.',
+  status: { finishes: false, exit: false },
+};
+
+/** Does something, and is not done. */
+const half: Behaviour = {
+  kind: 'shell',
+  script: 'date +%s%N >> notes.txt',
+  text: 'A part of it.',
+  status: { finishes: false, exit: false },
+};
+
+/** What runs of as many iterations asked for before there were a live status and notifications; the stuck one with a task that is half done instead. */
+const before = { first: 74, blocked: 49, stuck: 61, settling: 59 };
 
 /** HTTP requests of whole runs, main and post: to the API, the cache and the git server. Counted, not timed. */
-export async function countRequests(sandbox: Sandbox): Promise<readonly Row[]> {
-  const idle = await requestsOf(sandbox, 'idle');
+export async function countRequests(folder: string): Promise<readonly Row[]> {
+  return [
+    ...(await inScene(folder, 'happy', happy)),
+    ...(await inScene(folder, 'blocked', blocked)),
+    ...(await inScene(folder, 'stuck', stuck)),
+    ...(await inScene(folder, 'settling', settling)),
+  ];
+}
+
+async function happy({ sandbox, run }: Scene): Promise<readonly Row[]> {
+  const idle = await run('idle', []);
   for (const title of ['Add a farewell', 'Add a product', 'Say hello in German'])
     sandbox.openIssue({ title, body: 'With a test.' });
-  const first = await requestsOf(sandbox, 'complete');
-  const mayBe = FIRST_BEFORE + FIRST_MORE + first.iterations;
-  const again = await requestsOf(sandbox, 'idle');
+  const first = await run('complete', []);
+  const again = await run('idle', []);
   return [
     row('requests: idle run, no labelled issue', idle, IDLE_GOAL),
-    row(
-      `requests: first run over 3 issues, ${String(first.iterations)} iterations (${String(FIRST_BEFORE)} before the live status)`,
-      first,
-      mayBe,
-    ),
+    working('requests: first run over 3 issues', first, before.first),
     row('requests: next run, all of them done', again, DONE_GOAL),
   ];
+}
+
+/** A question, of which a person is notified. */
+async function blocked({ sandbox, run }: Scene): Promise<readonly Row[]> {
+  sandbox.openIssue({ title: 'Add a greeting', body: 'With a test.' });
+  return [
+    working('requests: run with a question, one notification', await run('blocked', [asks, asks]), before.blocked),
+  ];
+}
+
+/** One task is set aside, of which a person is notified, and the other is done. */
+async function stuck({ sandbox, run }: Scene): Promise<readonly Row[]> {
+  for (const title of ['Add everything', 'Add a farewell']) sandbox.openIssue({ title, body: 'With a test.' });
+  const counted = await run('blocked', [lost, lost, lost]);
+  return [working('requests: run with a task set aside and one done', counted, before.stuck)];
+}
+
+/** Three comments of runs before are about tasks that are gone. */
+async function settling({ sandbox, run }: Scene): Promise<readonly Row[]> {
+  for (const title of ['Add a greeting', 'Add a question', 'Add an answer']) {
+    sandbox.openIssue({ title, body: 'With a test.' });
+    await run('blocked', [half], { 'max-iterations-per-task': '1' });
+  }
+  for (const issue of sandbox.github.state.issues) issue.labels.length = 0;
+  sandbox.openIssue({ title: 'Add a farewell', body: 'With a test.' });
+  const counted = await run('complete', []);
+  return [working('requests: run that is complete and settles 3 notifications', counted, before.settling)];
+}
+
+interface Scene {
+  readonly sandbox: Sandbox;
+  /** A scheduled run, whose agent behaves so in its first calls, and honestly after that. */
+  readonly run: (
+    expected: string,
+    agent: readonly Behaviour[],
+    inputs?: Readonly<Record<string, string>>,
+  ) => Promise<Requests>;
+}
+
+async function inScene(
+  folder: string,
+  name: string,
+  play: (scene: Scene) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const at = join(folder, name);
+  await mkdir(at, { recursive: true });
+  await using sandbox = await startSandbox(join(at, 'sandbox'));
+  return await play({
+    sandbox,
+    run: (expected, agent, inputs = {}) => requestsOf(sandbox, { expected, agent, inputs, at }),
+  });
 }
 
 interface Requests {
@@ -34,10 +123,27 @@ interface Requests {
   readonly iterations: number;
 }
 
-async function requestsOf(sandbox: Sandbox, expected: string): Promise<Requests> {
+async function requestsOf(
+  sandbox: Sandbox,
+  {
+    expected,
+    agent,
+    inputs,
+    at,
+  }: {
+    readonly expected: string;
+    readonly agent: readonly Behaviour[];
+    readonly inputs: Readonly<Record<string, string>>;
+    readonly at: string;
+  },
+): Promise<Requests> {
+  const script = join(at, 'script.json');
+  await writeFile(script, JSON.stringify(agent));
   let before = requestsSoFar(sandbox);
   const { outputs, main } = await sandbox.run({
     event: events.schedule(),
+    inputs: { 'agent-env': 'RALPH_SCRIPT', ...inputs },
+    env: { RALPH_SCRIPT: script },
     // What the checkout step asked for is not ours.
     prepare: () => {
       before = requestsSoFar(sandbox);
@@ -57,6 +163,15 @@ async function requestsOf(sandbox: Sandbox, expected: string): Promise<Requests>
 
 function requestsSoFar({ github, cache, remote }: Sandbox): Omit<Requests, 'iterations'> {
   return { api: github.requests.length, cache: cache.requests.length, git: remote.requests.length };
+}
+
+function working(measure: string, counted: Requests, mayBe: number): Row {
+  const { iterations } = counted;
+  return row(
+    `${measure}, ${String(iterations)} iterations (${String(mayBe)} before the live status)`,
+    counted,
+    mayBe + MORE + iterations,
+  );
 }
 
 function row(measure: string, { api, cache, git }: Requests, goal: number): Row {
