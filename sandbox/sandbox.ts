@@ -99,6 +99,7 @@ export async function startSandbox(
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
     tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
+    textOf: (path) => git(remote.repositoryFolder, ['show', `${MAIN}:${path}`]).catch(() => null),
     caches: cache.shelf,
     now: () => Date.now(),
   });

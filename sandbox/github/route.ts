@@ -12,7 +12,7 @@ export interface Route {
 }
 
 type Right = `${Area}=${'read' | 'write'}`;
-export type Area = 'metadata' | 'contents' | 'issues' | 'pull_requests' | 'actions';
+export type Area = 'metadata' | 'contents' | 'issues' | 'pull_requests' | 'actions' | 'secrets' | 'administration';
 
 /** Who a token stands for. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it does not see the repository. */
 export interface TokenIdentity {
@@ -36,6 +36,8 @@ export interface Call {
   readonly caches: CacheShelf;
   /** Tips of the remote's branches by name. */
   readonly branches: () => Promise<Readonly<Record<string, string>>>;
+  /** A file of the default branch; null: it is not there. */
+  readonly textOf: (path: string) => Promise<string | null>;
 }
 
 export interface Answer {

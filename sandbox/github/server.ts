@@ -10,6 +10,7 @@ import { answerElsewhere } from './routes-elsewhere.ts';
 import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
 import { repositoryRoutes } from './routes-repository.ts';
+import { settingRoutes } from './routes-settings.ts';
 import { type CacheShelf, createState, type GitHubState, type Rate, shelfOf } from './state.ts';
 
 export interface GitHubOptions {
@@ -17,6 +18,8 @@ export interface GitHubOptions {
   /** Tips of the git remote's branches by name. */
   readonly branches: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
+  /** A file of the default branch; null: it is not there. Without it there is none. */
+  readonly textOf?: (path: string) => Promise<string | null>;
   /** A cache service's; without one the state's own list. */
   readonly caches?: CacheShelf;
   /** Where an Enterprise server has its REST API; GraphQL is at `/api/graphql` then. */
@@ -126,6 +129,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       now: options.now(),
       caches: options.caches ?? shelfOf(state.caches),
       branches: async () => options.branches(),
+      textOf: async (file) => (await options.textOf?.(file)) ?? null,
     };
     if (isGraphql) return answerGraphql({ ...call, parameters: {} });
     const repository = `/repos/${options.repository.owner}/${options.repository.name}`;
@@ -167,7 +171,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   }
 }
 
-const routes = [...repositoryRoutes, ...issueRoutes, ...pullRoutes].map((route) => ({
+const routes = [...repositoryRoutes, ...settingRoutes, ...issueRoutes, ...pullRoutes].map((route) => ({
   route,
   pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
 }));

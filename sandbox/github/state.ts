@@ -21,6 +21,7 @@ export interface GitHubState extends KnownAccounts {
   readonly jobs: StoredJob[];
   /** Unless a cache service keeps them. */
   readonly caches: StoredCache[];
+  readonly setUp: SetUp;
   nextId: number;
 }
 
@@ -32,6 +33,21 @@ interface Settings {
   draftsSupported: boolean;
   /** Whether the server knows issue dependencies and sub-issues at all; an old Enterprise server does not. */
   dependenciesKnown: boolean;
+}
+
+/** What people set a repository up with. */
+interface SetUp {
+  /** Whether a workflow without `permissions` may write. */
+  workflowsWrite: boolean;
+  /** Names. */
+  readonly secrets: string[];
+  readonly organizationSecrets: string[];
+  readonly workflows: { readonly path: string; state: 'active' | 'disabled_inactivity' | 'disabled_manually' }[];
+  /** Rules of rulesets, which hold for all branches here. */
+  readonly rules: { readonly type: string; readonly ruleset: number }[];
+  readonly pushRulesets: { readonly id: number; readonly name: string }[];
+  /** Classic protections by branch, as GitHub answers. */
+  readonly protections: Map<string, object>;
 }
 
 export interface Rate {
@@ -177,6 +193,15 @@ export function createState(repository: GitHubState['repository'], now: number):
     reactions: [],
     jobs: [],
     caches: [],
+    setUp: {
+      workflowsWrite: false,
+      secrets: [],
+      organizationSecrets: [],
+      workflows: [],
+      rules: [],
+      pushRulesets: [],
+      protections: new Map(),
+    },
     nextId: 1,
   };
 }

@@ -3,6 +3,7 @@ import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { explain, type Purpose } from './errors.ts';
+import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
 export interface RepositoryName {
@@ -164,19 +165,6 @@ async function connect(
     });
   });
   return octokit;
-}
-
-/** `fetch`, through the proxy that the runner's environment names for this address; what a proxy takes is loaded only then. */
-async function fetchFor(apiUrl: string): Promise<typeof fetch> {
-  const url = URL.parse(apiUrl);
-  const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
-  if (url === null || getProxyUrl(url) === undefined) return fetch;
-  const [{ HttpClient }, undici] = await Promise.all([import('@actions/http-client'), import('undici')]);
-  // It works with the `fetch` of its own undici, not with the one that Node brings.
-  const dispatcher = new HttpClient().getAgentDispatcher(apiUrl);
-  const throughProxy = (input: string, init: object) =>
-    undici.fetch(input, { ...init, ...(dispatcher === undefined ? {} : { dispatcher }) });
-  return throughProxy as unknown as typeof fetch;
 }
 
 const silent = () => undefined;

@@ -9,6 +9,7 @@ import { createIssues } from './issues.ts';
 import { createJobs } from './jobs.ts';
 import { createLabels, type KnownLabels } from './labels.ts';
 import { createPullRequests } from './pull-requests.ts';
+import { readSettings } from './settings.ts';
 
 /** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
 export function createForge(options: ForgeOptions): Forge {
@@ -25,6 +26,7 @@ export function createForge(options: ForgeOptions): Forge {
     ...createPullRequests(client, log),
     ...createCaches(client, options),
     ...createJobs(client),
+    settings: (query) => readSettings(client, query),
     requests: client.requests,
   };
 }

@@ -1,68 +1,65 @@
-import type { Asked, RepositorySettings } from '../core/doctor/facts.ts';
-import { UserError } from '../errors.ts';
+import { unknownSettings, type Asked, type RepositorySettings } from '../core/doctor/facts.ts';
+import { textOf as textOfError, UserError } from '../errors.ts';
+import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
-
-/** What of a repository's settings is of interest. */
-interface SettingsQuery {
-  readonly label: string | null;
-  /** Workflow files whose text on the default branch is wanted. */
-  readonly workflows: readonly string[];
-  /** The branch whose rules are wanted. */
-  readonly branch: string;
-}
 
 /** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
 export async function readSettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
     tryAsking(client, needs, call);
-  const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, pushRulesets] = await Promise.all([
-    ask('Administration: read', async ({ rest }, at) => {
-      const { data } = await rest.actions.getGithubActionsDefaultWorkflowPermissionsRepository({ ...at });
-      return {
-        writes: data.default_workflow_permissions === 'write',
-        mayOpenPullRequests: data.can_approve_pull_request_reviews,
-      };
-    }),
-    ask('Secrets: read', secretNames),
-    ask('Issues: read', ({ rest }, at) =>
-      query.label === null
-        ? Promise.resolve(false)
-        : isThere(() => rest.issues.getLabel({ ...at, name: query.label ?? '' })),
-    ),
-    ask('Actions: read', async (octokit, at) => {
-      const found = await octokit.paginate(octokit.rest.actions.listRepoWorkflows, { ...at, per_page: 100 });
-      return found.map(({ path, state }) => ({ path, state }));
-    }),
-    ask('Contents: read', async (octokit, at) => {
-      // Without a ref, GitHub answers for the default branch.
-      const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
-      return Object.fromEntries(await Promise.all(texts));
-    }),
-    ask('Metadata: read', async (octokit, at) => {
-      const found = await octokit.paginate(octokit.rest.repos.getBranchRules, {
-        ...at,
-        branch: query.branch,
-        per_page: 100,
-      });
-      return found.map(({ type, ruleset_id, ruleset_source, ruleset_source_type }) => ({
-        type,
-        ruleset: ruleset_id ?? 0,
-        source: ruleset_source ?? '',
-        ofOrganization: ruleset_source_type === 'Organization',
-      }));
-    }),
-    ask('Metadata: read', async ({ rest }, at) => {
-      const { data } = await rest.repos.getRepoRulesets({
-        ...at,
-        includes_parents: true,
-        targets: 'push',
-        per_page: 100,
-      });
-      return data.filter(({ enforcement }) => enforcement === 'active').map(({ id, name }) => ({ id, name }));
-    }),
-  ]);
-  return { token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, pushRulesets };
+  // Of a repository that a token does not see at all, GitHub says that nothing in it exists.
+  const seen = await ask('Metadata: read', ({ rest }, at) => rest.repos.get({ ...at }));
+  if (seen.kind === 'unknown') return unknownSettings(seen.why);
+  const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets] =
+    await Promise.all([
+      ask('Administration: read', async ({ rest }, at) => {
+        const { data } = await rest.actions.getGithubActionsDefaultWorkflowPermissionsRepository({ ...at });
+        return {
+          writes: data.default_workflow_permissions === 'write',
+          mayOpenPullRequests: data.can_approve_pull_request_reviews,
+        };
+      }),
+      ask('Secrets: read', secretNames),
+      ask('Issues: read', ({ rest }, at) =>
+        query.label === null
+          ? Promise.resolve(false)
+          : isThere(() => rest.issues.getLabel({ ...at, name: query.label ?? '' })),
+      ),
+      ask('Actions: read', async (octokit, at) => {
+        const found = await octokit.paginate(octokit.rest.actions.listRepoWorkflows, { ...at, per_page: 100 });
+        return found.map(({ path, state }) => ({ path, state }));
+      }),
+      ask('Contents: read', async (octokit, at) => {
+        // Without a ref, GitHub answers for the default branch.
+        const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
+        return Object.fromEntries(await Promise.all(texts));
+      }),
+      ask('Metadata: read', async (octokit, at) => {
+        const found = await octokit.paginate(octokit.rest.repos.getBranchRules, {
+          ...at,
+          branch: query.branch,
+          per_page: 100,
+        });
+        return found.map(({ type, ruleset_id, ruleset_source, ruleset_source_type }) => ({
+          type,
+          ruleset: ruleset_id ?? 0,
+          source: ruleset_source ?? '',
+          ofOrganization: ruleset_source_type === 'Organization',
+        }));
+      }),
+      ask('Administration: read', (octokit, at) => protectionOf(octokit, { ...at, branch: query.branch })),
+      ask('Metadata: read', async ({ rest }, at) => {
+        const { data } = await rest.repos.getRepoRulesets({
+          ...at,
+          includes_parents: true,
+          targets: 'push',
+          per_page: 100,
+        });
+        return data.filter(({ enforcement }) => enforcement === 'active').map(({ id, name }) => ({ id, name }));
+      }),
+    ]);
+  return { token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets };
 }
 
 async function tryAsking<T>(
@@ -76,7 +73,7 @@ async function tryAsking<T>(
         return { kind: 'known', value: await call(octokit, at) } as const;
       } catch (error) {
         if (!isForbidden(error)) throw error;
-        return { kind: 'unknown', why: `the token may not ask for it (that takes \`${needs}\`).` } as const;
+        return { kind: 'unknown', why: `it cannot be seen with this token (that takes \`${needs}\`).` } as const;
       }
     });
   } catch (error) {
@@ -106,8 +103,38 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
     await ask();
     return true;
   } catch (error) {
-    if (statusOf(error) !== 404) throw error;
+    if (!isAbsent(error)) throw error;
     return false;
+  }
+}
+
+/** Whether it is not there, as opposed to hidden from this token. */
+function isAbsent(error: unknown): boolean {
+  return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
+}
+
+/** The rules of a classic branch protection, by the names that rulesets have for them; null: there is no such branch yet, so that GitHub does not say. */
+async function protectionOf(
+  { rest }: Octokit,
+  branch: RepositoryName & { readonly branch: string },
+): Promise<readonly string[] | null> {
+  try {
+    const { data } = await rest.repos.getBranchProtection({ ...branch });
+    const isRestricted = data.restrictions?.apps.every(({ slug }) => slug !== 'github-actions') ?? false;
+    const isLocked = data.lock_branch?.enabled === true || isRestricted;
+    return [
+      ...(isLocked ? ['update'] : []),
+      ...(data.required_pull_request_reviews === undefined ? [] : ['pull_request']),
+      ...(data.required_status_checks === undefined ? [] : ['required_status_checks']),
+      ...(data.required_signatures?.enabled === true ? ['required_signatures'] : []),
+      ...(data.allow_deletions?.enabled === true ? [] : ['deletion']),
+    ];
+  } catch (error) {
+    const words = textOfError(error);
+    if (statusOf(error) !== 404) throw error;
+    if (/branch not protected/i.test(words)) return [];
+    if (/branch not found/i.test(words)) return null;
+    throw error;
   }
 }
 
@@ -119,7 +146,7 @@ async function textOf({ rest }: Octokit, file: RepositoryName & { readonly path:
       ? Buffer.from(data.content, 'base64').toString()
       : null;
   } catch (error) {
-    if (statusOf(error) !== 404) throw error;
+    if (!isAbsent(error)) throw error;
     return null;
   }
 }

@@ -1,3 +1,4 @@
+import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
@@ -59,6 +60,15 @@ interface WrittenComment {
 }
 
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
+
+/** What of a repository's settings is of interest. */
+export interface SettingsQuery {
+  readonly label: string | null;
+  /** Workflow files whose text on the default branch is wanted. */
+  readonly workflows: readonly string[];
+  /** The branch whose rules are wanted. */
+  readonly branch: string;
+}
 
 /** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
 export interface Forge {
@@ -140,6 +150,8 @@ export interface Forge {
     readonly runAttempt: number;
     readonly runnerName: string;
   }): Promise<string | null>;
+  /** The repository's settings, as far as the token may look; changes nothing. */
+  settings(query: SettingsQuery): Promise<RepositorySettings>;
   /** What the run has cost so far. */
   requests(): RequestsSent;
 }

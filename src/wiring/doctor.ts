@@ -28,8 +28,8 @@ import { QUEUE } from '../core/tasks/ids.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { textOf, UserError } from '../errors.ts';
 import { createGit, lastWords } from '../git/git.ts';
-import { createClient } from '../github/client.ts';
-import { readSettings } from '../github/settings.ts';
+import { createForge } from '../github/forge.ts';
+import { fetchFor } from '../github/proxied-fetch.ts';
 import { rememberSurroundings } from '../processes/clean-surroundings.ts';
 import { collectOutput } from '../processes/collect-output.ts';
 import { trustedProgram } from '../processes/trusted-programs.ts';
@@ -116,7 +116,7 @@ async function askGitHub(
     const settings =
       token === null
         ? unknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
-        : await readSettings(createClient(options), {
+        : await createForge(options).settings({
             label: taskLabelOf(actionRules, workflows[0] ?? null),
             workflows: workflows.map(({ path }) => path),
             branch: `${isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix}${QUEUE}`,
@@ -171,7 +171,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   log(
     `The key in ANTHROPIC_API_KEY is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`,
   );
-  return tryKey(key, { url, timeoutMs: KEY_MS });
+  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
 }
 
 async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {

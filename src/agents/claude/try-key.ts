@@ -4,13 +4,13 @@ type TriedKey =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** One free request with an API key; neither the key nor the answer's text is repeated anywhere. */
+/** One free request with an API key, by `send`; neither the key nor the answer's text is repeated anywhere. */
 export async function tryKey(
   key: string,
-  { url, timeoutMs }: { readonly url: string; readonly timeoutMs: number },
+  { url, timeoutMs, send }: { readonly url: string; readonly timeoutMs: number; readonly send: typeof fetch },
 ): Promise<TriedKey> {
   try {
-    const { status, body } = await fetch(url, {
+    const { status, body } = await send(url, {
       headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
@@ -22,7 +22,10 @@ export async function tryKey(
       : { kind: 'unanswered', why: `the provider answered with HTTP ${String(status)}.` };
   } catch {
     // The error of a header with a line break would quote the key.
-    return { kind: 'unanswered', why: 'the provider did not answer: check the network and the proxy.' };
+    return {
+      kind: 'unanswered',
+      why: 'the provider did not answer: check the network, the proxy and its certificate.',
+    };
   }
 }
 

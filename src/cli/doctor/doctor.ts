@@ -16,7 +16,7 @@ Says what would stop a run: the workflow file (inputs, triggers, permissions, ch
 verify, and the spend of the day. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or ✗ a run fails;
 with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
 
-GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token may not ask is not
+GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token cannot see is not
 checked. If ANTHROPIC_API_KEY is set, one free request tries the key.
 
   --dir FOLDER   the checkout; the current folder when absent

@@ -23,6 +23,8 @@ export interface RepositorySettings {
   readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
   /** Those of the queue's branch, which stand for all of Ralph's. */
   readonly branchRules: Asked<readonly BranchRule[]>;
+  /** Those of a classic protection of the same branch; null: there is no such branch yet, so that GitHub does not say. */
+  readonly branchProtection: Asked<readonly string[] | null>;
   readonly pushRulesets: Asked<readonly { readonly id: number; readonly name: string }[]>;
 }
 
@@ -42,6 +44,7 @@ export function unknownSettings(why: string): RepositorySettings {
     workflows: unknown,
     onDefaultBranch: { kind: 'unknown', why },
     branchRules: unknown,
+    branchProtection: unknown,
     pushRulesets: unknown,
   };
 }

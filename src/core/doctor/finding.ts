@@ -14,6 +14,7 @@ export const checks = [
   'label',
   'schedule',
   'branch-rules',
+  'branch-protection',
   'push-rules',
   'cache',
   'verify',

@@ -14,6 +14,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
       schedule(workflow, text, repository).map((finding) => ({ ...finding, where: workflow.path })),
     ),
     branchRules(repository),
+    branchProtection(repository),
     pushRules(repository),
   ];
 }
@@ -153,6 +154,29 @@ function branchRules(repository: Asked<Repository>): Finding {
     link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
   });
   return first.effect.kind === 'problem' ? problem('branch-rules', says, what) : warning('branch-rules', says, what);
+}
+
+/** The state is not kept on a branch: only rules for all pushes reach it. */
+function branchProtection(repository: Asked<Repository>): Finding {
+  const link = pageOf(repository, 'settings/branches');
+  const known = settingOf(repository, 'branchProtection');
+  const see = cure("See that no branch protection has a pattern that matches Ralph's branches.", { link });
+  if (known.kind === 'unknown')
+    return unchecked('branch-protection', `Classic branch protection could not be checked: ${known.why}`, see);
+  if (known.value === null)
+    return unchecked(
+      'branch-protection',
+      "Classic branch protection could not be checked: GitHub shows it only once Ralph's branch exists.",
+      see,
+    );
+  const effects = known.value.flatMap((type) => BRANCH_RULES[type] ?? []);
+  if (effects.length === 0)
+    return fine('branch-protection', "No classic branch protection restricts Ralph's branches.");
+  const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;
+  const what = cure("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
+  return effects.some(({ kind }) => kind === 'problem')
+    ? problem('branch-protection', says, what)
+    : warning('branch-protection', says, what);
 }
 
 function rulesetPage(

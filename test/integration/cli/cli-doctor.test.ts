@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { createValidator } from '../../../sandbox/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
 
 const KEY = 'sk-ant-api03-the-key-of-this-test';
@@ -15,6 +16,8 @@ const REPO = '/repos/octo/demo';
 
 /** What GitHub and the provider answer, by path; a number is the status of a refusal. */
 type Answers = Readonly<Record<string, unknown>>;
+
+const description = createValidator();
 
 interface Request {
   readonly path: string;
@@ -27,6 +30,7 @@ let server: Server;
 let url = '';
 let answers: Answers = {};
 let requests: Request[] = [];
+let violations: object[] = [];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-doctor-test-'));
@@ -44,7 +48,13 @@ beforeEach(async () => {
   await runGit(folder, ['remote', 'add', 'origin', 'git@github.com:octo/demo.git']);
   await runGit(folder, ['remote', 'set-url', '--push', 'origin', join(folder, 'remote.git')]);
   requests = [];
+  violations = [];
   answers = {
+    [REPO]: { full_name: 'octo/demo' },
+    [`${REPO}/branches/ralph/queue/protection`]: {
+      required_pull_request_reviews: {},
+      allow_deletions: { enabled: true },
+    },
     [`${REPO}/actions/permissions/workflow`]: {
       default_workflow_permissions: 'read',
       can_approve_pull_request_reviews: true,
@@ -62,7 +72,10 @@ beforeEach(async () => {
     [`${REPO}/rulesets`]: [],
     '/v1/models': { data: [] },
   };
-  server = createServer(({ url: asked = '', headers }, response) => {
+  server = createServer(({ method = '', url: asked = '', headers }, response) => {
+    const { pathname, searchParams: query } = new URL(asked, url);
+    if (pathname.startsWith('/repos/'))
+      violations.push(...description.request(method, pathname, { query, body: undefined }));
     const path = decodeURIComponent(asked.replace(/\?.*/, ''));
     requests.push({ path, authorization: headers.authorization ?? '', key: String(headers['x-api-key'] ?? '') });
     const answer = answers[path] ?? 404;
@@ -76,6 +89,7 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 });
 afterEach(async () => {
+  expect(violations).toEqual([]);
   server.close();
   server.closeAllConnections();
   await rm(folder, { recursive: true, force: true });
@@ -119,8 +133,11 @@ test('a repository that is set up: every setting is asked for with the token, th
     ANTHROPIC_API_KEY: KEY,
     ANTHROPIC_BASE_URL: url,
   });
-  expect(othersThanOk(ended.out)).toEqual([['isolation', 'warning']]);
-  expect(ended.code).toBe(0);
+  expect(othersThanOk(ended.out)).toEqual([
+    ['branch-protection', 'problem'],
+    ['isolation', 'warning'],
+  ]);
+  expect(ended.code).toBe(1);
   expect(ended.error).toContain('one request that costs nothing');
   expect(ended.out + ended.error).not.toContain(KEY);
   expect(ended.out + ended.error).not.toContain(TOKEN);
@@ -137,6 +154,7 @@ test('what the token may not ask is unchecked; a label and a file that are not t
     [`${REPO}/actions/workflows`]: 403,
     [`${REPO}/rules/branches/ralph/queue`]: 404,
     [`${REPO}/rulesets`]: 403,
+    [`${REPO}/branches/ralph/queue/protection`]: 403,
     [`${REPO}/labels/ralph`]: 404,
     [`${REPO}/contents/${PATH}`]: 404,
     '/v1/models': 401,
@@ -156,6 +174,7 @@ test('what the token may not ask is unchecked; a label and a file that are not t
     ['schedule', 'problem'],
     ['schedule', 'unchecked'],
     ['branch-rules', 'unchecked'],
+    ['branch-protection', 'unchecked'],
     ['push-rules', 'unchecked'],
     ['verify', 'unchecked'],
     ['isolation', 'warning'],

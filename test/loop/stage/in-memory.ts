@@ -1,3 +1,4 @@
+import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
@@ -526,6 +527,7 @@ export function createForge({ branches }: Origin): FakeForge {
         );
       }),
     stepUrl: () => ask('stepUrl', () => null),
+    settings: () => ask('settings', () => unknownSettings('nobody sees them here.')),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };

@@ -28,6 +28,7 @@ const settings: RepositorySettings = {
   workflows: known([{ path: PATH, state: 'active' }]),
   onDefaultBranch: known({ [PATH]: template }),
   branchRules: known([]),
+  branchProtection: known([]),
   pushRulesets: known([]),
 };
 
@@ -75,7 +76,7 @@ test('with the template and everything set up there is one warning: how far the 
       cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
     },
   ]);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(18);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(19);
 });
 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
@@ -88,6 +89,7 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
     ['label', `${page}/labels`],
     ['schedule', `${page}/actions/workflows/ralph.yml`],
     ['branch-rules', `${page}/settings/rules`],
+    ['branch-protection', `${page}/settings/branches`],
     ['push-rules', `${page}/settings/rules`],
   ]);
   const alone = diagnose({ ...good, repository: unknown }, actionRules);
@@ -97,6 +99,7 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
     'label',
     'schedule',
     'branch-rules',
+    'branch-protection',
     'push-rules',
   ]);
 });
@@ -295,6 +298,30 @@ describe('what GitHub and this machine say', () => {
       'warning',
       /keeps the branch/,
       /Exclude/,
+    ],
+    [
+      'a classic protection',
+      withSettings({ branchProtection: known(['deletion', 'pull_request', 'update']) }),
+      'branch-protection',
+      'problem',
+      /keeps the branch .*refuses pushes without a pull request/,
+      /acme\/shop\/settings\/branches$/,
+    ],
+    [
+      'a classic protection that only keeps the branch',
+      withSettings({ branchProtection: known(['deletion']) }),
+      'branch-protection',
+      'warning',
+      /keeps the branch/,
+      /pattern/,
+    ],
+    [
+      'a branch that is not there yet',
+      withSettings({ branchProtection: known(null) }),
+      'branch-protection',
+      'unchecked',
+      /only once Ralph's branch exists/,
+      /settings\/branches$/,
     ],
     [
       'a push ruleset',

@@ -1,0 +1,99 @@
+import { type Answer, type Call, notFound, page, refusal, type Route } from './route.ts';
+import { sameName } from './state.ts';
+
+/** How people set the repository up, as far as a token may look. */
+export const settingRoutes: readonly Route[] = [
+  { method: 'GET', path: '/labels/:name', needs: ['issues=read', 'pull_requests=read'], answer: label },
+  { method: 'GET', path: '/actions/permissions/workflow', needs: ['administration=read'], answer: workflowPermissions },
+  { method: 'GET', path: '/actions/secrets', needs: ['secrets=read'], answer: (call) => secrets(call, 'secrets') },
+  {
+    method: 'GET',
+    path: '/actions/organization-secrets',
+    needs: ['secrets=read'],
+    answer: (call) => secrets(call, 'organizationSecrets'),
+  },
+  { method: 'GET', path: '/actions/workflows', needs: ['actions=read'], answer: workflows },
+  { method: 'GET', path: '/contents/:path', needs: ['contents=read'], answer: content },
+  { method: 'GET', path: '/rules/branches/:branch', needs: ['metadata=read'], answer: rules },
+  { method: 'GET', path: '/rulesets', needs: ['metadata=read'], answer: rulesets },
+  { method: 'GET', path: '/branches/:branch/protection', needs: ['administration=read'], answer: protection },
+];
+
+const SHA = 'c'.repeat(40);
+
+function label({ state, parameters, render }: Call): Answer {
+  const found = state.labels.find(({ name }) => sameName(name, parameters['name'] ?? ''));
+  return found === undefined ? notFound : { status: 200, body: render.label(found) };
+}
+
+function workflowPermissions({ state }: Call): Answer {
+  return {
+    status: 200,
+    body: {
+      default_workflow_permissions: state.setUp.workflowsWrite ? 'write' : 'read',
+      can_approve_pull_request_reviews: state.settings.actionsMayOpenPullRequests,
+    },
+  };
+}
+
+function secrets(call: Call, of: 'secrets' | 'organizationSecrets'): Answer {
+  const names = call.state.setUp[of];
+  const at = new Date(call.now).toISOString();
+  const answer = page(call, names, (name) => ({ name, created_at: at, updated_at: at }));
+  return { ...answer, body: { total_count: names.length, secrets: answer.body } };
+}
+
+function workflows(call: Call): Answer {
+  const known = call.state.setUp.workflows;
+  const at = new Date(call.now).toISOString();
+  const url = 'https://github.example/workflow';
+  const answer = page(call, known, ({ path, state }) => ({
+    ...{ id: 1, node_id: 'W_1', name: path, path, state, created_at: at, updated_at: at },
+    ...{ url, html_url: url, badge_url: url },
+  }));
+  return { ...answer, body: { total_count: known.length, workflows: answer.body } };
+}
+
+async function content({ parameters, textOf }: Call): Promise<Answer> {
+  const path = parameters['path'] ?? '';
+  const text = await textOf(path);
+  if (text === null) return notFound;
+  const url = `https://github.example/${path}`;
+  return {
+    status: 200,
+    body: {
+      ...{ type: 'file', encoding: 'base64', size: Buffer.byteLength(text), name: path.split('/').at(-1), path },
+      ...{ content: Buffer.from(text).toString('base64'), sha: SHA, url, git_url: url, html_url: url },
+      ...{ download_url: url, _links: { git: url, self: url, html: url } },
+    },
+  };
+}
+
+function rules(call: Call): Answer {
+  const { owner, name } = call.state.repository;
+  return page(call, call.state.setUp.rules, ({ type, ruleset }) => ({
+    type,
+    ruleset_source_type: 'Repository',
+    ruleset_source: `${owner}/${name}`,
+    ruleset_id: ruleset,
+  }));
+}
+
+function rulesets(call: Call): Answer {
+  const { owner, name } = call.state.repository;
+  return page(call, call.state.setUp.pushRulesets, (ruleset) => ({
+    ...ruleset,
+    target: 'push',
+    source_type: 'Repository',
+    source: `${owner}/${name}`,
+    enforcement: 'active',
+  }));
+}
+
+async function protection({ state, parameters, branches }: Call): Promise<Answer> {
+  const branch = parameters['branch'] ?? '';
+  const found = state.setUp.protections.get(branch);
+  if (found !== undefined) return { status: 200, body: found };
+  const isThere = Object.hasOwn(await branches(), branch);
+  return refusal(404, isThere ? 'Branch not protected' : 'Branch not found');
+}
