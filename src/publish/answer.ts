@@ -1,10 +1,16 @@
 import type { Intake } from '../handover/intake.ts';
-import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER, withAnswer } from '../report/pages/status-comment.ts';
+import {
+  ANSWER_MARKER,
+  REFUSAL_MARKER,
+  renderAnswer,
+  STATUS_MARKER,
+  withAnswer,
+} from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
 
-/** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
+/** Answers who asked for work or gave a command, in the thread where that was done: in its sticky comment, or beside the one that a run at work keeps. */
 export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
@@ -16,5 +22,7 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
+  else if (intake.notes.claimedBy !== null)
+    await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }

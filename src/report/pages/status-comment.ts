@@ -31,6 +31,9 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 /** Line of a status comment behind which the answer to the newest command stands. */
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
+/** First line of the one answer in a thread where a run is at work, which writes its status without reading it: beside that, the answer stays. */
+export const ANSWER_MARKER = ANSWER_PART;
+
 /** First line of the one refusal in a thread: it does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 

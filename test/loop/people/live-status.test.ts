@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { finisher } from '../stage/behaviours.ts';
-import { createProject, runOnce } from '../stage/river.ts';
+import { finisher, steadyWorker } from '../stage/behaviours.ts';
+import { commented, createProject, runOnce } from '../stage/river.ts';
+import { open } from '../stage/tap.ts';
 
 test('the status comment stands from the first seconds, and is edited as each iteration begins', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
@@ -31,3 +32,35 @@ test('one that cannot be written costs the run nothing', async () => {
   // Twice while it worked, and once for each comment at the end.
   expect(tried).toBeLessThanOrEqual(2 + 4 + 1);
 });
+
+test.each([
+  ['help', 'Ralph works on open issues with the label `ralph`.'],
+  ['hlep', 'There is no command `hlep`. Did you mean `/ralph help`?'],
+  ['status', '**Status of '],
+  ['pause', '**Paused**'],
+])(
+  'the answer to /ralph %s, given while a run works, is read beside its status to the end',
+  async (words, expected) => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
+    let calls = 0;
+    const run = await runOnce(project, {
+      tap: {
+        ...open,
+        call: async (name, call) => {
+          const answer = await call();
+          if (name === 'agent.call' && (calls += 1) === 1)
+            await runOnce(project, { event: commented(`/ralph ${words}`, { issue: 1 }) });
+          return answer;
+        },
+      },
+    });
+    expect(run.calls).toBe(3);
+    const [status = '', answer = '', ...more] = [...(project.forge.comments.get(1)?.values() ?? [])].map((body) =>
+      body.replaceAll('\u200B', ''),
+    );
+    expect(status).toMatch(/^<!-- ralph-action:status -->\n\n[^]*Iteration limit/);
+    expect(answer).toContain(expected);
+    expect(answer).toMatch(/^<!-- ralph-action:answer -->\n/);
+    expect(more).toEqual([]);
+  },
+);
