@@ -17,7 +17,7 @@ import { problemsOf } from '../../workflow-lint.ts';
 // Repositories as strangers have them, each tried as a new user would: init, doctor, and what happens on GitHub then.
 
 const samples = fileURLToPath(new URL('../../samples/repositories/', import.meta.url));
-/** The one with several languages, and one with tasks of another Ralph come first; one like the first of all is the template's. */
+/** One with several languages, and one with tasks of another Ralph; the tests of the template play a project like `node`. */
 const FIRST = ['monorepo', 'ralph-claude-code'];
 const names = [...FIRST, ...readdirSync(samples).filter((name) => !FIRST.includes(name))];
 /** Those whose events are played: all in `npm run test:deep`. */
