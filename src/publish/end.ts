@@ -1,11 +1,10 @@
 import { EVERY_RUN, markerOf } from '../core/people/notifications.ts';
 import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
-import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
-import { notifyOfRest } from './rest.ts';
-import { APPROVAL_MARKER, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
+import { notifyAtGate } from './rest.ts';
+import { APPROVAL_MARKER, APPROVED_AGAIN, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -19,9 +18,8 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     (error: unknown) => [`The answer could not be written: ${sentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
-  const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
   const unsettled = [...(await settleOver(deps, intake)), ...(await settleConfiguration(deps, intake))];
-  const unnotified = await notifyOfRest(deps, intake);
+  const { notified, warnings } = await notifyAtGate(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
@@ -29,7 +27,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     ...intake,
     notes: {
       ...intake.notes,
-      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unsettled, ...unnotified, ...failed],
+      warnings: [...intake.notes.warnings, ...unanswered, ...unsettled, ...warnings, ...failed],
     },
   };
 }
@@ -45,7 +43,7 @@ async function settleOver({ forge, redact, log, clock }: PublishDeps, { over }: 
       words: redact(renderSettled([{ notification: { about }, why }])),
     });
     await forge.amendComment(thread, APPROVAL_MARKER, {
-      body: NOT_ASKED_FOR,
+      body: why === 'approved' ? APPROVED_AGAIN : NOT_ASKED_FOR,
       writtenBefore: clock.now(),
       closing: true,
     });

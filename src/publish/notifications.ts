@@ -8,6 +8,7 @@ import {
   type Need,
   type Remembered,
 } from '../core/people/notifications.ts';
+import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { Config } from '../config/config.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -15,7 +16,7 @@ import { labellerOf } from '../core/people/consent.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
+import { issueOfId, QUEUE, taskIdOfIssue, type TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf, UserError } from '../errors.ts';
@@ -31,6 +32,8 @@ import {
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 
+/** Of so many issues that wait for approval a run notifies people. */
+export const MAX_NOTICES = 10;
 /** So many comments a run settles; later runs settle the others. */
 const MAX_SETTLED = 3;
 /** So many issues are asked about who labelled them. */
@@ -86,6 +89,22 @@ export function notifiesOfTask({ config }: Pick<PublishDeps, 'config'>, end: Wor
   );
 }
 
+/** So many a run gives; later runs give the others. */
+function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
+  return notes.notices.slice(0, MAX_NOTICES);
+}
+
+/** The notices that people can read. Who wants no comments has the label. */
+export function readNotices(
+  { config }: { readonly config: Pick<Config, 'notify'> },
+  notices: readonly ApprovalNotice[],
+  known: readonly Need[],
+): readonly ApprovalNotice[] {
+  if (config.notify.kind === 'none') return notices;
+  const isKnown = (id: TaskId): boolean => known.some(({ kind, about }) => kind === 'needs_approval' && about === id);
+  return notices.filter(({ issue }) => isKnown(taskIdOfIssue(issue)));
+}
+
 function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
   return planNotifications({
     lane: work.lane.id,
@@ -95,13 +114,14 @@ function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
     tasks: work.tasks,
     outcome: report.outcome,
     pullRequest: pullRequest?.number ?? null,
+    unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
   });
 }
 
 /** What it takes to notify of something that no state remembers. */
 type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs'> & { readonly config: Pick<Config, 'notify'> };
 
-type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask'> & {
+type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
   readonly thread: number;
   readonly askers: readonly (string | null)[];
 };
@@ -151,6 +171,7 @@ const CONFIGURATION = {
   needs: [{ kind: 'configuration', about: EVERY_RUN }],
   change: noChange,
   lastTask: null,
+  notices: [],
 } as const;
 
 function isAtRest(label: string): boolean {
@@ -228,7 +249,7 @@ async function notify(
   }
   const { work, report, pullRequest } = end;
   const concerned = tasksOfNeeds(needs, work.tasks);
-  const alone = needs.length === 1 && concerned[0] !== undefined ? issueOfTask(concerned[0]) : null;
+  const alone = issueOfNeeds(needs);
   const asked = needs.every(({ about }) => about === EVERY_RUN) ? deps.asked.thread : null;
   const thread = alone ?? asked ?? threadOfLane(pullRequest, [...concerned, ...work.tasks]);
   if (thread === null) return known;
@@ -237,6 +258,7 @@ async function notify(
     report,
     change: work.state.change,
     lastTask: work.state.lastIteration?.taskId ?? null,
+    notices: work.notes.notices,
     mentions: peopleOf(config.notify, await askersOf(deps, end, needs)),
   });
   const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
@@ -264,7 +286,12 @@ async function askersOf(
   const concerned = tasksOfNeeds(needs, work.tasks);
   const isOfLane = concerned.length < Math.max(1, needs.length);
   const about = isOfLane ? work.tasks : concerned;
-  const approvers = approversOf(work.state, about);
+  const approvers = [
+    ...approversOf(work.state, about),
+    ...work.notes.notices
+      .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
+      .map(({ by }) => by),
+  ];
   // Post does not believe its record who approved what.
   return [deps.asked.by, ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask)))];
 }
@@ -289,6 +316,12 @@ export async function labellersOf(
     const labeller = labellerOf(history, config.taskLabel);
     return labeller?.kind === 'user' ? labeller.login : null;
   });
+}
+
+/** The issue that is all they are about; null: they are about more, or no issue. */
+export function issueOfNeeds(needs: readonly Need[]): number | null {
+  const [need, ...more] = needs;
+  return need === undefined || more.length > 0 ? null : issueOfId(need.about);
 }
 
 /** The tasks that the needs are about. */

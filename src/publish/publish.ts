@@ -16,7 +16,7 @@ import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
-import { notifiesOfTask, publishNotifications } from './notifications.ts';
+import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
@@ -69,7 +69,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
     pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
-    notifyIssues(deps, { work, report }),
+    notifyIssues(deps, { work, report, known: remembered.notified }),
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
   return { report: { ...report, warnings: [...report.warnings, ...unnotified, ...unlabelled, ...warnings] }, lane };
@@ -291,12 +291,16 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
 async function notifyIssues(
   deps: PublishDeps,
-  { work, report }: { readonly work: Work; readonly report: WorkedReport },
+  {
+    work,
+    report,
+    known,
+  }: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
-  const { notified, warnings } = await publishComments(deps, report, notices);
+  const notified = readNotices(deps, notices, known);
   return [
-    ...warnings,
+    ...(await publishComments(deps, report)),
     ...(await publishLabels(deps, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
   ];
 }

@@ -6,7 +6,10 @@ import {
   type Need,
   type Notification,
 } from '../core/people/notifications.ts';
+import type { ApprovalNotice } from '../core/people/consent-messages.ts';
+import { noChange } from '../core/lane/change.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
+import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
@@ -14,86 +17,117 @@ import type { Intake } from '../handover/intake.ts';
 import { documentOf } from '../handover/stored.ts';
 import type { RestoredState } from '../ports/state.ts';
 import type { PublishDeps } from './deps.ts';
-import { approversOf, labellersOf, notifyOnce, tasksOfNeeds, threadOfLane } from './notifications.ts';
+import {
+  approversOf,
+  issueOfNeeds,
+  labellersOf,
+  MAX_NOTICES,
+  notifyOnce,
+  readNotices,
+  tasksOfNeeds,
+  threadOfLane,
+} from './notifications.ts';
 import { reportOfEnd } from './report-of.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
-/** The end of a run that knows its lane. */
-type LaneEnd = EndIntake & {
-  readonly lane: NonNullable<EndIntake['lane']>;
-  readonly state: NonNullable<EndIntake['state']>;
-};
+
+/** `notified`: notices that people can read now. */
+interface NotifiedAtGate {
+  readonly notified: readonly ApprovalNotice[];
+  readonly warnings: readonly string[];
+}
 
 /**
- * What the lane rests for is said once: by the run that began to wait, or by this one, where that one could not or nobody
- * worked. For as long as it writes, this run has the lane to itself: it remembers in the lane's state that people know.
+ * What the lane rests for, and which issues wait for approval, is said once: by the run that began to wait, or by this one,
+ * where that one could not or nobody worked. For as long as it writes, this run has the lane to itself: it remembers in
+ * the lane's state that people know.
  */
-export async function notifyOfRest(deps: PublishDeps, intake: EndIntake): Promise<readonly string[]> {
-  const { lane, state } = intake;
-  if (lane === null || state === null || deps.config.notify.kind === 'none') return [];
-  const needs = needsOfRest({ ...intake, lane, state }, deps.clock.now());
-  if (needs.length === 0) return [];
+export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promise<NotifiedAtGate> {
+  const { answer, notes, state } = intake;
+  const answered = notes.notices.filter(({ issue }) => issue === answer?.thread);
+  const notices = notes.notices.filter(({ issue }) => issue !== answer?.thread).slice(0, MAX_NOTICES);
+  const wanted = [
+    ...needsOfRest(intake, deps.clock.now()),
+    ...notices.map(({ issue }): Need => ({ kind: 'needs_approval', about: taskIdOfIssue(issue) })),
+  ];
+  const known = state?.notified ?? [];
+  const isOpen = withoutKnown(wanted, known).length > 0 && deps.config.notify.kind !== 'none';
   try {
-    await notifyAlone(deps, { ...intake, lane, state }, needs);
-    return [];
+    const all = isOpen ? await notifyAlone(deps, intake, wanted) : known;
+    return { notified: [...answered, ...readNotices(deps, notices, all)], warnings: [] };
   } catch (error) {
     const warning = `Nobody could be notified: ${sentence(textOf(error))}`;
     deps.log.warning(warning);
-    return [warning];
+    return { notified: [...answered, ...readNotices(deps, notices, known)], warnings: [warning] };
   }
 }
 
-/** What a person is needed for, and no notification is known of. */
-function needsOfRest({ outcome, lane, state, tasks }: LaneEnd, now: number): readonly Need[] {
-  if (outcome.reason === 'waiting_for_review')
-    return withoutKnown([{ kind: 'waiting_for_review', about: aboutLane(lane.id) }], state.notified);
+function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
+  if (lane === null || state === null) return [];
+  if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
   if (outcome.kind !== 'blocked') return [];
   const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
-  return planNotifications(end).notify;
+  return planNotifications({ ...end, unapproved: [] }).notify;
 }
 
-function withoutKnown(needs: readonly Need[], known: readonly Notification[]): readonly Need[] {
+function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly Need[] {
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-async function notifyAlone(deps: PublishDeps, intake: LaneEnd, wanted: readonly Need[]): Promise<void> {
+/** Returns what people know then. */
+async function notifyAlone(deps: PublishDeps, intake: EndIntake, wanted: readonly Need[]): Promise<readonly Need[]> {
   const { store, clock, log } = deps;
-  const { id } = intake.lane;
-  const claimed = await claimMemory(deps, intake);
+  const claimed = await claimMemory(deps, intake, wanted);
+  const before = intake.state?.notified ?? [];
   if (claimed.kind === 'busy') {
-    log.info('notifications: another run is at work here, which leaves this to a later run');
-    return;
+    log.info('notifications: another run is at work here, so this waits for a later run');
+    return before;
   }
+  const { memory } = claimed;
   try {
-    const { memory } = claimed;
-    const needs = withoutKnown(wanted, memory?.notified ?? []);
+    const known = memory?.notified ?? before;
+    const needs = withoutKnown(wanted, known);
     const now = clock.now();
-    if (needs.length === 0) return;
-    if (!mayNotify((memory ?? intake.state).notifiedAt, now)) {
+    if (needs.length === 0) return known;
+    if (!mayNotify((memory ?? intake.state)?.notifiedAt ?? [], now)) {
       log.info(
         `notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so this waits for a later run`,
       );
-      return;
+      return known;
     }
     const written = await write(deps, intake, needs);
-    if (memory !== null && written !== null)
-      await remember(deps, memory, withNotification(memory, needs, { ...written, at: now }));
+    if (written === null) return known;
+    if (memory !== null) await remember(deps, memory, withNotification(memory, needs, { ...written, at: now }));
+    return [...known, ...needs];
   } finally {
-    if (claimed.memory !== null) await store.release(id);
+    if (memory !== null) await store.release(memory.lane);
   }
 }
 
 /** `memory`: the state that can remember it; null: none can, and the comment itself is found again by its first line. */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
-async function claimMemory({ config, store, clock }: PublishDeps, { lane }: LaneEnd): Promise<Memory> {
+async function claimMemory(
+  { config, store, clock }: PublishDeps,
+  { lane }: EndIntake,
+  wanted: readonly Need[],
+): Promise<Memory> {
   const none = { kind: 'free', memory: null } as const;
   if (config.stateStore === 'none' || config.stateStore === 'cache') return none;
-  // What this run decided by has orders in it, and other lanes' usage: what is stored stays as it is.
-  const restored = await store.restore(lane.id);
-  const state = storedState(restored, lane, clock.now());
-  if (state === null) return none;
-  const claimed = await store.claim(lane.id);
+  const own = issueOfNeeds(wanted);
+  // An event that is about an issue alone: the lane that it has for itself remembers it, or the queue.
+  const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [issueLane(own), QUEUE];
+  for (const id of ids) {
+    // What this run decided by has orders in it, and other lanes' usage: what is stored stays as it is.
+    const restored = await store.restore(id);
+    const state = storedState(restored, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
+    if (state !== null) return claimIt(store, state);
+  }
+  return none;
+}
+
+async function claimIt(store: PublishDeps['store'], state: LaneState): Promise<Memory> {
+  const claimed = await store.claim(state.lane);
   switch (claimed.kind) {
     case 'claimed':
       return { kind: 'free', memory: state };
@@ -101,14 +135,18 @@ async function claimMemory({ config, store, clock }: PublishDeps, { lane }: Lane
     case 'changed':
       return { kind: 'busy' };
     default:
-      return none;
+      return { kind: 'free', memory: null };
   }
 }
 
 /** A state that was lost is not replaced: the next run that works makes up for it. */
-function storedState(restored: RestoredState, { id, start }: LaneEnd['lane'], now: number): LaneState | null {
+function storedState(
+  restored: RestoredState,
+  { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
+  now: number,
+): LaneState | null {
   if (restored.kind === 'found') return restored.state;
-  return restored.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;
+  return restored.kind === 'absent' && isNew ? initialState(id, now) : null;
 }
 
 /** Only a store that keeps runs apart remembers it; where it does not answer, the comment is there. */
@@ -125,23 +163,27 @@ async function remember(
 /** Null: there is no place to write it. */
 async function write(
   deps: PublishDeps,
-  intake: LaneEnd,
+  intake: EndIntake,
   needs: readonly Need[],
 ): Promise<Pick<Notification, 'thread' | 'comment'> | null> {
   const { config, context, redact, clock } = deps;
-  const { state, tasks } = intake;
+  const { state, tasks, notes } = intake;
   const now = clock.now();
   const thread = await threadOf(deps, intake, needs);
   if (thread === null) return null;
   const concerned = tasksOfNeeds(needs, tasks);
   const about = concerned.length > 0 ? concerned : tasks;
-  const approvers = approversOf(state, about);
+  const unapproved = notes.notices.filter(({ issue }) =>
+    needs.some(({ kind, about: id }) => kind === 'needs_approval' && issueOfId(id) === issue),
+  );
+  const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
   const comment = await notifyOnce(deps, {
     needs,
     thread,
     report: reportOfEnd({ config, context, redact, now }, intake, now),
-    change: state.change,
-    lastTask: state.lastIteration?.taskId ?? null,
+    change: state?.change ?? noChange,
+    lastTask: state?.lastIteration?.taskId ?? null,
+    notices: unapproved,
     askers: approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask)),
   });
   return { thread, comment };
@@ -150,15 +192,15 @@ async function write(
 /** On the issue of the one task that it is about, or on a pull request: the lane's own, or the one that has waited longest for people where too many do. */
 async function threadOf(
   { forge, config }: PublishDeps,
-  { lane, tasks, outcome }: LaneEnd,
+  { lane, tasks, outcome }: EndIntake,
   needs: readonly Need[],
 ): Promise<number | null> {
-  const concerned = tasksOfNeeds(needs, tasks);
-  const alone = concerned.length === 1 && concerned[0] !== undefined ? issueOfTask(concerned[0]) : null;
+  const alone = issueOfNeeds(needs);
   if (alone !== null) return alone;
-  if (outcome.reason === 'waiting_for_review' && lane.pullRequest === null) {
+  if (outcome.reason === 'waiting_for_review' && lane?.pullRequest === null) {
     const open = await forge.openPullRequests(config.branchPrefix);
     if (open.length > 0) return Math.min(...open);
   }
-  return threadOfLane(lane.pullRequest, [...concerned, ...tasks]);
+  const [issue] = needs.map(({ about }) => issueOfId(about)).filter((number) => number !== null);
+  return threadOfLane(lane?.pullRequest ?? null, tasksOfNeeds(needs, tasks)) ?? issue ?? threadOfLane(null, tasks);
 }

@@ -35,10 +35,14 @@ test('a text that a stranger changed after the label waits: one comment and one 
     outputs: { outcome: 'idle', reason: 'updated' },
   });
   expect(issue.labels).toEqual(['ralph', 'ralph:needs-approval']);
-  expect(ours(scene, issue.number)).toEqual([
-    expect.stringMatching(
-      /^<!-- ralph-action:needs-approval -->\n\n@octo\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/,
-    ),
+  expect(ours(scene, issue.number)).toEqual([]);
+  expect(scene.notificationsOn(issue.number)).toMatchObject([
+    {
+      body: expect.stringMatching(
+        /^<!-- ralph-action:notification needs_approval:issue-1 -->\n\n@octo\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/,
+      ) as string,
+      minimized: false,
+    },
   ]);
 
   const written = JSON.stringify(state.comments);
@@ -57,7 +61,7 @@ test('a text that a stranger changed after the label waits: one comment and one 
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
   expect(ours(scene, issue.number)).toEqual([expect.stringContaining('<!-- ralph-action:status -->')]);
   expect(scene.notificationsOn(issue.number)).toMatchObject([
-    { body: expect.stringContaining('This issue does not wait for approval any more.') as string, minimized: true },
+    { body: expect.stringMatching(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\*/) as string, minimized: true },
   ]);
 });
 
@@ -170,7 +174,11 @@ test('/ralph stop while a run works: it ends after its iteration with all it did
   });
   expect(stopped.calls).toBeLessThan(6);
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(stopped.calls);
-  expect(ours(scene, first.number)).toEqual([expect.stringContaining('The run ended: Stopped.')]);
+  // The answer stays beside the status, which the run wrote to its end.
+  expect(ours(scene, first.number)).toEqual([
+    expect.stringContaining('The run ended: Stopped.'),
+    expect.stringMatching(/^<!-- ralph-action:answer -->\n\n\*\*Stopped\*\*/),
+  ]);
 
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
   await say(scene, first, '/ralph resume');

@@ -1,6 +1,6 @@
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
-import type { LaneId } from '../tasks/ids.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { QueuedTask, TaskProgress } from '../tasks/task.ts';
 import { DAY_MS } from '../time.ts';
@@ -25,10 +25,13 @@ export interface LaneEnd {
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
   readonly pullRequest: number | null;
+  /** Tasks whose text was changed since somebody approved it. */
+  readonly unapproved: readonly TaskId[];
 }
 
 /** Why a notification is settled. */
-export type Settlement = 'done' | 'goes_on' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
+export type Settlement =
+  'done' | 'goes_on' | 'approved' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
 
 /** What people are to be notified of, and what of before is settled. */
 export interface NotificationPlan {
@@ -63,11 +66,12 @@ export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
 
-function needsOf({ lane, after, tasks, outcome, pullRequest }: LaneEnd): readonly Need[] {
-  const ofTasks = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
+function needsOf({ lane, after, tasks, outcome, pullRequest, unapproved }: LaneEnd): readonly Need[] {
+  const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
     const kind = obstacle === null ? kindOf(progressOf(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
+  const ofTasks = [...begun, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
   const ofLane = laneKindOf(outcome, pullRequest);
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
@@ -106,6 +110,11 @@ function settlementOf({ kind, about, thread, at }: Notification, end: LaneEnd): 
       return pullRequest === thread ? null : 'pull_request_over';
     case 'waiting_for_review':
       return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
+    case 'needs_approval': {
+      const task = tasks.find(({ id }) => id === about);
+      if (task === undefined) return 'gone';
+      return task.obstacle === 'needs-approval' || task.obstacle === 'unchecked' ? null : 'approved';
+    }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';
       const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];

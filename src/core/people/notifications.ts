@@ -88,7 +88,7 @@ export function needsIn(line: string): readonly Need[] {
 
 /** Everything that a person can be needed for by a task. */
 export function needsOfTask(about: TaskId): readonly Need[] {
-  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do'] as const;
+  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'needs_approval'] as const;
   return kinds.map((kind) => ({ kind, about }));
 }
 

@@ -50,6 +50,13 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
       `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`,
     ),
     ...(waited ? await takeLabelsOff(deps, issue, null) : {}),
+    over: waited
+      ? {
+          thread: issue.number,
+          needs: [{ kind: 'needs_approval', about: taskIdOfIssue(issue.number) }],
+          why: 'approved',
+        }
+      : null,
   };
 }
 

@@ -1,7 +1,8 @@
 import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
+import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
-import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
@@ -9,6 +10,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { link, prose, text } from '../markdown.ts';
+import { renderApprovalNotice } from './approval-notice.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { headline, taskLink, verificationWord } from './sections.ts';
 
@@ -22,6 +24,8 @@ export interface NotificationText {
   readonly change: Change;
   /** The task whose iteration was the last; null: not known. */
   readonly lastTask: TaskId | null;
+  /** Issues that wait for approval. */
+  readonly notices: readonly ApprovalNotice[];
   /** Logins, checked. Nothing else that the product writes ever mentions anybody. */
   readonly mentions: readonly string[];
 }
@@ -58,6 +62,8 @@ function settledWords(name: string, why: Settlement): string {
       return `${task} is done.`;
     case 'goes_on':
       return `Work on ${task} went on.`;
+    case 'approved':
+      return `${task} does not wait for approval any more.`;
     case 'gone':
       return `${task} is not on the list of tasks any more.`;
     case 'circuit_closed':
@@ -77,6 +83,8 @@ export const WORKS_AGAIN = '\n**Settled:** Runs work again.';
 
 function renderNeed({ kind, about }: Need, notification: NotificationText): string {
   const { report } = notification;
+  const notice = notification.notices.find(({ issue }) => kind === 'needs_approval' && issue === issueOfId(about));
+  if (notice !== undefined) return renderNotice(notice, notification);
   const task = tasksOf(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
@@ -86,6 +94,14 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
     ...(kind === 'circuit_open' ? words : []),
     ...(kind === 'configuration' ? settingsLinks(report) : []),
   ].join('\n\n');
+}
+
+/** On its own issue a notice needs no name. */
+function renderNotice(notice: ApprovalNotice, { needs, report }: NotificationText): string {
+  const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
+  if (needs.length === 1) return renderApprovalNotice(notice, taskLabel);
+  const number = String(notice.issue);
+  return renderApprovalNotice(notice, taskLabel, link(`#${number}`, `${report.repositoryUrl}/issues/${number}`));
 }
 
 function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {

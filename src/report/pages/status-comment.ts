@@ -40,12 +40,8 @@ export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 /** What becomes of a refusal when Ralph worked on what the thread is about since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
 
-/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
-export function renderStatusComment(
-  report: WorkedReport,
-  taskId: TaskId | null,
-  notice: ApprovalNotice | null,
-): string {
+/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). */
+export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const where = [
     ...(report.pullRequest === null || taskId === null
@@ -56,7 +52,6 @@ export function renderStatusComment(
   ];
   return [
     STATUS_MARKER,
-    ...noticeOf(notice, report.taskLabel),
     // What became of the issue, and what a person must do, comes before how the run ended.
     ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),

@@ -377,6 +377,58 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
   });
 });
 
+describe('issues that wait for approval', () => {
+  /** A stranger changed the text after it was approved. */
+  const changed = (project: Project, ...issues: readonly number[]) => {
+    for (const number of issues)
+      on(project.forge, number)
+        .label(person('ann'), BEFORE)
+        .edit(person('eve'), BEFORE + MINUTE, 'Changed.');
+  };
+
+  test('several of a run that works are one comment with what else it needs people for, and count once in the day', async () => {
+    const project = createProject({ issues: [1, 2, 3], ...onlyBlocked });
+    changed(project, 2, 3);
+    await runOnce(project);
+    expect(notifications(project)).toEqual([
+      '#1 blocked:issue-1 needs_approval:issue-2 needs_approval:issue-3 @owner @ann',
+    ]);
+    expect(savedState(project).notifiedAt).toHaveLength(1);
+    for (const issue of [2, 3]) expect(project.forge.issues.get(issue)?.labels).toContain('ralph:needs-approval');
+    await runOnce(project);
+    expect(notified(project)).toBe(1);
+  });
+
+  test('are settled when they are approved', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    changed(project, 2);
+    await runOnce(project);
+    expect(notifications(project)).toContain('#2 needs_approval:issue-2 @ann');
+    on(project.forge, 2).label(person('ann'), BEFORE + 2 * MINUTE);
+    project.clock.advance(MINUTE);
+    await runOnce(project);
+    expect(settled(project)).toEqual(['settled on #2']);
+    expect(savedState(project).notified.map(({ kind }) => kind)).toEqual(['ready']);
+  });
+
+  test('of a run that ends in the gate count in the day as well, and what is beyond it waits unlabelled', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    addIssue(project.forge, 2);
+    changed(project, 2);
+    const full = Array.from({ length: 10 }, () => project.clock.now());
+    changeState(project, (state) => ({ ...state, notifiedAt: full }));
+    await runOnce(project);
+    expect(notifications(project)).not.toContain('#2 needs_approval:issue-2 @ann');
+    expect(project.forge.issues.get(2)?.labels).toEqual(['ralph']);
+    project.clock.advance(DAY);
+    for (let run = 0; run < 2; run += 1) await runOnce(project);
+    expect(notifications(project)).toContain('#2 needs_approval:issue-2 @ann');
+    expect(savedState(project).notified).toMatchObject([{ kind: 'ready' }, { kind: 'needs_approval' }]);
+    expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
+  });
+});
+
 test('a clock that was turned back keeps nobody from being notified', async () => {
   const project = createProject({ issues: [1], ...onlyBlocked });
   await runOnce(project);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { markerOf } from '../../../src/core/people/notifications.ts';
 import { initialState } from '../../../src/core/lane/state.ts';
 import type { ApprovalNotice } from '../../../src/core/people/consent-messages.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
-import { publishComments, publishNotices } from '../../../src/publish/comments.ts';
+import { publishComments } from '../../../src/publish/comments.ts';
 import { publishEnd } from '../../../src/publish/end.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../../../src/report/pages/approval-notice.ts';
@@ -23,10 +24,12 @@ const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNo
 
 async function publisher(
   issues: readonly number[],
+  inputs: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly project: Project; readonly deps: PublishDeps }> {
-  const project = createProject({ issues, inputs: { notify: 'none' } });
+  const project = createProject({ issues, inputs });
   // A run that ends at once: it has all that a publisher needs.
   const main = await runOnce(project, { event: schedule, hasProviderKey: false });
+  for (const texts of [project.forge.comments, project.forge.notifications]) texts.clear();
   return { project, deps: await publisherOf(project, main) };
 }
 
@@ -38,7 +41,11 @@ function ended(
   return { ...base, state: initialState('queue', END), notes: { ...base.notes, notices }, ...change };
 }
 
-const threads = ({ forge }: Project) => [...forge.comments].map(([thread, texts]) => [thread, [...texts.keys()]]);
+/** First lines of the comments, by thread. */
+const threads = ({ forge }: Project) =>
+  [...forge.comments, ...forge.notifications].map(([thread, texts]) => [thread, [...texts.keys()]]);
+const waiting = (...issues: readonly number[]) =>
+  markerOf(issues.map((issue) => ({ kind: 'needs_approval', about: `issue-${String(issue)}` })));
 
 describe('the text', () => {
   const lines = (text: string) => text.replaceAll('\u200B', '').split('\n\n');
@@ -63,14 +70,25 @@ describe('the text', () => {
 });
 
 describe('a run that ended in the gate', () => {
-  test('reports and labels each issue that waits', async () => {
+  test('reports one issue that waits on itself, and labels it', async () => {
+    const { project, deps } = await publisher([1, 2]);
+    await publishEnd(deps, ended([notice(2)]));
+    expect(threads(project)).toEqual([[2, [waiting(2)]]]);
+    expect(project.forge.notifications.get(2)?.get(waiting(2))).toMatch(
+      /\n\n@ann\n\n\*\*This issue waits for approval/,
+    );
+    expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
+  });
+
+  test('reports several in one comment, with a link to each, and labels each', async () => {
     const { project, deps } = await publisher([1, 2]);
     await publishEnd(deps, ended([notice(1), notice(2)]));
-    expect(threads(project)).toEqual([
-      [1, [APPROVAL_MARKER]],
-      [2, [APPROVAL_MARKER]],
-    ]);
-    expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
+    expect(threads(project)).toEqual([[1, [waiting(1, 2)]]]);
+    expect(project.forge.notifications.get(1)?.get(waiting(1, 2))).toMatch(
+      /@ann\n\n\*\*\[#1\]\([^)]*\/issues\/1\) waits for approval\.[^]*\*\*\[#2\]\([^)]*\/issues\/2\) waits for approval\./,
+    );
+    for (const issue of [1, 2])
+      expect(project.forge.issues.get(issue)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
   });
 
   test('reports the same edit once', async () => {
@@ -89,7 +107,7 @@ describe('a run that ended in the gate', () => {
     );
     expect(threads(project)).toEqual([
       [1, [STATUS_MARKER]],
-      [2, [APPROVAL_MARKER]],
+      [2, [waiting(2)]],
     ]);
     expect(project.forge.comments.get(1)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
     expect(project.forge.issues.get(1)?.labels).toContain('ralph:needs-approval');
@@ -99,61 +117,50 @@ describe('a run that ended in the gate', () => {
     const { project, deps } = await publisher([1]);
     project.forge.faults.set('upsertComment', new UserError('configuration', 'No.'));
     const { notes } = await publishEnd(deps, ended([notice(1)]));
-    expect(notes.warnings).toEqual(['The notice on #1 could not be written: No.']);
+    expect(notes.warnings).toEqual(['Nobody could be notified: No.']);
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });
 
-  test('notifies ten issues at most', async () => {
-    const { deps } = await publisher([]);
-    expect(
-      (
-        await publishNotices(
-          deps,
-          Array.from({ length: 12 }, (_, index) => notice(index + 1)),
-          null,
-        )
-      ).notified,
-    ).toHaveLength(10);
+  test('labels alone say it to who wants no notifications', async () => {
+    const { project, deps } = await publisher([1], { notify: 'none' });
+    await publishEnd(deps, ended([notice(1)]));
+    expect(threads(project)).toEqual([]);
+    expect(project.forge.issues.get(1)?.labels).toContain('ralph:needs-approval');
   });
-});
 
-test('an issue that gets its status comment in this run gets no second one', async () => {
-  const { project, deps } = await publisher([12]);
-  await publishComments(deps, report({ kind: 'limit', reason: 'iterations' }), [notice(12), notice(13)]);
-  expect(threads(project)).toEqual([
-    [12, [STATUS_MARKER]],
-    [7, [STATUS_MARKER]],
-    [13, [APPROVAL_MARKER]],
-  ]);
-  expect(project.forge.comments.get(12)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
+  test('notifies people of ten issues at most', async () => {
+    const numbers = Array.from({ length: 12 }, (_, index) => index + 1);
+    const { project, deps } = await publisher(numbers);
+    await publishEnd(deps, ended(numbers.map((issue) => notice(issue))));
+    expect(threads(project)).toEqual([[1, [waiting(...numbers.slice(0, 10))]]]);
+    const labelled = numbers.filter((issue) =>
+      project.forge.issues.get(issue)?.labels.includes('ralph:needs-approval'),
+    );
+    expect(labelled).toHaveLength(10);
+  });
 });
 
 describe('what an older comment says, and is not so any more', () => {
   const worked = report({ kind: 'limit', reason: 'iterations' });
-  const olderOn = async (notices: readonly ApprovalNotice[]) => {
+  const olderOn = async () => {
     const { project, deps } = await publisher([12]);
     await deps.forge.upsertComment(12, APPROVAL_MARKER, 'It waits.');
     await deps.forge.upsertComment(12, REFUSAL_MARKER, 'Not done.');
-    await publishComments(deps, worked, notices);
+    await publishComments(deps, worked);
     return project.forge.comments.get(12);
   };
 
   test('is corrected by the run that works on the issue', async () => {
-    const comments = await olderOn([]);
+    const comments = await olderOn();
     expect(comments?.has(APPROVAL_MARKER)).toBe(false);
     expect([...(comments?.values() ?? [])]).toContain(APPROVED_SINCE);
     expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
   });
 
-  test('stays while it is so again', async () => {
-    const comments = await olderOn([notice(12)]);
-    expect(comments?.get(APPROVAL_MARKER)).toBe('It waits.');
-  });
-
   test('makes no comment and no request where there was none', async () => {
     const { project, deps } = await publisher([12]);
     const sent = project.forge.requests().sent;
-    await publishComments(deps, worked, []);
+    await publishComments(deps, worked);
     expect(threads(project)).toEqual([
       [12, [STATUS_MARKER]],
       [7, [STATUS_MARKER]],

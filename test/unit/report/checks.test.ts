@@ -24,7 +24,7 @@ const ended = (change: Partial<WorkedReport>) => report({ kind: 'limit', reason:
 const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
   body: renderPullRequest(run, 0).body.replace(/<!--.*?-->/gs, ''),
   summary: renderSummary(run),
-  comment: renderStatusComment(run, 'issue-12', null),
+  comment: renderStatusComment(run, 'issue-12'),
 });
 
 describe.each(['body', 'summary', 'comment'])('%s', (page) => {

@@ -35,7 +35,7 @@ const lines = (comment: string) =>
 
 describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
-    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12'))).toEqual([
       '<!-- ralph-action:status -->',
       '**This issue:** ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
       'The run ended: Iteration limit.',
@@ -52,7 +52,6 @@ describe('status comment', () => {
         { saved: { kind: 'not-saved', why: 'the cache is read-only for this event' } },
       ),
       null,
-      null,
     );
     expect(comment).toContain(
       'State was **not saved**: the cache is read-only for this event. The next run does not know what this one used and did.',
@@ -60,13 +59,13 @@ describe('status comment', () => {
   });
 
   test('on the pull request it does not point at that pull request', () => {
-    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null, null))).toContain(
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toContain(
       'Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
     );
   });
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
-    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null, null).split('\n')[0]).toBe(STATUS_MARKER);
+    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null).split('\n')[0]).toBe(STATUS_MARKER);
   });
 });
 
@@ -130,13 +129,7 @@ describe('for any foreign text', () => {
               iterations,
             },
           );
-          const comment = renderStatusComment(blocked, onFile ? null : failed.task.id, {
-            issue: 13,
-            labels: [],
-            by: 'ann',
-            editor: name,
-            at: END,
-          });
+          const comment = renderStatusComment(blocked, onFile ? null : failed.task.id);
           expect(comment).toContain('**Ralph gave this task up**');
           expect(comment.match(/<!--/g)).toHaveLength(1);
           expect(comment).not.toMatch(/@[^\u200B]|gh-\d|(?<!\[)#\d/i);

@@ -47,6 +47,7 @@ function plan({ before = todo, after = todo, notified = [], end = {}, circuit = 
     tasks: [{ id: 'issue-1', obstacle: null }],
     outcome: { kind: 'limit', reason: 'iterations' },
     pullRequest: 7,
+    unapproved: [],
     ...end,
   });
   return [
