@@ -25,7 +25,7 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const examine: Examine = async (asked) => (await import('../wiring/doctor.ts')).examine(asked);
+const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examine(asked);
 
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [

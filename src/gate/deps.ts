@@ -1,5 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import type { Examine } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
@@ -15,6 +16,7 @@ export interface GateDeps {
   readonly store: StateStore;
   /** null: nothing is kept for the whole repository. */
   readonly budget: BudgetStore | null;
+  readonly examine: Examine;
   readonly clock: Clock;
   readonly log: Log;
   /** Text → its hash, in hex digits. */

@@ -1,4 +1,5 @@
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
+import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
@@ -55,6 +56,7 @@ export interface Answer {
   readonly thread: number | null;
   readonly text:
     | { readonly kind: 'status'; readonly receipt: Receipt | null }
+    | { readonly kind: 'doctor'; readonly findings: readonly Finding[] }
     | { readonly kind: 'help'; readonly word: string }
     | { readonly kind: 'refusal'; readonly why: string };
 }

@@ -1,5 +1,6 @@
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
+import type { Finding } from '../core/doctor/finding.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
@@ -25,12 +26,12 @@ export interface ReportWithoutLane extends RunFacts {
 }
 
 /** The gate ended the run before it knew how the lane stands. */
-export interface ReportAtGate extends RunFacts, Setting {
+export interface ReportAtGate extends RunFacts, Setting, SetUpFacts {
   readonly kind: 'at-gate';
 }
 
 /** The gate ended the run, knowing how the lane stands. */
-export interface EndedReport extends RunFacts, Setting, LaneFacts {
+export interface EndedReport extends RunFacts, Setting, LaneFacts, SetUpFacts {
   readonly kind: 'ended';
 }
 
@@ -98,6 +99,11 @@ export interface Setting {
   readonly taskSources: readonly string[];
   readonly verifyCommands: readonly string[];
   readonly warnings: readonly string[];
+}
+
+/** What `doctor` found; empty: nobody asked for it. */
+interface SetUpFacts {
+  readonly findings: readonly Finding[];
 }
 
 /** How the run leaves its lane. */

@@ -2,6 +2,7 @@ import {
   awaitingCheck,
   cannotRun,
   checkOf,
+  checkSubject,
   finishedSince,
   isCheckOf,
   recordHeadCheck,
@@ -133,7 +134,7 @@ function claimedBy({ stateBefore, state }: Work, outcome: Outcome | null): reado
 }
 
 function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {
-  return { commit, commands: sha256(config.verify.join('\n')).slice(0, 32) };
+  return checkSubject(config.verify, { commit, sha256 });
 }
 
 type CleanVerification = Verification | { readonly kind: 'impossible'; readonly why: string };

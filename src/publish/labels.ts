@@ -60,7 +60,7 @@ export function labelWishes({
 
 /** The same for a run that the gate ended: only what is certain, since this run has no claim to the lane and perhaps did not look who still waits. */
 export function labelWishesOfEnd(
-  { outcome, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
+  { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,
   notified: Notices['notified'],
 ): readonly LabelWish[] {
   const isCertain =
@@ -68,7 +68,8 @@ export function labelWishesOfEnd(
     notes.claimedBy === null &&
     outcome.kind !== 'refused' &&
     outcome.reason !== 'answered' &&
-    outcome.reason !== 'updated';
+    outcome.reason !== 'updated' &&
+    answer?.text.kind !== 'doctor';
   // One that the lane never began may be another lane's right now.
   const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain

@@ -75,7 +75,11 @@ export function reportOfEnd(
     ...factsOf(frame, outcome, startedAt),
     ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes.warnings),
   };
-  if (state === null) return { ...mapTexts(begun, frame.redact), kind: 'at-gate' };
+  const { findings } = mapTexts(
+    { findings: intake.answer?.text.kind === 'doctor' ? intake.answer.text.findings : [] },
+    frame.redact,
+  );
+  if (state === null) return { ...mapTexts(begun, frame.redact), findings, kind: 'at-gate' };
   const report = {
     ...begun,
     ...laneFactsOf(frame, { state, tasks, notes }),
@@ -86,7 +90,8 @@ export function reportOfEnd(
     headSha: state.lastRun?.published?.head ?? null,
   };
   const ended = mapTexts(report, frame.redact);
-  if (outcome.kind !== 'idle' || outcome.reason !== 'answered') return { ...ended, kind: 'ended' };
+  const asksForStatus = outcome.kind === 'idle' && outcome.reason === 'answered' && findings.length === 0;
+  if (!asksForStatus) return { ...ended, findings, kind: 'ended' };
   const view = laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now });
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }

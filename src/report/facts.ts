@@ -1,3 +1,4 @@
+import type { Finding } from '../core/doctor/finding.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -23,6 +24,11 @@ export function workOf(report: RunReport): WorkedReport | null {
 
 export function warningsOf(report: RunReport): readonly string[] {
   return settingOf(report)?.warnings ?? [];
+}
+
+/** What `doctor` found; empty: nobody asked for it. */
+export function findingsOf(report: RunReport): readonly Finding[] {
+  return report.kind === 'at-gate' || report.kind === 'ended' ? report.findings : [];
 }
 
 /** The lane's tasks, in the order of work. */

@@ -2,6 +2,8 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Finding } from '../core/doctor/finding.ts';
+import type { KnownLane } from '../ports/examiner.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
@@ -34,6 +36,13 @@ export interface Connections {
   readonly seal: () => Promise<Seal>;
   readonly agent: () => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
+  /** Checks the set-up with the world's own connections. */
+  readonly examine: (known: KnownLane, by: Examination) => Promise<readonly Finding[]>;
+}
+
+/** What the check of the set-up works with. */
+export interface Examination extends Pick<Connections, 'forge' | 'remote' | 'repository' | 'agent' | 'verifier'> {
+  readonly signal: AbortSignal;
 }
 
 /** What main has besides. */

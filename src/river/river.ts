@@ -1,6 +1,7 @@
 import { textOf } from '../errors.ts';
 import { countTasks } from '../core/tasks/queue.ts';
 import { parseIntent } from '../gate/event/events.ts';
+import type { GateDeps } from '../gate/deps.ts';
 import { dismiss, gate } from '../gate/gate.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
@@ -48,7 +49,8 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
 
   const repository = await connect.repository();
   const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
-  const intake = await gate({ ...stages, repository, claiming: recording.claiming }, intent);
+  const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
+  const intake = await gate({ ...stages, repository, examine, claiming: recording.claiming }, intent);
   if (intake.kind === 'end') return endInGate(deps, recording, { publishing: stages, intake });
 
   const agent = await connect.agent();

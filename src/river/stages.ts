@@ -11,7 +11,7 @@ import type { RunDeps } from './deps.ts';
 export async function connectStages(
   { config, context, runTag, clock, log, redact, connect }: RunDeps,
   { agent, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly agent: Agent | null },
-): Promise<PublishDeps & Pick<LoopDeps, 'remote' | 'seal'> & Omit<GateDeps, 'repository' | 'claiming'>> {
+): Promise<PublishDeps & Pick<LoopDeps, 'remote' | 'seal'> & Omit<GateDeps, 'repository' | 'examine' | 'claiming'>> {
   const [forge, remote, store, budget, seal] = await Promise.all([
     connect.forge(),
     connect.remote(),

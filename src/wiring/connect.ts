@@ -24,6 +24,7 @@ export function connect(world: World, patience: Patience | null): Connections {
     seal: once(() => Promise.resolve(openSeal(world))),
     agent: once(() => createAgent(world)),
     verifier: once(() => createCommands(world)),
+    examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
   };
 }
 

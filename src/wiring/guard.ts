@@ -64,7 +64,10 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
   });
   const guardVerifier = (verifier: Verifier): Verifier => ({
     ...verifier,
-    verify: (...request) => checked(verifier.verify(...request)),
+    verify: (...request) => {
+      guard.begin();
+      return checked(verifier.verify(...request));
+    },
   });
   return {
     ...connections,

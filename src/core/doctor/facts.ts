@@ -71,6 +71,8 @@ export type KeyTrial =
 /** What became of the verify commands on the base; `not-tried`: nobody asked for it. */
 export type BaseTrial =
   | { readonly kind: 'not-tried' }
+  /** What an earlier run found of the same commit and commands; `failed`: the command, null: all passed. */
+  | { readonly kind: 'remembered'; readonly failed: string | null }
   | { readonly kind: 'passed'; readonly seconds: number }
   | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
   | { readonly kind: 'impossible'; readonly why: string };

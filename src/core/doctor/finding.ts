@@ -21,6 +21,7 @@ export const checks = [
   'allowed-tools',
   'isolation',
   'spend',
+  'state',
 ] as const;
 
 type Check = (typeof checks)[number];
@@ -44,6 +45,9 @@ export interface Finding {
   readonly cure: Cure | null;
 }
 
+/** How findings are marked. */
+export const MARKS: Readonly<Record<Finding['kind'], string>> = { ok: '✓', warning: '⚠', problem: '✗', unchecked: '⚠' };
+
 /** A cure whose parts are given as they are needed. */
 export function cure(text: string, parts: Partial<Pick<Cure, 'paste' | 'link'>>): Cure {
   return { text, paste: parts.paste ?? null, link: parts.link ?? null };
@@ -59,6 +63,11 @@ export function warning(check: Check, says: string, what: Cure): Finding {
 
 export function problem(check: Check, says: string, what: Cure): Finding {
   return { check, kind: 'problem', where: null, says, cure: what };
+}
+
+/** A problem whose sentences say themselves what to do. */
+export function refused(check: Check, says: string): Finding {
+  return { check, kind: 'problem', where: null, says, cure: null };
 }
 
 export function unchecked(check: Check, says: string, what: Cure | null): Finding {

@@ -1,6 +1,6 @@
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
-import type { Facts } from './facts.ts';
+import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { commandsIn } from './notes.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
@@ -48,7 +48,7 @@ export function machineFindings(looked: LookedAt, facts: Facts): readonly Findin
   return [
     agent(looked, facts),
     verify(looked, facts),
-    ...allowedTools(looked, facts),
+    allowedTools(looked, facts),
     isolation(looked),
     spend(looked, facts),
   ];
@@ -90,7 +90,11 @@ export function verifyOf({ step }: Pick<LookedAt, 'step'>): readonly string[] | 
 }
 
 function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
-  const commands = verifyOf(looked);
+  return verifyFinding(verifyOf(looked), tried);
+}
+
+/** What becomes of the verify commands on the base; null: they are an expression. */
+export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
   if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', null);
   if (commands.length === 0)
     return warning(
@@ -107,48 +111,65 @@ function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
         'Whether `verify` passes on the base was not tried: add --verify.',
         cure('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
       );
+    case 'remembered':
+      return tried.failed === null
+        ? fine('verify', '`verify` passes on the base branch, as an earlier run found.')
+        : problem(
+            'verify',
+            `\`verify\` fails on the base branch, at \`${tried.failed}\`, as an earlier run found.`,
+            toFix,
+          );
     case 'passed':
       return fine('verify', `\`verify\` passes in a clean clone of this commit, in ${String(tried.seconds)} s.`);
     case 'failed':
       return problem(
         'verify',
         `\`verify\` fails in a clean clone of this commit, at \`${tried.command}\`${tried.tail === '' ? '.' : `: ${tried.tail}`}`,
-        cure('Let it install what a clean clone lacks, or fix what fails: no task can be done before.', {}),
+        toFix,
       );
     case 'impossible':
       return unchecked('verify', `\`verify\` could not be tried: ${tried.why}`, null);
   }
 }
 
+const toFix = cure('Let it install what a clean clone lacks, or fix what fails: no task can be done before.', {});
+
 /** Words of the shell itself, which an agent does not need. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
-function allowedTools(looked: LookedAt, { agentNotes }: Facts): readonly Finding[] {
+function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
   const given = inputOf(looked, 'allowed-tools');
-  if (given === null)
-    return [unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', null)];
-  const rules = splitRules(given);
-  const lines = [...commandsIn(agentNotes), ...(verifyOf(looked) ?? [])];
-  const refused = [...new Set(lines.flatMap((line) => looked.rules.refusedCommands(line, rules) ?? []))].filter(
+  return given === null
+    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', null)
+    : toolsFinding(looked.rules, { allowed: splitRules(given), agentNotes, verify: verifyOf(looked) ?? [] });
+}
+
+/** Whether the agent may run the commands that its notes and `verify` name. */
+export function toolsFinding(
+  { refusedCommands }: Pick<ActionRules, 'refusedCommands'>,
+  {
+    allowed,
+    agentNotes,
+    verify: commands,
+  }: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
+): Finding {
+  const lines = [...commandsIn(agentNotes), ...commands];
+  const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
     (command) => !OF_SHELLS.test(command),
   );
-  if (refused.length === 0)
-    return [
-      fine(
-        'allowed-tools',
-        lines.length === 0
-          ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
-          : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
-      ),
-    ];
-  const added = [...new Set(refused.map((command) => `Bash(${command.split(/\s+/)[0] ?? ''}:*)`))];
-  return [
-    warning(
+  if (notAllowed.length === 0)
+    return fine(
       'allowed-tools',
-      `The agent may not run ${namesOf(refused.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-      cure('Allow it.', { paste: `allowed-tools: ${[...rules, ...added].join(',')}` }),
-    ),
-  ];
+      lines.length === 0
+        ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
+        : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
+    );
+  const added = [...new Set(notAllowed.map((command) => `Bash(${command.split(/\s+/)[0] ?? ''}:*)`))];
+  return warning(
+    'allowed-tools',
+    `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
+    cure('Allow it.', { paste: `allowed-tools: ${[...allowed, ...added].join(',')}` }),
+  );
 }
 
 /** At commas and line ends outside parentheses, as the input is read. */
@@ -172,20 +193,25 @@ function isolation({ step }: LookedAt): Finding {
 
 function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
   const text = inputOf(looked, 'max-cost-usd-per-day');
-  if (text === null)
-    return unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', null);
-  const limit = Number(text);
+  return text === null
+    ? unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', null)
+    : spendFinding(looked.rules, { limit: Number(text), spentTodayUsd });
+}
+
+/** What is left of the day's budget; `limit` in US dollars, 0: none. */
+export function spendFinding(
+  rules: Pick<ActionRules, 'defaults'>,
+  { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: Asked<number> },
+): Finding {
   if (limit === 0)
     return warning(
       'spend',
       'There is no limit for the cost of a day.',
-      cure('Set one, in US dollars.', {
-        paste: `max-cost-usd-per-day: ${looked.rules.defaults['max-cost-usd-per-day']}`,
-      }),
+      cure('Set one, in US dollars.', { paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day']}` }),
     );
   if (spentTodayUsd.kind === 'unknown')
     return unchecked('spend', `What today's runs cost could not be checked: ${spentTodayUsd.why}`, null);
-  const spent = `$${spentTodayUsd.value.toFixed(2)} of $${text}`;
+  const spent = `$${spentTodayUsd.value.toFixed(2)} of $${String(limit)}`;
   return spentTodayUsd.value < limit
     ? fine('spend', `Today's runs (UTC) used or reserved ${spent}.`)
     : warning(

@@ -21,6 +21,14 @@ export function checkOf(subject: CheckSubject, verification: Verification): Chec
   }
 }
 
+/** These commands at this commit. `sha256`: text → its hash, in hex digits. */
+export function checkSubject(
+  verify: readonly string[],
+  { commit, sha256 }: { readonly commit: ObjectId; readonly sha256: (text: string) => string },
+): CheckSubject {
+  return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
+}
+
 /** Whether a check says what these commands make of this commit. */
 export function isCheckOf(check: Check | null, { commit, commands }: CheckSubject): boolean {
   return check?.commit === commit && check.commands === commands;

@@ -10,6 +10,7 @@ export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
   status: 'show the status of the work, without an agent call',
+  doctor: 'check the set-up, without an agent call: what would stop a run, and what to do about it',
   pause: 'start no runs until `resume`; a run that is at work continues to its end',
   resume: 'end the pause',
   stop: 'like `pause`, and a run that is at work ends after its running iteration',
@@ -28,6 +29,7 @@ export type Command =
   | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
   /** `task`: the only one that is meant; null: none was named. */
   | { readonly kind: 'retry'; readonly task: TaskId | null }
+  | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
   | { readonly kind: 'unknown'; readonly word: string };
 
@@ -40,6 +42,7 @@ const known: Readonly<Record<CommandWords, Command>> = {
   retry: { kind: 'retry', task: null },
   'reset circuit': { kind: 'order', order: 'reset-circuit' },
   'reset session': { kind: 'order', order: 'reset-session' },
+  doctor: { kind: 'doctor' },
   help: { kind: 'help' },
 };
 

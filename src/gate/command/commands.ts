@@ -18,6 +18,7 @@ import type { Intent, Thread } from '../event/intent.ts';
 import { saveOrder } from './save-order.ts';
 import { judgeLane } from '../lane/restore.ts';
 import { knownTasks, reportStatus } from './report-status.ts';
+import { reportSetUp } from './set-up.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
@@ -45,6 +46,8 @@ export async function obey(
       const lane = await laneToRetry(deps, topic, task);
       return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
+    case 'doctor':
+      return reportSetUp(deps, await laneAt(deps, found), thread.number);
     default:
       return reportStatus(deps, await laneAt(deps, found), { thread: thread.number, text: answerTo(command) });
   }
@@ -68,6 +71,8 @@ export async function obeyDispatch(
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
       return retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
+    case 'doctor':
+      return reportSetUp(deps, QUEUE, null);
     case 'help':
       for (const [name, what] of Object.entries(COMMANDS)) deps.log.info(`${name}: ${what}`);
       return reportStatus(deps, QUEUE, null);

@@ -8,7 +8,11 @@ import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
 /** How the lane stands, as an answer to who asked. */
-export async function reportStatus(deps: GateDeps, id: LaneId, answer: Answer | null): Promise<Intake> {
+export async function reportStatus(
+  deps: GateDeps,
+  id: LaneId,
+  answer: Answer | null,
+): Promise<Extract<Intake, { kind: 'end' }>> {
   const { config, forge } = deps;
   const { restored, listed } = await listLane(deps, id);
   deps.log.info(`state: ${restored.note}`);

@@ -4,9 +4,10 @@ import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '.
 import { flatten, oneLine } from '../../core/text/one-line.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
+import { setUpLines } from '../sentences/set-up.ts';
 import { progressBar } from './progress-bar.ts';
 import type { RunReport, SavedReport } from '../../handover/report.ts';
-import { doneTasks, laneOf, storesWord, workOf } from '../facts.ts';
+import { doneTasks, findingsOf, laneOf, storesWord, workOf } from '../facts.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
@@ -54,6 +55,7 @@ export function renderClosingBlock(report: RunReport): string {
   const lines = [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => plain(oneLine(line, 1000))),
+    ...setUpLines(findingsOf(report)).map((line) => plain(line.replace(/\S.*$/s, (words) => oneLine(words, 1000)))),
     ...(report.kind === 'answered' ? [] : [`Next: ${plain(flatten(next))}`]),
     ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
     report.requests === null ? '' : apiUsageLine(report.requests),

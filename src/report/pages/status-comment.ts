@@ -4,6 +4,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';
 import { count, formatCost } from '../format.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { renderSetUp } from '../sentences/set-up.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
@@ -97,6 +98,11 @@ export function renderAnswer(
   switch (answer.kind) {
     case 'status':
       return [...why, ...status].join('\n\n');
+    case 'doctor':
+      return [
+        renderSetUp(answer.findings),
+        `<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`,
+      ].join('\n\n');
     case 'help':
       return [...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':

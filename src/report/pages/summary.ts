@@ -2,11 +2,12 @@ import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import { findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { renderSetUp } from '../sentences/set-up.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { claimWords, groupedLines } from './grouped.ts';
@@ -37,6 +38,7 @@ export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
+      { name: 'set-up', rank: 0, markdown: setUpSection(report) },
       { name: 'verification', rank: 0, markdown: checkSection(report) },
       // A person who asks how the lane stands wants to know about the lane, not about the run that looked.
       { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
@@ -64,6 +66,11 @@ function opening(report: RunReport): string {
     `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`,
     report.repositoryUrl,
   );
+}
+
+function setUpSection(report: RunReport): string {
+  const findings = findingsOf(report);
+  return findings.length === 0 ? '' : renderSetUp(findings);
 }
 
 function costLine(report: RunReport): string {

@@ -4,6 +4,7 @@ import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   doneTasks,
+  findingsOf,
   isQueue,
   isScheduled,
   iterationsOf,
@@ -120,7 +121,10 @@ export function describeEnd(report: RunReport): OutcomeText {
         ? {
             title: 'Failed: configuration',
             what: outcome.message,
-            next: `Fix the problems above and re-run the workflow.${kept(report)}`,
+            next:
+              findingsOf(report).length > 0
+                ? 'Fix what has a ✗, then give the command `doctor` again.'
+                : `Fix the problems above and re-run the workflow.${kept(report)}`,
           }
         : {
             title: 'Failed: infrastructure',

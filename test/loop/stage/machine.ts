@@ -105,5 +105,6 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
+    examine: () => Promise.resolve(project.findings),
   };
 }

@@ -1,3 +1,4 @@
+import type { Finding } from '../../../src/core/doctor/finding.ts';
 import type { Verifier } from '../../../src/ports/agent.ts';
 import type { AgentScript } from './behaviours.ts';
 import type { Kept } from './in-memory-state.ts';
@@ -13,6 +14,8 @@ export interface Project {
   readonly script: AgentScript;
   inputs: Readonly<Record<string, string>>;
   verifier: Verifier;
+  /** What the check of the set-up finds. */
+  findings: readonly Finding[];
   /** How many runs there were. */
   runs: number;
 }

@@ -77,6 +77,7 @@ export function createProject(
     script: createScript(setting.agent ?? []),
     inputs: setting.inputs ?? {},
     verifier: green,
+    findings: [],
     runs: 0,
   };
 }

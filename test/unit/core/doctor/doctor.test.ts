@@ -10,7 +10,7 @@ import {
 } from '../../../../src/core/doctor/facts.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
-import { actionRules } from '../../../../src/wiring/action-rules.ts';
+import { actionRules } from '../../../../src/wiring/doctor/action-rules.ts';
 import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 const PATH = '.github/workflows/ralph.yml';

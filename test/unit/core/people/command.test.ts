@@ -9,6 +9,7 @@ test.each<[string, Command]>([
   ['stop', { kind: 'order', order: 'stop' }],
   ['reset circuit', { kind: 'order', order: 'reset-circuit' }],
   ['reset session', { kind: 'order', order: 'reset-session' }],
+  ['doctor', { kind: 'doctor' }],
   ['help', { kind: 'help' }],
   ['  Reset \t Circuit\n', { kind: 'order', order: 'reset-circuit' }],
   ['retry', { kind: 'retry', task: null }],

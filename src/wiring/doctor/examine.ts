@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
-import { trialUrl, tryKey } from '../agents/claude/try-key.ts';
-import { readCheckoutFile } from '../cli/checkout-file.ts';
-import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
-import type { AskedExamination, Examine } from '../cli/doctor/examine.ts';
-import type { OpenedPlaces } from '../cli/lane/state-places.ts';
-import { loginProblems, misnamedKey, verifyEnvironment } from '../config/agent-environment.ts';
-import { diagnose } from '../core/doctor/doctor.ts';
+import { claudeProvider } from '../../agents/claude/provider.ts';
+import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
+import { readCheckoutFile } from '../../cli/checkout-file.ts';
+import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
+import type { AskedExamination, Examine } from '../../cli/doctor/examine.ts';
+import type { OpenedPlaces } from '../../cli/lane/state-places.ts';
+import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
+import { diagnose } from '../../core/doctor/doctor.ts';
 import {
   unknownSettings,
   type Asked,
@@ -17,30 +17,27 @@ import {
   type Facts,
   type KeyTrial,
   type Repository,
-  type WorkflowFile,
-} from '../core/doctor/facts.ts';
-import { isExpression } from '../core/doctor/expression.ts';
-import { verifyOf } from '../core/doctor/machine-findings.ts';
-import { taskLabelOf } from '../core/doctor/repository-findings.ts';
-import { parseWorkflow, type Workflow } from '../core/doctor/workflow.ts';
-import { windowsFor } from '../core/sharing/budget.ts';
-import { QUEUE } from '../core/tasks/ids.ts';
-import { MINUTE_MS } from '../core/time.ts';
-import { textOf, UserError } from '../errors.ts';
-import { createGit, lastWords } from '../git/git.ts';
-import { createForge } from '../github/forge.ts';
-import { fetchFor } from '../github/proxied-fetch.ts';
-import { rememberSurroundings } from '../processes/clean-surroundings.ts';
-import { collectOutput } from '../processes/collect-output.ts';
-import { trustedProgram } from '../processes/trusted-programs.ts';
-import { createVerifier } from '../processes/verifier.ts';
-import { parseYaml } from '../yaml/parse.ts';
+} from '../../core/doctor/facts.ts';
+import { isExpression } from '../../core/doctor/expression.ts';
+import { verifyOf } from '../../core/doctor/machine-findings.ts';
+import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import type { Workflow } from '../../core/doctor/workflow.ts';
+import { windowsFor } from '../../core/sharing/budget.ts';
+import { QUEUE } from '../../core/tasks/ids.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { textOf, UserError } from '../../errors.ts';
+import { createGit, lastWords } from '../../git/git.ts';
+import { createForge } from '../../github/forge.ts';
+import { fetchFor } from '../../github/proxied-fetch.ts';
+import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
+import { collectOutput } from '../../processes/collect-output.ts';
+import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { createVerifier } from '../../processes/verifier.ts';
 import { actionRules } from './action-rules.ts';
-import { openPlaces } from './lane-places.ts';
-import { logTo, ownRepository } from './own-github.ts';
+import { openPlaces } from '../lane-places.ts';
+import { logTo, ownRepository } from '../own-github.ts';
+import { workflowFiles } from './workflow-files.ts';
 
-const WORKFLOWS = '.github/workflows';
-const MAX_WORKFLOWS = 200;
 const VERIFY_MS = 15 * MINUTE_MS;
 const GH_MS = 10_000;
 const KEY_MS = 15_000;
@@ -81,28 +78,6 @@ export const examine: Examine = async (asked) => {
     findings: diagnose(facts, actionRules),
   };
 };
-
-/** Files of the checkout that use the action, and those of which nobody can say. */
-async function workflowFiles(top: string): Promise<readonly WorkflowFile[]> {
-  const names = await readdir(join(top, WORKFLOWS)).catch(() => []);
-  const read = names
-    .filter((name) => /\.ya?ml$/.test(name))
-    .sort()
-    .slice(0, MAX_WORKFLOWS)
-    .map(async (name): Promise<WorkflowFile | null> => {
-      const path = `${WORKFLOWS}/${name}`;
-      const file = await readCheckoutFile(top, path);
-      if (file.kind === 'absent') return null;
-      if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
-      const parsed = parseYaml(file.text);
-      // Of other workflows that cannot be read nothing is said.
-      if (parsed.kind === 'unreadable')
-        return file.text.includes('ralph-action') ? { kind: 'unreadable', path, why: parsed.why } : null;
-      const workflow = parseWorkflow(path, parsed.data);
-      return workflow === null ? null : { kind: 'workflow', text: file.text, workflow };
-    });
-  return (await Promise.all(read)).filter((file) => file !== null);
-}
 
 async function askGitHub(
   { folder, remote, log }: AskedExamination,

@@ -1,5 +1,5 @@
-import { refusedCommands } from '../agents/claude/events/allow-rules.ts';
-import { claudeProvider } from '../agents/claude/provider.ts';
+import { refusedCommands } from '../../agents/claude/events/allow-rules.ts';
+import { claudeProvider } from '../../agents/claude/provider.ts';
 import {
   DEFAULT_AGENT_VERSION,
   DEFAULT_ALLOWED_TOOLS,
@@ -8,13 +8,13 @@ import {
   DEFAULT_SOURCES,
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
-} from '../cli/defaults.ts';
-import { loginProblems } from '../config/agent-environment.ts';
-import { INPUT_NAMES } from '../config/inputs.ts';
-import { KEY_INPUTS } from '../config/key-inputs.ts';
-import { renamedTo } from '../config/renamed.ts';
-import type { ActionRules } from '../core/doctor/facts.ts';
-import { EVENTS } from '../gate/event/events.ts';
+} from '../../cli/defaults.ts';
+import { loginProblems } from '../../config/agent-environment.ts';
+import { INPUT_NAMES } from '../../config/inputs.ts';
+import { KEY_INPUTS } from '../../config/key-inputs.ts';
+import { renamedTo } from '../../config/renamed.ts';
+import type { ActionRules } from '../../core/doctor/facts.ts';
+import { EVENTS } from '../../gate/event/events.ts';
 
 /** What the checks know of this version of the action. */
 export const actionRules: ActionRules = {

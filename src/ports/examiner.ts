@@ -1,0 +1,17 @@
+import type { Asked } from '../core/doctor/facts.ts';
+import type { Finding } from '../core/doctor/finding.ts';
+import type { Check } from '../core/lane/state.ts';
+
+/** What a run knows of its lane before its set-up is checked. */
+export interface KnownLane {
+  readonly branch: string;
+  readonly baseBranch: string;
+  /** Where its state came from. */
+  readonly state: Asked<string>;
+  readonly baseCheck: Check | null;
+  /** What all runs of today (UTC) used and hold, in US dollars. */
+  readonly spentTodayUsd: Asked<number>;
+}
+
+/** Checks everything that a run needs, without an agent call. Changes nothing but this job's own checkout. */
+export type Examine = (known: KnownLane) => Promise<readonly Finding[]>;

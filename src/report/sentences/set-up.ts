@@ -1,0 +1,77 @@
+import { MARKS, type Finding } from '../../core/doctor/finding.ts';
+import { flatten } from '../../core/text/one-line.ts';
+import { count } from '../format.ts';
+import { code, codeElement, link, prose } from '../markdown.ts';
+
+const MAX_CHARS = 1_000;
+
+/** How many findings are not fine; `✓ Nothing stops a run.` */
+export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string {
+  const number = (wanted: Finding['kind']): number => findings.filter(({ kind }) => kind === wanted).length;
+  const [problems, warnings, open] = [number('problem'), number('warning'), number('unchecked')];
+  const result = [
+    ...(problems === 0 ? [] : [`${MARKS.problem} ${count(problems, 'problem')}`]),
+    ...(warnings === 0 ? [] : [`${MARKS.warning} ${count(warnings, 'warning')}`]),
+    ...(open === 0 ? [] : [`${MARKS.unchecked} ${String(open)} not checked`]),
+  ];
+  return result.length === 0 ? `${MARKS.ok} Nothing stops a run.` : result.join(', ');
+}
+
+/** Plain lines: each finding, with its cure below. */
+export function setUpLines(findings: readonly Finding[]): readonly string[] {
+  const several = namesPlaces(findings);
+  return findings.flatMap((found) => [
+    `${MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
+    ...(found.cure === null
+      ? []
+      : [
+          `    ${found.cure.text}${found.cure.link === null ? '' : ` ${found.cure.link}`}`,
+          ...(found.cure.paste?.split('\n').map((line) => `      ${line}`) ?? []),
+        ]),
+  ]);
+}
+
+/** Markdown: what is not fine, worst first, and the rest folded. */
+export function renderSetUp(findings: readonly Finding[]): string {
+  const several = namesPlaces(findings);
+  const items = (...kinds: readonly Finding['kind'][]): readonly string[] =>
+    kinds.flatMap((wanted) => findings.filter(({ kind }) => kind === wanted).map((found) => item(found, several)));
+  const good = items('ok');
+  const others = items('problem', 'warning', 'unchecked');
+  return [
+    `**Set-up:** ${setUpResult(findings)}`,
+    ...(others.length === 0 ? [] : [others.join('\n')]),
+    ...(good.length === 0
+      ? []
+      : [`<details>\n<summary>${count(good.length, 'check')} fine</summary>\n\n${good.join('\n')}\n\n</details>`]),
+    ...(findings.some(({ kind }) => kind === 'unchecked')
+      ? ['<sub>`ralph doctor` on your own machine sees what the token of a run cannot.</sub>']
+      : []),
+  ].join('\n\n');
+}
+
+function item(found: Finding, several: boolean): string {
+  const { cure } = found;
+  const place = placeOf(found, several);
+  const said = `- ${MARKS[found.kind]} ${place === '' ? '' : `${code(place.slice(0, -2), 120)}: `}${prose(flatten(found.says), MAX_CHARS)}`;
+  if (cure === null) return said;
+  const page = cure.link === null ? '' : ` ${link('Open the page', cure.link)}.`;
+  const paste = cure.paste ?? '';
+  if (paste.includes('\n')) return `${said} ${prose(cure.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
+  return `${said} ${prose(cure.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
+}
+
+/** Lines to paste: nothing is put between their characters, as in a fence. */
+function block(paste: string): string {
+  const lines = paste.split('\n').map((line) => line.replace(/\S.*$/, (words) => codeElement(words, MAX_CHARS)));
+  return `  <pre>${lines.join('\n  ')}</pre>`;
+}
+
+/** Only where several files have findings does each name its own. */
+function namesPlaces(findings: readonly Pick<Finding, 'where'>[]): boolean {
+  return new Set(findings.flatMap(({ where }) => where ?? [])).size > 1;
+}
+
+function placeOf({ where }: Finding, several: boolean): string {
+  return several && where !== null ? `${where}: ` : '';
+}

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { claudeProvider } from '../../agents/claude/provider.ts';
+import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
+import { readCheckoutFile } from '../../cli/checkout-file.ts';
+import type { Asked, BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
+import type { Finding } from '../../core/doctor/finding.ts';
+import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { diagnoseRun } from '../../core/doctor/run-findings.ts';
+import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import { textOf, UserError } from '../../errors.ts';
+import { createGit } from '../../git/git.ts';
+import { fetchFor } from '../../github/proxied-fetch.ts';
+import type { KnownLane } from '../../ports/examiner.ts';
+import type { Examination } from '../../river/deps.ts';
+import { cacheObstacle } from '../../state/cache-environment.ts';
+import type { World } from '../world.ts';
+import { actionRules } from './action-rules.ts';
+import { workflowFiles } from './workflow-files.ts';
+
+const KEY_MS = 15_000;
+/** Of the verify commands; the run's own limit may be shorter. */
+const VERIFY_MS = 15 * MINUTE_MS;
+
+/** A run's doctor: its own token, key, machine, checkout and event. */
+export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
+  const { config, context, environment } = world;
+  const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
+  const checkoutProblems = await repository.problems();
+  const files = await workflowFiles(context.workspace);
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const notes = await readCheckoutFile(context.workspace, '.ralph/AGENT.md');
+  const name = `${context.repository.owner}/${context.repository.repo}`;
+  const [settings, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
+    forge.settings({
+      label: taskLabelOf(actionRules, workflows[0] ?? null),
+      workflows: workflows.map(({ path }) => path),
+      branch: known.branch,
+    }),
+    obstacle(() => remote.pushObstacle()),
+    obstacle(async () => {
+      await forge.checkMayOpenPullRequests(known.baseBranch);
+      return null;
+    }),
+    tryRunKey(world),
+    askAgent(by),
+    hasCredentials(world),
+  ]);
+  const verify = await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
+  return diagnoseRun(
+    {
+      files,
+      repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings } },
+      key,
+      verify,
+      agentNotes: notes.kind === 'text' ? notes.text : '',
+      hasNpm: true,
+      spentTodayUsd: known.spentTodayUsd,
+      run: {
+        event: context.event.name,
+        loginProblems: context.loginProblems,
+        pushObstacle,
+        pullRequestObstacle,
+        checkoutProblems,
+        keepsCredentials,
+        agent,
+        stateStore: config.stateStore,
+        cacheObstacle: cacheObstacle('save', environment),
+        state: known.state,
+        allowedTools: config.policy.allowedTools,
+        verify: config.verify,
+        maxCostUsdPerDay: config.policy.maxCostUsdPerDay,
+      },
+    },
+    actionRules,
+  );
+}
+
+/** What the world says about itself, or why it could not be asked: only a wrong set-up is an obstacle. */
+async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string | null>> {
+  try {
+    return { kind: 'known', value: await ask() };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return error.kind === 'configuration'
+      ? { kind: 'known', value: error.message }
+      : { kind: 'unknown', why: error.message };
+  }
+}
+
+async function askAgent({ agent }: Examination): Promise<Asked<string>> {
+  try {
+    const { name, version } = await (await agent()).prepare();
+    return { kind: 'known', value: `${name} ${version}`.trim() };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'unknown', why: error.message };
+  }
+}
+
+async function tryRunKey({ environment, context, log }: World): Promise<KeyTrial> {
+  const key = (environment.ANTHROPIC_API_KEY ?? '').trim();
+  if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
+  const isOfCloud = claudeProvider.switches.some((name) => environment[name] === '1');
+  if (key === '' || isOfCloud) return { kind: 'form-only' };
+  const url = trialUrl(environment.ANTHROPIC_BASE_URL ?? '');
+  log.info(`The agent's key is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
+  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
+}
+
+/** Whether git finds a header with a token in the checkout's config, or in a file that it includes. */
+async function hasCredentials({ context, environment }: World): Promise<boolean> {
+  const git = createGit({ folder: context.workspace, env: environment });
+  const found = await git
+    .answer(['config', '--includes', '--local', '--name-only', '--get-regexp', '^http\\..*extraheader$'])
+    .catch(() => null);
+  return found?.exitCode === 0;
+}
+
+/** What the verify commands make of the base: as an earlier run found, or tried in a clean clone as runs lay it. */
+async function tryBase(
+  { config, log }: World,
+  { branch, baseBranch, baseCheck }: KnownLane,
+  by: Examination & { readonly isUsable: boolean },
+): Promise<BaseTrial> {
+  if (config.verify.length === 0) return { kind: 'not-tried' };
+  if (!by.isUsable) return { kind: 'impossible', why: 'the checkout is not usable.' };
+  const { signal } = by;
+  const repository = await by.repository();
+  try {
+    const giveBack = await repository.hideCredentials();
+    try {
+      const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
+      if (baseCheck !== null && isCheckOf(baseCheck, checkSubject(config.verify, { commit: base, sha256 })))
+        return { kind: 'remembered', failed: baseCheck.kind === 'passed' ? null : (baseCheck.command ?? '') };
+      log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
+      await repository.keepIgnored(signal);
+      const folder = await repository.cleanClone(base, signal);
+      const verifier = await by.verifier();
+      const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
+      const end = await verifier.verify({ folder, timeoutMs, signal });
+      switch (end.kind) {
+        case 'passed':
+          return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
+        case 'failed':
+          return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
+        case 'not-run':
+          return { kind: 'impossible', why: 'it was interrupted.' };
+      }
+    } finally {
+      await giveBack();
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'impossible', why: textOf(error) };
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { git } from '../../../sandbox/git.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
+
+const PATH = '.github/workflows/ralph.yml';
+const VERIFY = 'test -f package.json';
+
+/** Whom the agent's key is for; `asked`: path and key of each request. */
+async function startProvider(status: number) {
+  const asked: (readonly [string, string])[] = [];
+  const server = createServer(({ url = '', headers }, response) => {
+    asked.push([url, String(headers['x-api-key'])]);
+    response.writeHead(status).end('{}');
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    env: { ANTHROPIC_BASE_URL: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}` },
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A repository with the workflow that people copy, and everything that belongs to it. */
+async function sceneWithWorkflow(change: (text: string) => string = (text) => text): Promise<Scene> {
+  const scene = await createScene();
+  const { sandbox } = scene;
+  const template = await readFile(new URL(`../../../templates/workflows/ralph.yml`, import.meta.url), 'utf8');
+  const text = change(template.replace('OWNER/', 'acme/').replace(/# verify: .*/, `verify: ${VERIFY}`));
+  const folder = join(sandbox.folder, 'person');
+  await git(sandbox.folder, ['clone', '--quiet', '--branch', 'main', sandbox.remote.repositoryFolder, folder]);
+  await mkdir(dirname(join(folder, PATH)), { recursive: true });
+  await writeFile(join(folder, PATH), text);
+  await git(folder, ['add', '--all']);
+  await git(folder, ['commit', '--quiet', '-m', 'Workflow', '--author', 'Ada <ada@example.com>']);
+  await git(folder, ['push', '--quiet', 'origin', 'main']);
+  await rm(folder, { recursive: true });
+  sandbox.permissions.actions = 'read';
+  sandbox.github.state.setUp.workflows.push({ path: PATH, state: 'active' });
+  return scene;
+}
+
+test('/ralph doctor of a repository that is set up: green, without a call, in the one status comment', async () => {
+  await using scene = await sceneWithWorkflow();
+  await using provider = await startProvider(200);
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('Greet');
+  const run = await scene.run({
+    event: events.comment(github, { issue, body: '/ralph doctor' }),
+    inputs: { verify: VERIFY },
+    env: provider.env,
+  });
+  expect(run).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'idle', reason: 'answered', circuit: 'closed', 'tasks-open': '1' },
+  });
+  expect(provider.asked).toEqual([['/v1/models?limit=1', KEY]]);
+  const [comment, ...others] = scene.commentsOn(issue.number).filter(({ author }) => author.type === 'Bot');
+  expect(others).toEqual([]);
+  expect(comment?.body).toMatch(/^<!-- ralph-action:status -->/);
+  // What the job's token cannot see is said, and has the page on which a person sees it.
+  expect(comment?.body).toMatch(
+    /⚠ Classic branch protection could not be checked: .*cannot be seen with this token.*settings\/branches/,
+  );
+  expect(comment?.body).not.toContain('✗');
+  for (const says of [
+    'The key is accepted',
+    'passes in a clean clone',
+    'This checkout is on a branch',
+    'The agent is ready',
+  ])
+    expect(comment?.body).toContain(says);
+  expect(run.summary).toContain('**Set-up:**');
+  expect(run.main.log).toContain('one request that costs nothing');
+  // Nothing is claimed, reserved, published or labelled.
+  expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+  expect(github.state.pulls).toEqual([]);
+  expect(issue.labels).toEqual(['ralph']);
+});
+
+test('command: doctor says everything that is wrong at once, and fails', async () => {
+  await using scene = await sceneWithWorkflow((text) =>
+    text.replace('issues: write', 'issues: read').replace('verify:', 'verfy:'),
+  );
+  await using provider = await startProvider(401);
+  const { github, permissions } = scene.sandbox;
+  github.state.settings.actionsMayOpenPullRequests = false;
+  const [workflow] = github.state.setUp.workflows;
+  if (workflow !== undefined) workflow.state = 'disabled_inactivity';
+  github.state.setUp.rules.push({ type: 'pull_request', ruleset: 7 });
+  delete permissions.actions;
+  const run = await scene.run({
+    event: events.dispatch(),
+    inputs: { command: 'doctor', verify: 'false', 'agent-path': '/nowhere/claude', 'state-store': 'ref' },
+    env: provider.env,
+  });
+  expect(run).toMatchObject({
+    calls: 0,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
+  for (const says of [
+    '✗ `verfy` is not an input of this action. Did you mean',
+    '✗ The workflow lacks `issues: write`',
+    '✗ GitHub did not let us open pull requests',
+    '✗ The key is refused (HTTP 401)',
+    '✗ The label `ralph` does not exist',
+    "✗ Rulesets apply to Ralph's branches",
+    '✗ `verify` fails in a clean clone of this commit, at `false`',
+    '/nowhere/claude',
+    '⚠ Whether the workflow is disabled could not be checked',
+  ])
+    expect(run.summary).toContain(says);
+  expect(run.main.log).toContain('✗ The key is refused (HTTP 401).');
+  expect(run.main.log).toMatch(/::error::.*The check of the set-up found \d+ problems/);
+  expect(github.state.comments).toEqual([]);
+});
+
+test('a stranger is refused, and nothing is looked at', async () => {
+  await using scene = await sceneWithWorkflow();
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('Greet');
+  const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph doctor', by: 'stranger' }) });
+  expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'not_allowed' } });
+  expect(github.requests.filter(({ path }) => path.includes('/rules'))).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { cure, fine, problem, unchecked, warning } from '../../../src/core/doctor/finding.ts';
+import { renderSetUp, setUpLines, setUpResult } from '../../../src/report/sentences/set-up.ts';
+
+const label = problem('label', 'There is no label.', cure('Create it.', { paste: 'gh label create ralph' }));
+const rules = unchecked('branch-rules', 'Not seen.', cure('See.', { link: 'https://github.com/acme/shop/settings' }));
+const permissions = warning('permissions', 'Too few.', cure('Set them.', { paste: 'permissions:\n  issues: write' }));
+const good = fine('inputs', 'Fine.');
+
+test('worst first, the rest folded', () => {
+  expect(renderSetUp([good, rules, permissions, label])).toBe(
+    `**Set-up:** ✗ 1 problem, ⚠ 1 warning, ⚠ 1 not checked
+
+- ✗ There is no label. Create it. \`gh label create ralph\`
+- ⚠ Too few. Set them.
+
+  <pre><code>permissions&#x3a;</code>
+    <code>issues&#x3a; write</code></pre>
+
+- ⚠ Not seen. See. [Open the page](https://github.com/acme/shop/settings).
+
+<details>
+<summary>1 check fine</summary>
+
+- ✓ Fine.
+
+</details>
+
+<sub>\`ralph doctor\` on your own machine sees what the token of a run cannot.</sub>`,
+  );
+});
+
+test('nothing to do', () => {
+  expect(setUpResult([good])).toBe('✓ Nothing stops a run.');
+  expect(setUpLines([good])).toEqual(['✓ Fine.']);
+});
+
+test('text from outside is text: no markup, no mention, no second line', () => {
+  const foreign = 'a @octo <img src=x> [x](https://evil.example) `b` #1\n- ✓ all fine';
+  const page = renderSetUp([
+    { ...warning('inputs', foreign, cure(foreign, { paste: foreign })), where: foreign },
+    good,
+  ]);
+  expect(page).not.toMatch(/@octo|<img|(?<!\\)\]\(https|#1\b/);
+  expect(page.split('\n').filter((line) => line.startsWith('- ✓'))).toEqual(['- ✓ Fine.']);
+});
