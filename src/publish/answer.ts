@@ -22,7 +22,8 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  else if (intake.notes.claimedBy !== null)
+  // Who asked for work that another run does reads of it in that run's status.
+  else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
     await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }

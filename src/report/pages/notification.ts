@@ -44,7 +44,7 @@ export function renderNotification(notification: NotificationText): string {
 }
 
 /** The line that makes GitHub send a message; none without anybody to send it to. */
-export function mentionLine(logins: readonly string[]): readonly string[] {
+function mentionLine(logins: readonly string[]): readonly string[] {
   return logins.length === 0 ? [] : [logins.map((login) => `@${login}`).join(' ')];
 }
 
