@@ -159,25 +159,31 @@ function iterationSection(report: RunReport): string {
     ...(severalTasks ? [taskCell(entry, report)] : []),
     iterationResult(entry),
     verificationCell(entry, report),
-    entry.evidence.fileCount === 0
-      ? '–'
-      : unbroken(`${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`),
-    entry.commit === null ? '–' : commitLink(entry.commit, report),
-    unbroken(
-      [
-        formatDuration(entry.endedAt - entry.startedAt),
-        ...(entry.analysis.costUsd === null ? [] : [formatCost(entry.analysis.costUsd)]),
-      ].join(', '),
-    ),
   ]);
   const earlier = iterationsOf(report).length - shown.length;
-  const head = ['#', ...(severalTasks ? ['Task'] : []), 'Result', 'Tests', 'Files', 'Commit', 'Time, cost'];
+  // More columns than a phone shows would hide the last ones.
+  const head = ['#', ...(severalTasks ? ['Task'] : []), 'Result', 'Tests'];
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
     table(head, rows),
+    ...folded('Files, commits, time and cost', [shown.map((entry) => iterationLine(entry, report)).join('\n')]),
     `The ${link('log of the run', report.logUrl)} has a group for each iteration.`,
   ].join('\n\n');
+}
+
+/** What an iteration came to, and what it took. */
+function iterationLine(entry: JournalEntry, report: RunReport): string {
+  const { iteration, evidence, commit, analysis, startedAt, endedAt } = entry;
+  const took = [
+    evidence.fileCount === 0
+      ? 'no files'
+      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
+    ...(commit === null ? [] : [commitLink(commit, report)]),
+    formatDuration(endedAt - startedAt),
+    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+  ];
+  return `- Iteration ${iteration}: ${took.join(', ')}`;
 }
 
 function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): string {

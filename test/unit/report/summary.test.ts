@@ -38,15 +38,23 @@ test('says what it cost, and has every iteration: its task only where there are 
     renderSummary(report(limit, { iterations })).replaceAll('\u00A0', ' ').replaceAll('\u200B', '');
   expect(shown([first, second])).toContain(
     [
-      '| # | Task | Result | Tests | Files | Commit | Time, cost |',
-      '| --- | --- | --- | --- | --- | --- | --- |',
-      `| 1 | [#12](https://github.com/acme/shop/issues/12) | task done | ✅ | 1 (+20 −1) | ${commit} | 2 min, $0.12 |`,
-      '| 2 | [#13](https://github.com/acme/shop/issues/13) | no progress | – | – | – | 2 min, $0.06 |',
+      '| # | Task | Result | Tests |',
+      '| --- | --- | --- | --- |',
+      '| 1 | [#12](https://github.com/acme/shop/issues/12) | task done | ✅ |',
+      '| 2 | [#13](https://github.com/acme/shop/issues/13) | no progress | – |',
+      '',
+      '<details>',
+      '<summary>Files, commits, time and cost</summary>',
+      '',
+      `- Iteration 1: 1 file (+20 −1), ${commit}, 2 min, $0.12`,
+      '- Iteration 2: no files, 2 min, $0.06',
+      '',
+      '</details>',
       '',
       'The [log of the run](https://github.com/acme/shop/actions/runs/99) has a group for each iteration.',
     ].join('\n'),
   );
-  expect(shown([first])).toContain('| # | Result | Tests | Files | Commit | Time, cost |');
+  expect(shown([first])).toContain('| # | Result | Tests |');
   expect(shown([first])).toContain(
     '**Cost:** $0.12 of $5.00, 12.3k tokens · 1 iteration in 10 min · [pull request #7](https://github.com/acme/shop/pull/7)',
   );
