@@ -12,12 +12,12 @@ const MAX_LINE_CHARS = 1_000;
 const HELP = `Usage: ralph doctor [--dir FOLDER] [--remote NAME] [--verify] [--json]
 
 Says what would stop a run: the workflow file (inputs, triggers, permissions, checkout), the settings of the repository
-(pull requests of GitHub Actions, secret, label, disabled workflow, rulesets), the agent, its key and its tool rules,
-verify, and the spend of the day. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or ✗ a run fails;
-with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
+(pull requests of GitHub Actions, secret, label, disabled workflow, rulesets, branch protection), the agent, its key and
+its tool rules, verify, and the spend of the day. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or
+✗ a run fails; with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
 
 GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token cannot see is not
-checked. If ANTHROPIC_API_KEY is set, one free request tries the key.
+checked. If ANTHROPIC_API_KEY is set, one free request tries the key. The comment /ralph doctor does the same in a run.
 
   --dir FOLDER   the checkout; the current folder when absent
   --remote NAME  the remote that names the repository; origin when absent

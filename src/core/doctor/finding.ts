@@ -70,6 +70,6 @@ export function refused(check: Check, says: string): Finding {
   return { check, kind: 'problem', where: null, says, cure: null };
 }
 
-export function unchecked(check: Check, says: string, what: Cure | null): Finding {
+export function unchecked(check: Check, says: string, what: Cure): Finding {
   return { check, kind: 'unchecked', where: null, says, cure: what };
 }

@@ -32,16 +32,26 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
       return unchecked(
         'key',
         'The token in the environment has the right form. Whether it is accepted can only be seen in a run.',
-        null,
+        tryOneIteration,
       );
     case 'accepted':
       return fine('key', 'The key in the environment is accepted.');
     case 'refused':
       return problem('key', `The key in the environment is refused (HTTP ${String(key.status)}).`, page);
     case 'unanswered':
-      return unchecked('key', `Whether the key in the environment is accepted could not be checked: ${key.why}`, null);
+      return unchecked(
+        'key',
+        `Whether the key in the environment is accepted could not be checked: ${key.why}`,
+        tryAgain,
+      );
   }
 }
+
+/** A login that cannot be tried for free. */
+export const tryOneIteration = cure('Try it with a short run.', { paste: 'max-iterations: 1' });
+export const tryAgain = cure('Remove the cause, then try again.', {});
+/** Of an expression only a run knows the value. */
+const byARun = cure('A run knows its value: have it checked there.', { paste: '/ralph doctor' });
 
 /** What a run of this step would do on its runner. */
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
@@ -63,7 +73,12 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       cure('See that the runner has it.', {}),
     );
   const version = inputOf(looked, 'agent-version');
-  if (version === null) return unchecked('agent', '`agent-version` is an expression, and could not be checked.', null);
+  if (version === null)
+    return unchecked(
+      'agent',
+      '`agent-version` is an expression, and could not be checked.',
+      cure('See that it is an exact version.', {}),
+    );
   if (!/^\d+\.\d+\.\d+$/.test(version))
     return problem(
       'agent',
@@ -95,7 +110,7 @@ function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
 
 /** What becomes of the verify commands on the base; null: they are an expression. */
 export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
-  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', null);
+  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', byARun);
   if (commands.length === 0)
     return warning(
       'verify',
@@ -128,7 +143,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
         toFix,
       );
     case 'impossible':
-      return unchecked('verify', `\`verify\` could not be tried: ${tried.why}`, null);
+      return unchecked('verify', `\`verify\` could not be tried: ${tried.why}`, tryAgain);
   }
 }
 
@@ -140,7 +155,7 @@ const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
   const given = inputOf(looked, 'allowed-tools');
   return given === null
-    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', null)
+    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', byARun)
     : toolsFinding(looked.rules, { allowed: splitRules(given), agentNotes, verify: verifyOf(looked) ?? [] });
 }
 
@@ -194,7 +209,7 @@ function isolation({ step }: LookedAt): Finding {
 function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
   const text = inputOf(looked, 'max-cost-usd-per-day');
   return text === null
-    ? unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', null)
+    ? unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', byARun)
     : spendFinding(looked.rules, { limit: Number(text), spentTodayUsd });
 }
 
@@ -210,7 +225,11 @@ export function spendFinding(
       cure('Set one, in US dollars.', { paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day']}` }),
     );
   if (spentTodayUsd.kind === 'unknown')
-    return unchecked('spend', `What today's runs cost could not be checked: ${spentTodayUsd.why}`, null);
+    return unchecked(
+      'spend',
+      `What today's runs cost could not be checked: ${spentTodayUsd.why}`,
+      cure('The status shows it once it can be read.', { paste: 'ralph status' }),
+    );
   const spent = `$${spentTodayUsd.value.toFixed(2)} of $${String(limit)}`;
   return spentTodayUsd.value < limit
     ? fine('spend', `Today's runs (UTC) used or reserved ${spent}.`)

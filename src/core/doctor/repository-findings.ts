@@ -33,7 +33,13 @@ function label(
   const step = workflow?.uses[0];
   const sources = step === undefined ? '' : inputOf({ step, rules }, 'task-sources');
   if (name === null)
-    return [unchecked('label', '`task-label` is an expression, so the label could not be checked.', null)];
+    return [
+      unchecked(
+        'label',
+        '`task-label` is an expression, so the label could not be checked.',
+        cure('See that the label exists.', { link: pageOf(repository, 'labels') }),
+      ),
+    ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
   const link = pageOf(repository, 'labels');
   const known = settingOf(repository, 'hasLabel');

@@ -1,7 +1,7 @@
 import { diagnose } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
 import { checks, cure, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
-import { spendFinding, toolsFinding, verifyFinding } from './machine-findings.ts';
+import { spendFinding, toolsFinding, tryAgain, tryOneIteration, verifyFinding } from './machine-findings.ts';
 import { pageOf } from './step-findings.ts';
 
 /** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
@@ -79,7 +79,7 @@ function obstacle(
   asked: Asked<string | null>,
   otherwise: string,
 ): readonly Finding[] {
-  if (asked.kind === 'unknown') return [unchecked(check, asked.why, null)];
+  if (asked.kind === 'unknown') return [unchecked(check, asked.why, tryAgain)];
   return [asked.value === null ? fine(check, otherwise) : refused(check, asked.value)];
 }
 
@@ -118,13 +118,13 @@ function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Fi
     case 'refused':
       return [problem('key', `The key is refused (HTTP ${String(tried.status)}).`, page)];
     case 'unanswered':
-      return [unchecked('key', `Whether the key is accepted could not be checked: ${tried.why}`, null)];
+      return [unchecked('key', `Whether the key is accepted could not be checked: ${tried.why}`, tryAgain)];
     default:
       return [
         unchecked(
           'key',
           'Whether the login is accepted could not be checked: only an API key can be tried for free.',
-          null,
+          tryOneIteration,
         ),
       ];
   }

@@ -281,7 +281,11 @@ function cache(looked: LookedAt): Finding {
       cure('Remove it, unless each run is to begin from nothing.', {}),
     );
   if (store === null)
-    return unchecked('cache', '`state-store` is an expression, so where the state is kept could not be checked.', null);
+    return unchecked(
+      'cache',
+      '`state-store` is an expression, so where the state is kept could not be checked.',
+      cure('See that it is `auto`, unless you want something else.', {}),
+    );
   if (store !== 'cache') return fine('cache', 'The state is kept on a git ref, whatever the cache allows.');
   return refusing.length === 0
     ? fine('cache', 'Every trigger may write the cache that keeps the state.')

@@ -55,7 +55,7 @@ async function tryStatus(deps: GateDeps, id: LaneId): Promise<Looked> {
     const why = { kind: 'unknown', why: error.message } as const;
     return {
       intake: endIntake({ kind: 'idle', reason: 'answered' }),
-      known: { state: why, baseCheck: null, spentTodayUsd: { kind: 'unknown', why: 'there is no state.' } },
+      known: { state: why, baseCheck: null, spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' } },
     };
   }
 }

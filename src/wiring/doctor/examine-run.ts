@@ -8,6 +8,7 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { sentence } from '../../core/text/sentence.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
@@ -152,8 +153,7 @@ async function tryBase(
       await giveBack();
     }
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    return { kind: 'impossible', why: textOf(error) };
+    return { kind: 'impossible', why: sentence(textOf(error)) };
   }
 }
 

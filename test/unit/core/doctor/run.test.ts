@@ -103,6 +103,20 @@ describe('what a run finds of itself', () => {
     expect(findings).toContainEqual(expect.objectContaining({ kind, says: expect.stringMatching(says) }));
   });
 
+  test('whatever is not fine says what to do', () => {
+    const nothing = unknownSettings('it cannot be seen with this token.');
+    const blind = diagnosed(
+      { pushObstacle: unknown, pullRequestObstacle: unknown, stateStore: 'none', verify: [], keepsCredentials: true },
+      {
+        key: { kind: 'form-only' },
+        spentTodayUsd: unknown,
+        repository: known({ name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings: nothing }),
+      },
+    );
+    expect(blind.filter(({ kind, cure }) => kind !== 'ok' && cure === null)).toEqual([]);
+    expect(bad(blind).length).toBeGreaterThan(10);
+  });
+
   test('a key that did not reach the step is not said to be untried as well', () => {
     expect(diagnosed({ loginProblems: ['There is no key.'] }).filter(({ check }) => check === 'key')).toEqual([]);
   });
