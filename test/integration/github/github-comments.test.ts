@@ -209,6 +209,29 @@ describe('an older comment of another marker', () => {
   });
 });
 
+test('a comment that the secondary limit puts off is written once, after the pause', async () => {
+  await using at = await openThread();
+  at.github.faults.inject({
+    match: { method: 'POST', path: /\/comments$/ },
+    times: 1,
+    effect: {
+      kind: 'answer',
+      status: 403,
+      headers: { 'retry-after': '2' },
+      body: { message: 'You have exceeded a secondary rate limit.' },
+    },
+  });
+  await at.forge.upsertComment(1, MARKER, 'Working.');
+  expect(at.bodies()).toEqual([`${MARKER}\nWorking.`]);
+});
+
+test('a comment on a locked issue is refused, with the reason', async () => {
+  await using at = await openThread();
+  Object.assign(at.github.state.issues[0] ?? {}, { locked: true });
+  const error = await refusedWith(at.forge.upsertComment(1, MARKER, 'Working.'));
+  expect(error.message).toContain('issue is locked');
+});
+
 describe('what is settled', () => {
   const question = '<!-- ralph-action:notification blocked:issue-1 -->';
   const asked = async (body = `${question}\n\n@ann Which colour?`, author = bot) => {
