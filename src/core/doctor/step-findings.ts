@@ -114,7 +114,10 @@ function eventFilter({ workflow, step }: LookedAt): readonly Finding[] {
     ...(has('issues') && !/event\.label|labels/.test(step.condition) ? ['issues'] : []),
     ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
   ];
-  if (missing.length === 0) return [];
+  if (missing.length === 0)
+    return has('issues') || has('issue_comment')
+      ? [fine('event-filter', 'The job leaves out other labels and other comments.')]
+      : [];
   return [
     warning(
       'event-filter',

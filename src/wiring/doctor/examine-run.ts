@@ -7,7 +7,6 @@ import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
-import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { textOf, UserError } from '../../errors.ts';
@@ -18,11 +17,10 @@ import type { Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
+import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
 const KEY_MS = 15_000;
-/** Of the verify commands; the run's own limit may be shorter. */
-const VERIFY_MS = 15 * MINUTE_MS;
 
 /** A run's doctor: its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
@@ -145,6 +143,7 @@ async function tryBase(
         case 'passed':
           return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
         case 'failed':
+          if (end.code === null) return tookTooLong(timeoutMs);
           return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
         case 'not-run':
           return { kind: 'impossible', why: 'it was interrupted.' };

@@ -24,7 +24,6 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
-import { MINUTE_MS } from '../../core/time.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit, lastWords } from '../../git/git.ts';
 import { createForge } from '../../github/forge.ts';
@@ -36,9 +35,9 @@ import { createVerifier } from '../../processes/verifier.ts';
 import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
+import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
-const VERIFY_MS = 15 * MINUTE_MS;
 const GH_MS = 10_000;
 const KEY_MS = 15_000;
 
@@ -193,6 +192,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       case 'passed':
         return { kind: 'passed', seconds: Math.ceil(end.durationMs / 1000) };
       case 'failed':
+        if (end.code === null) return tookTooLong(VERIFY_MS);
         return { kind: 'failed', command: end.command, tail: end.tail.trim().split('\n').slice(-3).join(' ') };
       default:
         return { kind: 'impossible', why: 'it was interrupted.' };

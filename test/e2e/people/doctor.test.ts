@@ -125,6 +125,45 @@ test('command: doctor says everything that is wrong at once, and fails', async (
   expect(github.state.comments).toEqual([]);
 });
 
+test('what a run found of the base is not tried again, and a checkout of a pull request event says what to do', async () => {
+  await using scene = await sceneWithWorkflow();
+  await using provider = await startProvider(200);
+  const issue = scene.openIssue('Greet');
+  const inputs = { verify: VERIFY };
+  expect(await scene.run({ inputs })).toMatchObject({ outputs: { outcome: 'complete' } });
+  const doctor = { event: events.dispatch(), inputs: { ...inputs, command: 'doctor' }, env: provider.env };
+  const known = await scene.run(doctor);
+  expect(known).toMatchObject({ calls: 0, outputs: { outcome: 'idle', branch: 'ralph/queue' } });
+  expect(known.summary).toContain('passes on the base branch, as an earlier run found');
+  expect(known.main.log).not.toContain('verify runs once');
+
+  const detached = await scene.run({
+    ...doctor,
+    prepare: async (workspace) => {
+      await git(workspace, ['checkout', '--quiet', '--detach']);
+    },
+  });
+  expect(detached.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });
+  expect(detached.summary).toMatch(/✗ HEAD is detached/);
+  expect(detached.summary).toMatch(/⚠ `verify` could not be tried: the checkout is not usable/);
+  expect(scene.commentsOn(issue.number)).toHaveLength(1);
+});
+
+test.each(['doctor by hand', 'doctor in a comment'])('%s, through the workflow that people copy', async (how) => {
+  await using provider = await startProvider(200);
+  const environment = `env:\n  ANTHROPIC_BASE_URL: ${provider.env.ANTHROPIC_BASE_URL}\njobs:`;
+  const change = (text: string): string => text.replace(/^jobs:/m, environment);
+  await using scene = await sceneWithWorkflow(change);
+  const issue = scene.openIssue('Greet');
+  const workflow = await scene.sandbox.git('show', `main:${PATH}`);
+  const event = how.endsWith('hand')
+    ? events.dispatch('doctor')
+    : events.comment(scene.sandbox.github, { issue, body: '/ralph doctor' });
+  const played = await scene.play({ workflow, event });
+  expect(played).toMatchObject({ kind: 'ran', calls: 0, result: { outputs: { outcome: 'idle', reason: 'answered' } } });
+  expect(provider.asked).toHaveLength(1);
+});
+
 test('a stranger is refused, and nothing is looked at', async () => {
   await using scene = await sceneWithWorkflow();
   const { github } = scene.sandbox;

@@ -76,7 +76,7 @@ test('with the template and everything set up there is one warning: how far the 
       cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
     },
   ]);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(19);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(20);
 });
 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
