@@ -35,7 +35,7 @@ const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
 const LARGEST_FILE_BYTES = 256 * 1024;
 /** A folder that holds more than one of these holds tools. */
 const SMALL_FOLDER = { entries: 64, bytes: 1024 * 1024 };
-/** A folder of more names is not looked into. */
+/** A folder of more names in the home folder is not looked into. */
 const MOST_NAMES = 500;
 /** What is remembered in all. */
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -55,7 +55,8 @@ export async function rememberSurroundings({
 }: CleanOptions): Promise<CleanSurroundings> {
   const home = environment['HOME'] ?? '';
   const laidHome = join(folder, 'home');
-  const entries = home === '' || resolve(home) === sep ? null : await remember(resolve(home));
+  // One that cannot be read is an empty one: what somebody puts there later is not for the clone.
+  const entries = home === '' || resolve(home) === sep ? null : ((await remember(resolve(home))) ?? []);
   const temporary = resolve(isAbsolute(environment['TMPDIR'] ?? '') ? (environment['TMPDIR'] ?? '') : '/tmp');
   const inUse = [workspace, ...(entries === null ? [] : [home])].map((used) => resolve(used));
   const above = await rememberFoldersAbove({ clones, temporary, inUse });
@@ -157,7 +158,7 @@ async function remember(home: string): Promise<readonly Entry[] | null> {
   async function ofParts(path: string, depth: number): Promise<readonly Entry[] | null> {
     const found = await lstat(join(home, path)).catch(() => null);
     const names = found?.isDirectory() ? await readdir(join(home, path)).catch(() => null) : null;
-    if (found === null || names === null || names.length > MOST_NAMES) return null;
+    if (found === null || names === null || (path !== '' && names.length > MOST_NAMES)) return null;
     const parts: Entry[] = path === '' ? [] : [{ kind: 'folder', path, mode: found.mode & 0o777 }];
     for (const name of names) parts.push(...(await either(join(path, name), depth + 1)));
     return parts;

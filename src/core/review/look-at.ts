@@ -5,7 +5,7 @@ import { flatten } from '../text/one-line.ts';
 import { lookAtKinds, type Finding, type LookAtKind } from './kinds.ts';
 import { manifestFindings } from './manifest.ts';
 import { kindsByPath } from './path-rules.ts';
-import { countChecks, countSkips, countTests, isTestFile } from './test-files.ts';
+import { countInTests, isTestFile, mayHoldTests } from './test-files.ts';
 import { changesTestSettings } from './test-settings.ts';
 import { isManifest, readsTexts } from './texts.ts';
 import { untestedFiles } from './untested.ts';
@@ -126,11 +126,10 @@ function settingsFindings({ path, before, after }: ReviewedChange): readonly Fin
 }
 
 function testFindings({ path, before, after }: ReviewedChange): readonly Finding[] {
-  if (!isTestFile(path)) return [];
-  const skips = countSkips(after ?? '') - countSkips(before ?? '');
-  const lost = (count: (text: string) => number): number =>
-    before === null ? 0 : Math.max(0, count(before) - count(after ?? ''));
-  const gone = [goneWords(lost(countTests), 'test'), goneWords(lost(countChecks), 'check')].filter(
+  if (!mayHoldTests(path)) return [];
+  const [old, now] = [countInTests(path, before ?? ''), countInTests(path, after ?? '')];
+  const skips = now.skips - old.skips;
+  const gone = [goneWords(old.tests - now.tests, 'test'), goneWords(old.checks - now.checks, 'check')].filter(
     (words) => words !== '',
   );
   return [
@@ -140,5 +139,5 @@ function testFindings({ path, before, after }: ReviewedChange): readonly Finding
 }
 
 function goneWords(lost: number, one: string): string {
-  return lost === 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
+  return lost <= 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
 }

@@ -17,7 +17,7 @@ const manifestSchema = z.object({ scripts: z.record(z.string(), z.string()).defa
 
 /** Scripts that package managers run by themselves. */
 const LIFECYCLE =
-  /^(?:(?:pre|post)?(?:install|uninstall|pack|publish|prepare|version|update|restart|start|stop)|prepublishOnly|dependencies)$/;
+  /^(?:(?:pre|post)?(?:install|uninstall|pack|publish|prepare|version|update|restart|start|stop)|prepublishOnly|pnpm:devPreinstall|dependencies)$/;
 const TEST_SCRIPT = /^(?:pre|post)?test(?::|$)/;
 const STARTED_SCRIPT = /\b(?:npm|pnpm|yarn|bun)\s+(?:run(?:-script)?\s+)?([\w:.-]+)/g;
 const PASSES_ALWAYS =
@@ -29,7 +29,8 @@ export function manifestFindings(before: string | null, after: string | null): r
   const dependencies = dependencyWords(before, after);
   return [
     ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
-    ...finding('test-settings', wordsOf(changedSettings(before, after))),
+    ...finding('test-settings', wordsOf(changedSettings(before, after, TEST_SETTINGS))),
+    ...finding('git-hook', wordsOf(changedSettings(before, after, GIT_HOOKS))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
 }
@@ -67,11 +68,14 @@ function testScripts(scripts: Scripts): readonly string[] {
 /** Parts of a manifest that test runners read, and the folders that a test of all of them visits. */
 const TEST_SETTINGS = ['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'workspaces'];
 
-function changedSettings(before: string | null, after: string): readonly string[] {
+/** Parts of a manifest that tools make git hooks of. */
+const GIT_HOOKS = ['husky', 'simple-git-hooks', 'gitHooks', 'lint-staged', 'pre-commit'];
+
+function changedSettings(before: string | null, after: string, names: readonly string[]): readonly string[] {
   const [old, now] = [before ?? '{}', after].map(
     (text) => z.record(z.string(), z.unknown()).safeParse(tryJson(text)).data ?? {},
   );
-  return TEST_SETTINGS.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]));
+  return names.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]));
 }
 
 function finding(kind: Finding['kind'], words: readonly string[]): readonly Finding[] {

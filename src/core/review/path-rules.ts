@@ -10,7 +10,12 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'test-settings',
     pattern:
-      /(?:^|\/)(?:(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha)\.(?:config|workspace|conf|setup)\.[^/]+|jest\.[\w-]*setup[^/]*|\.mocharc[^/]*|\.nycrc[^/]*|pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|phpunit\.xml[^/]*|\.rspec|\.coveragerc|nextest\.toml|\.cargo\/config(?:\.toml)?|[^/]*\.runsettings)$/i,
+      /(?:^|\/)(?:vitest|vite|jest|karma|playwright|cypress|wdio|ava|mocha|web-test-runner|nightwatch|testcafe|jasmine|protractor|testem|codecept)(?:[.-][\w-]+)*(?:[.-](?:config|workspace|conf|[\w-]*setup|presets?|projects?)\.[^/]+|\.(?:json5?|ya?ml|toml))$/i,
+  },
+  {
+    kind: 'test-settings',
+    pattern:
+      /(?:^|\/)(?:testem\.[cm]?js|\.mocharc[^/]*|\.nycrc[^/]*|\.c8rc[^/]*|\.taprc|\.?pytest\.(?:ini|toml)|\.?tox\.(?:ini|toml)|noxfile\.py|conftest\.py|\.stestr\.conf|phpunit(?:\.[\w-]+)?\.xml(?:\.dist)?|codeception[^/]*\.ya?ml|behat\.ya?ml|\.rspec|\.simplecov|\.coveragerc|nextest\.toml|\.cargo\/config(?:\.toml)?|[^/]*\.runsettings|xunit\.runner\.json|testconfig\.json|Directory\.Build\.(?:props|targets)|\.mvn\/.*|junit-platform\.properties|CTest[^/]*\.cmake|dart_test\.yaml|tests\.edn|\.busted)$/i,
   },
   {
     kind: 'task-runner',
@@ -23,28 +28,32 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
   // npm builds it as it installs.
-  { kind: 'script-by-itself', pattern: /(?:^|\/)binding\.gyp$/i },
+  { kind: 'script-by-itself', pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml))$/i },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
     kind: 'other-ci',
     pattern:
-      /(?:^|\/)(?:\.gitlab-ci[^/]*\.ya?ml|\.?azure-pipelines[^/]*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.(?:ya?ml|star)|wercker\.ya?ml|codefresh\.ya?ml|buildspec\.ya?ml|cloudbuild\.ya?ml|\.woodpecker\.ya?ml|Jenkinsfile[^/]*|(?:\.circleci|\.buildkite|\.semaphore|\.teamcity|\.woodpecker|\.gitlab|\.azure-pipelines|\.gitea|\.forgejo|\.tekton)\/.*)$/i,
+      /(?:^|\/)(?:\.gitlab-ci[^/]*\.ya?ml|\.?azure-pipelines[^/]*\.ya?ml|\.travis\.ya?ml|bitbucket-pipelines\.ya?ml|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.(?:ya?ml|star)|wercker\.ya?ml|codefresh\.ya?ml|buildspec\.ya?ml|cloudbuild\.ya?ml|\.woodpecker\.ya?ml|Jenkinsfile[^/]*|\.zuul\.ya?ml|(?:\.builds|bamboo-specs|\.circleci|\.buildkite|\.semaphore|\.teamcity|\.woodpecker|\.gitlab|\.azure-pipelines|\.gitea|\.forgejo|\.tekton)\/.*)$/i,
   },
   {
     kind: 'git-hook',
     pattern:
-      /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)\/.*|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
+      /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)(?:\/.*)?|\.simple-git-hooks\.[^/]+|\.overcommit\.ya?ml|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
   },
-  { kind: 'editor', pattern: /(?:^|\/)(?:(?:\.vscode|\.idea|\.zed|\.fleet)(?:\/.*)?|[^/]+\.code-workspace)$/i },
+  {
+    kind: 'editor',
+    pattern:
+      /(?:^|\/)(?:(?:\.vscode|\.idea|\.zed|\.fleet)(?:\/.*)?|[^/]+\.(?:code-workspace|sublime-project)|\.exrc|\.n?vimrc|\.nvim\.lua)$/i,
+  },
   {
     kind: 'machine',
     pattern: /(?:^|\/)(?:\.devcontainer(?:\/.*)?|\.?devcontainer\.json|\.gitpod\.(?:ya?ml|dockerfile))$/i,
   },
-  { kind: 'shell', pattern: /(?:^|\/)\.envrc$/i },
+  { kind: 'shell', pattern: /(?:^|\/)(?:\.envrc(?:\.[\w-]+)?|\.?mise(?:\.[\w-]+)*\.toml)$/i },
   {
     kind: 'package-source',
     pattern:
-      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
   },
   {
     kind: 'dependencies',
@@ -55,6 +64,6 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'agent-instructions',
     pattern:
-      /(?:^|\/)(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints)|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+      /(?:^|\/)(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|opencode\.jsonc?|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
   },
 ];

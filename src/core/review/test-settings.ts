@@ -30,6 +30,8 @@ const FILES: readonly SettingsFile[] = [
     sections: null,
     lines: /\btests?\b|Tests?\b|ignoreFailures|\bexclude|\binclude|onlyIf|enabled\s*=/,
   },
+  { path: /(?:^|\/)gradle\.properties$/i, sections: null, lines: /test|check|verif/i },
+  { path: /(?:^|\/)build\.sbt$/i, sections: null, lines: /\btests?\b|Tests?\b|testOptions/ },
   { path: /(?:^|\/)CMakeLists\.txt$/i, sections: null, lines: /add_test|enable_testing|discover_tests|BUILD_TESTING/i },
   { path: /(?:^|\/)(?:composer|deno)\.jsonc?$/i, sections: null, lines: /test|spec|phpunit|check/i },
 ];
@@ -45,11 +47,22 @@ export function changesTestSettings(path: string, before: string | null, after: 
 }
 
 function settingsIn(text: string, { sections, lines }: SettingsFile): string {
-  let isWithin = false;
+  let within = '';
   const kept = text.split('\n').filter((line) => {
-    const [, section] = /^\s*\[\s*([^\s#]+(?: [^\s#]+)*)\s*\]\s*(?:#.*)?$/.exec(line) ?? [];
-    if (section !== undefined) isWithin = sections?.test(section) ?? false;
-    return (isWithin && !/^\s*(?:#|$)/.test(line)) || (lines?.test(line) ?? false);
+    const section = HEADER.exec(line)?.[1];
+    if (section !== undefined) within = bare(section);
+    // `pytest.ini_options.addopts = …` below [tool], or with all of its names at the beginning of the file.
+    const key = section === undefined ? bare(KEY.exec(line)?.[1] ?? '') : '';
+    const isOfSection = [within, key, `${within}.${key}`].some((name) => name !== '' && sections?.test(name));
+    return (isOfSection && !/^\s*(?:#|$)/.test(line)) || (lines?.test(line) ?? false);
   });
   return kept.map((line) => line.trim()).join('\n');
+}
+
+const HEADER = /^\s*\[([^#\n]{1,200})\]\s*(?:#.*)?$/;
+const KEY = /^([\w"'. \t-]{1,200})=/;
+
+/** A name of TOML without what it may be written with: `"tool" . pytest`. */
+function bare(name: string): string {
+  return name.replace(/["'\s]/g, '');
 }

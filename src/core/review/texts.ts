@@ -1,4 +1,4 @@
-import { isTestFile } from './test-files.ts';
+import { mayHoldTests } from './test-files.ts';
 import { mayHaveTestSettings } from './test-settings.ts';
 
 /** What there is to know of a changed file without reading it. Bytes of its texts: null where there is none. */
@@ -25,7 +25,7 @@ export function isManifest(path: string): boolean {
 /** Whether the rules read a file's texts, and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
   return (
-    kind !== 'deleted' && (isManifest(path) || mayHaveTestSettings(path) || (isTestFile(path) && !DATA.test(path)))
+    kind !== 'deleted' && (isManifest(path) || mayHaveTestSettings(path) || (mayHoldTests(path) && !DATA.test(path)))
   );
 }
 

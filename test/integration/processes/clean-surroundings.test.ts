@@ -77,6 +77,25 @@ describe('the home folder of a clean clone', () => {
     expect([read(path), read(`${path}.d`), read('.planted/settings')]).toEqual(['before', 'absent', 'absent']);
   });
 
+  test('is what it was however many names it has', async () => {
+    for (let i = 0; i < 600; i += 1) write(home(`.file-${String(i)}`));
+    const { read } = await afterAgent(() => {
+      write(home('.planted'));
+      write(home('.file-599'), 'planted');
+    });
+    expect([read('.planted'), read('.file-599')]).toEqual(['absent', 'before']);
+  });
+
+  test('is an empty one where there was none', async () => {
+    const { read } = await afterAgent(
+      () => {
+        write(join(root, 'later', '.planted'));
+      },
+      { HOME: join(root, 'later') },
+    );
+    expect(read('.planted')).toBe('absent');
+  });
+
   test.each(['.rustup/toolchains/tool-1', '.tools/tool-1'])('a large folder is there: ~/%s', async (path) => {
     writeTools(dirname(home(path)));
     const { read } = await afterAgent(() => undefined);

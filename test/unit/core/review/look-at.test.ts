@@ -72,7 +72,33 @@ describe('files are named by what they may do', () => {
     ...['test.sh', 'scripts/run-tests.sh', 'bin/check', 'scripts/ci.mjs', 'ci/verify', 'tools/test_all.py'].map(
       (path) => [path, 'task-runner'] as const,
     ),
-    ['native/binding.gyp', 'script-by-itself'],
+    ...['.pytest.ini', 'pytest.toml', 'phpunit.dist.xml', 'jest.unit.config.js', 'vitest.unit.config.ts'].map(
+      (path) => [path, 'test-settings'] as const,
+    ),
+    ...['test/jest-e2e.json', 'jest.preset.js', 'cypress.json', '.taprc', '.c8rc.json', 'testem.js'].map(
+      (path) => [path, 'test-settings'] as const,
+    ),
+    ...[
+      'web-test-runner.config.mjs',
+      'dart_test.yaml',
+      'codeception.yml',
+      'xunit.runner.json',
+      '.mvn/maven.config',
+    ].map((path) => [path, 'test-settings'] as const),
+    ...['a/junit-platform.properties', 'CTestCustom.cmake', 'Directory.Build.props'].map(
+      (path) => [path, 'test-settings'] as const,
+    ),
+    ...['native/binding.gyp', 'package.json5', 'packages/a/package.yaml'].map(
+      (path) => [path, 'script-by-itself'] as const,
+    ),
+    ...['.husky', '.simple-git-hooks.cjs', '.overcommit.yml'].map((path) => [path, 'git-hook'] as const),
+    ...['a.sublime-project', '.exrc', '.nvim.lua'].map((path) => [path, 'editor'] as const),
+    ...['.envrc.local', '.mise.toml'].map((path) => [path, 'shell'] as const),
+    ...['.pnp.cjs', 'pnpm-workspace.yaml'].map((path) => [path, 'package-source'] as const),
+    ...['opencode.json', '.opencode/agent.md', '.rules', '.trae/rules.md', '.augment-guidelines'].map(
+      (path) => [path, 'agent-instructions'] as const,
+    ),
+    ...['.builds/a.yml', '.zuul.yaml', 'bamboo-specs/bamboo.yml'].map((path) => [path, 'other-ci'] as const),
   ])('%s: %s', (path, why) => {
     expect(whysFor(path)).toEqual([why]);
     expect(whysFor(path, { kind: 'deleted' })).toContain(why);
@@ -191,12 +217,25 @@ describe('weaker tests', () => {
     ['tests/a.rs', '#[test]\nfn a() {}\n#[tokio::test]\nasync fn b() {}', 'fn a() {}', '2 tests are gone'],
     ['spec/a_spec.rb', "it 'adds' do\nend", '', '1 test is gone'],
     ['ATests.cs', '[Fact]\npublic void A() {}', 'public void A() {}', '1 test is gone'],
+    ['a.test.js', "test('a', f);\ntest('b', g);", "// test('a', f);\n/* test('b', g);\n */", '2 tests are gone'],
+    ['a.test.js', "it('a', () => { expect(1); });", "it('a', () => { /* expect(1); */ });", '1 check is gone'],
+    ['a.test.js', "const all = 'dist/*';\ntest('a', f);", "const all = 'dist/*';", '1 test is gone'],
+    ['test_a.py', 'def test_a():\n    run()', '# def test_a():\n#     run()', '1 test is gone'],
+    ['test_a.py', 'def test_a():\n    run()', '"""\ndef test_a():\n    run()\n"""', '1 test is gone'],
+    ['spec/a_spec.rb', "it 'adds' do\nend", "x = 1\n=begin\nit 'adds' do\nend\n=end", '1 test is gone'],
+    ['src/lib.rs', '#[cfg(test)]\nmod tests {\n #[test]\n fn a() {}\n}', 'pub fn a() {}', '1 test is gone'],
+    ['shop/tests.py', 'def test_a(self):\n    run()', '', '1 test is gone'],
+    ['foo-test.js', "test('a', f);", '', '1 test is gone'],
+    ['test.js', "test('a', f);", '', '1 test is gone'],
   ])('%s checks less', (path, before, after, gone) => {
     expect(whysFor(path, { before, after })).toEqual([`weaker-test: ${gone}`]);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
   });
 
-  test.each(['test/a.test.ts', 'src/a.spec.js', 'a_test.go', 'tests/test_a.py'])('%s was deleted', (path) => {
+  test.each([
+    ...['test/a.test.ts', 'src/a.spec.js', 'a_test.go', 'tests/test_a.py', 'shop/tests.py', 'foo-test.js', 'test.js'],
+    ...['CartTestCase.php', 'CartSpec.scala', 'CartSpec.hs', 'CartIT.java', 't/cart.t', 'foo_tests.rs'],
+  ])('%s was deleted', (path) => {
     expect(whysFor(path, { kind: 'deleted' })).toEqual(['deleted-test']);
   });
 
@@ -213,6 +252,19 @@ describe('weaker tests', () => {
     ['a.test.js', "test('a', f);", "test('a', { skip: true }, f);"],
     ['a.test.js', "test('a', f);", "test('a', { todo: 'later' }, f);"],
     ['test_a.py', 'def test_a():', '@pytest.mark.skipif(True)\ndef test_a():'],
+    ['a.test.js', "test('a', f);", "test('a', { timeout: 3, skip: true }, f);"],
+    ['a.spec.ts', "test('a', f);", "test.fixme('a', f);"],
+    ['a.test.ts', "it('a', f);", "it.runIf(false)('a', f);"],
+    ['a.test.ts', "it('a', f);", "it.fails('a', f);"],
+    ['spec/a_spec.rb', "it 'a' do", "it 'a' do\n  skip"],
+    ['spec/a_spec.rb', "it 'a' do", "it 'a' do\n  pending 'later'"],
+    ['spec/a_spec.rb', "describe 'a' do", "xdescribe 'a' do"],
+    ['test/a_test.exs', 'test "a" do', '@tag :skip\ntest "a" do'],
+    ['a_test.go', 'package a', '//go:build never\npackage a'],
+    ['a_test.go', 'func TestMain(m *testing.M) {', 'func TestMain(m *testing.M) {\n\tos.Exit(0)'],
+    ['tests/a.rs', 'mod a {', '#[cfg(any())]\nmod a {'],
+    ['test_a.py', 'import x', 'x = pytest.importorskip("x")'],
+    ['test_a.py', 'class TestA:', 'class TestA:\n    __test__ = False'],
   ])('a test is skipped in %s', (path, before, after) => {
     expect(whysFor(path, { before, after })).toEqual(['skipped-test']);
     expect(whysFor(path, { before: after, after: before })).toEqual([]);
@@ -272,6 +324,9 @@ describe('lines of a file with many uses', () => {
     ['setup.cfg', '[metadata]', '[metadata]\n[tool:pytest]\naddopts = --ignore=tests'],
     ['Cargo.toml', '[lib]\nname = "a"', '[lib]\nname = "a"\ntest = false'],
     ['Cargo.toml', '[[test]]\nname = "a"', '[[test]]\nname = "a"\npath = "none.rs"'],
+    ['pyproject.toml', 'x = 1', 'x = 1\ntool.pytest.ini_options.addopts = "-k none"'],
+    ['pyproject.toml', '[tool]', '[tool]\npytest.ini_options.addopts = "-k none"'],
+    ['pyproject.toml', 'x = 1', 'x = 1\n["tool"."pytest".ini_options]\naddopts = "-k none"'],
     ['pom.xml', '<project/>', '<project><skipTests>true</skipTests></project>'],
     ['build.gradle.kts', 'plugins {}', 'plugins {}\ntasks.test { enabled = false }'],
   ])('%s', (path, before, after) => {
@@ -283,6 +338,8 @@ describe('lines of a file with many uses', () => {
     ['composer.json', '{"scripts":{"test":"phpunit"}}', '{"scripts":{"test":"true"}}'],
     ['deno.json', '{"tasks":{"test":"deno test"}}', '{"tasks":{"test":"true"}}'],
     ['CMakeLists.txt', 'add_test(a a)', ''],
+    ['gradle.properties', 'a=1', 'a=1\nskipTests=true'],
+    ['build.sbt', 'name := "a"', 'name := "a"\nTest / test := {}'],
   ])('%s', (path, before, after) => {
     expect(whysFor(path, { before, after })).toContain('test-settings');
   });
@@ -292,6 +349,11 @@ describe('lines of a file with many uses', () => {
     ['Cargo.toml', '[dependencies]\na = "1"', '[dependencies]\na = "2"'],
   ])('others of %s decide nothing of the kind', (path, before, after) => {
     expect(whysFor(path, { before, after })).toEqual(['dependencies']);
+  });
+
+  test.each(['husky', 'simple-git-hooks', 'gitHooks', 'lint-staged'])('%s of a package.json', (name) => {
+    const after = JSON.stringify({ [name]: { 'pre-push': 'x' } });
+    expect(whysFor('package.json', { before: '{}', after })).toEqual([`git-hook: ${name}`]);
   });
 
   test.each(['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'workspaces'])('%s of a package.json', (name) => {
@@ -371,8 +433,9 @@ test('hostile names and texts cost nothing', () => {
   const blank = `${'\n'.repeat(200_000)}${' '.repeat(200_000)}test(${'('.repeat(200_000)}[[${' a'.repeat(100_000)}`;
   const script = `${'echo '.repeat(20_000)}&& x`;
   const after = JSON.stringify({ scripts: { test: script, pretest: ';'.repeat(100_000) } });
+  const comments = `${'x/*'.repeat(200_000)}${'/* '.repeat(200_000)}${'"""'.repeat(100_001)}`;
   const texts = ['a.test.ts', 'test_a.py', 'pyproject.toml', 'pom.xml'].map((name) =>
-    change(name, { before: blank, after: blank }),
+    change(name, { before: blank, after: comments }),
   );
   expect(
     cpuMs(() => lookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000)), ...texts])),
