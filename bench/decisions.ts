@@ -24,7 +24,12 @@ const firstCallAt = Date.parse('2026-10-01T00:00:00Z');
 /** What deciding costs: one call's begin, settle and next decision, on a lane whose windows, ledger and history are full. */
 export function measureDecisions(): Promise<readonly Row[]> {
   const policy: Policy = {
-    ...configOf({ verify: 'npm test', 'max-iterations-per-task': '0' }).policy,
+    ...configOf({
+      verify: 'npm test',
+      'max-iterations-per-task': '0',
+      'max-cost-usd': '0',
+      'max-cost-usd-per-day': '0',
+    }).policy,
     maxIterations: 1e6,
     maxRunMs: 1e12,
   };
