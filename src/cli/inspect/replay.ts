@@ -56,9 +56,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, kindOf
   const wrong = [...given.problems, ...settings.problems];
   const misused = [...wrong, ...(read?.kind === 'missing' ? [read.why] : [])];
   if (read?.kind === 'unusable')
-    terminal.error(
-      `ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`,
-    );
+    terminal.error(`ralph replay: ${JSON.stringify(name)} cannot be replayed:${listed(read.problems)}\n`);
   if (misused.length > 0) throw new UsageError(misused, wrong.length > 0 ? 'help' : 'none');
   if (read?.kind !== 'journal') return 'failed';
 
@@ -128,6 +126,11 @@ async function readJournal(name: string): Promise<ReadJournal> {
   return parsed.kind === 'journal'
     ? { ...parsed, chain: { kind: chain.kind, last: chain.last ?? '' } }
     : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
+}
+
+/** One problem ends the sentence; several have a line each. */
+function listed(problems: readonly string[]): string {
+  return problems.length === 1 ? ` ${problems.join('')}` : problems.map((problem) => `\n  ${problem}`).join('');
 }
 
 /** What there is in place of a journal, and what to give instead: one sentence. */

@@ -119,6 +119,15 @@ describe('ralph replay', () => {
     expect(error).toContain('line 4: kind: missing');
   });
 
+  test('one bad line is one sentence', async () => {
+    const name = await fileOf('start.jsonl', '{"kind":"start","lane":"queue"}\n');
+    expect(await ralph('replay', name)).toEqual({
+      code: 1,
+      out: '',
+      error: `ralph replay: ${JSON.stringify(name)} cannot be replayed: line 1: version, startedAt, policy, tasks, state: missing, or does not match the schema\n`,
+    });
+  });
+
   test.each<[string, () => Promise<string>, string]>([
     [
       'a file that is not there',
