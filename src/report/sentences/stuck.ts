@@ -49,7 +49,7 @@ function lastWords({ share }: TaskReport, entries: readonly JournalEntry[]): str
     share.question ??
     newest(({ analysis }) => analysis.signal.asks) ??
     newest(({ analysis }) => analysis.signal.summary) ??
-    newest(({ analysis }) => analysis.signal.recommendation)
+    newest(({ analysis: { signal } }) => signal.recommendation ?? signal.lastWords ?? null)
   );
 }
 

@@ -157,6 +157,15 @@ describe('tasks that do not continue', () => {
     expect(summary).not.toContain('#### [#16]');
   });
 
+  test('an agent that forgot its status block is quoted with how its message ended', () => {
+    const { iterations } = failed;
+    const wordless = iterations.map((one) => ({
+      ...one,
+      analysis: { ...one.analysis, signal: { ...one.analysis.signal, recommendation: null, lastWords: 'No key.' } },
+    }));
+    expect(renderSummary({ ...failed, iterations: wordless })).toContain('The agent says: “No key.”');
+  });
+
   test('those that wait: for what; those that nobody looked at: how many', () => {
     expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
       '### What tasks wait for\n\n- \\#13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks further down have not been looked at yet\n',
