@@ -4,7 +4,7 @@ import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
 import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
-import type { Task } from '../../core/tasks/task.ts';
+import { issueOfTask, type Task } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
@@ -181,6 +181,13 @@ function nextOf(kind: Need['kind'], { task }: TaskReport, report: RunReport): st
   }
 }
 
+/** A task that is done stays done: what is missing is new work. */
+function howToChange(tasks: readonly TaskReport[]): string {
+  return tasks.some(({ task }) => issueOfTask(task) !== null)
+    ? 'write it into the issue and comment `/ralph run` there'
+    : 'add a task for it';
+}
+
 function renderReady(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
   const name = pull === null ? 'The pull request' : `Pull request ${link(`#${String(pull.number)}`, pull.url)}`;
@@ -190,6 +197,6 @@ function renderReady(report: RunReport): string {
     verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
   return [
     `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${count(tasks.length, 'task')} done. ${tested}`,
-    `**Next:** ${prose('Review it and merge it. To have something changed, write it into the issue and comment `/ralph retry` there; to refuse it, close the pull request.', 500)}`,
+    `**Next:** ${prose(`Review it and merge it. To have something changed, ${howToChange(tasks)}; to refuse it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }

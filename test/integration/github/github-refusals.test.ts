@@ -387,13 +387,13 @@ describe('an outage', () => {
   });
 
   test('is waited for side by side by requests that are made at once', async () => {
-    await using at = await openForge({ secondMs: 100 });
+    await using at = await openForge({ secondMs: 400 });
     at.github.faults.inject(drop);
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: 8 }, () => refusedWith(at.forge.defaultBranch())));
     expect(at.forge.requests().sent).toBe(24);
-    // One of them waits for half a second.
-    expect(performance.now() - startedAt).toBeLessThan(8 * 500 * 0.6);
+    // One of them waits for two seconds; the rest is for a machine that has other work.
+    expect(performance.now() - startedAt).toBeLessThan(8 * 2000 * 0.6);
   });
 });
 
