@@ -71,7 +71,9 @@ async function content({ parameters, textOf }: Call): Promise<Answer> {
 
 function rules(call: Call): Answer {
   const { owner, name } = call.state.repository;
-  return page(call, call.state.setUp.rules, ({ type, ruleset }) => ({
+  const branch = call.parameters.branch;
+  const applied = call.state.setUp.rules.filter((rule) => (rule.branch ?? branch) === branch);
+  return page(call, applied, ({ type, ruleset }) => ({
     type,
     ruleset_source_type: 'Repository',
     ruleset_source: `${owner}/${name}`,

@@ -44,7 +44,8 @@ interface SetUp {
   readonly organizationSecrets: string[];
   readonly workflows: { readonly path: string; state: 'active' | 'disabled_inactivity' | 'disabled_manually' }[];
   /** Rules of rulesets, which hold for all branches here. */
-  readonly rules: { readonly type: string; readonly ruleset: number }[];
+  /** `branch`: the only one that the rule applies to. */
+  readonly rules: { readonly type: string; readonly ruleset: number; readonly branch?: string }[];
   readonly pushRulesets: { readonly id: number; readonly name: string }[];
   /** Classic protections by branch, as GitHub answers. */
   readonly protections: Map<string, object>;

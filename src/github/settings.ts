@@ -1,8 +1,10 @@
-import { unknownSettings, type Asked, type RepositorySettings } from '../core/doctor/facts.ts';
+import { unknownSettings, type Asked, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
+
+type BranchName = RepositoryName & { readonly branch: string };
 
 /** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
 export async function readSettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
@@ -36,19 +38,14 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
         return Object.fromEntries(await Promise.all(texts));
       }),
       ask('Metadata: read', async (octokit, at) => {
-        const found = await octokit.paginate(octokit.rest.repos.getBranchRules, {
-          ...at,
-          branch: query.branch,
-          per_page: 100,
-        });
-        return found.map(({ type, ruleset_id, ruleset_source, ruleset_source_type }) => ({
-          type,
-          ruleset: ruleset_id ?? 0,
-          source: ruleset_source ?? '',
-          ofOrganization: ruleset_source_type === 'Organization',
-        }));
+        const found = await Promise.all(query.branches.map((branch) => rulesOf(octokit, { ...at, branch })));
+        return distinctRules(found.flat());
       }),
-      ask('Administration: read', (octokit, at) => protectionOf(octokit, { ...at, branch: query.branch })),
+      ask('Administration: read', async (octokit, at) => {
+        const found = await Promise.all(query.branches.map((branch) => protectionOf(octokit, { ...at, branch })));
+        const seen = found.filter((types) => types !== null);
+        return seen.length === 0 ? null : [...new Set(seen.flat())];
+      }),
       ask('Metadata: read', async ({ rest }, at) => {
         const { data } = await rest.repos.getRepoRulesets({
           ...at,
@@ -113,11 +110,24 @@ function isAbsent(error: unknown): boolean {
   return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
 }
 
+async function rulesOf(octokit: Octokit, branch: BranchName): Promise<readonly BranchRule[]> {
+  const found = await octokit.paginate(octokit.rest.repos.getBranchRules, { ...branch, per_page: 100 });
+  return found.map(({ type, ruleset_id, ruleset_source, ruleset_source_type }) => ({
+    type,
+    ruleset: ruleset_id ?? 0,
+    source: ruleset_source ?? '',
+    ofOrganization: ruleset_source_type === 'Organization',
+  }));
+}
+
+/** A rule that applies to several branches, once. */
+function distinctRules(rules: readonly BranchRule[]): readonly BranchRule[] {
+  const byRule = new Map(rules.map((rule) => [`${rule.type} ${String(rule.ruleset)}`, rule]));
+  return [...byRule.values()];
+}
+
 /** The rules of a classic branch protection, by the names that rulesets have for them; null: there is no such branch yet, so that GitHub does not say. */
-async function protectionOf(
-  { rest }: Octokit,
-  branch: RepositoryName & { readonly branch: string },
-): Promise<readonly string[] | null> {
+async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<readonly string[] | null> {
   try {
     const { data } = await rest.repos.getBranchProtection({ ...branch });
     const isRestricted = data.restrictions?.apps.every(({ slug }) => slug !== 'github-actions') ?? false;

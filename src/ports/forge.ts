@@ -66,8 +66,8 @@ export interface SettingsQuery {
   readonly label: string | null;
   /** Workflow files whose text on the default branch is wanted. */
   readonly workflows: readonly string[];
-  /** The branch whose rules are wanted. */
-  readonly branch: string;
+  /** The branches whose rules are wanted. */
+  readonly branches: readonly string[];
 }
 
 /** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */

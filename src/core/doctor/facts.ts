@@ -1,3 +1,4 @@
+import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { Workflow } from './workflow.ts';
 
 /** What was asked for, or why it could not be had, as a sentence. */
@@ -21,11 +22,16 @@ export interface RepositorySettings {
   readonly workflows: Asked<readonly WorkflowState[]>;
   /** By path: the file's text on the default branch; null: it is not there. */
   readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
-  /** Those of the queue's branch, which stand for all of Ralph's. */
+  /** Those of the branches of the queue and of an issue, which stand for all of Ralph's. */
   readonly branchRules: Asked<readonly BranchRule[]>;
-  /** Those of a classic protection of the same branch; null: there is no such branch yet, so that GitHub does not say. */
+  /** Those of a classic protection of the same branches; null: neither is there yet, so that GitHub does not say. */
   readonly branchProtection: Asked<readonly string[] | null>;
   readonly pushRulesets: Asked<readonly { readonly id: number; readonly name: string }[]>;
+}
+
+/** Branches that stand for all of Ralph's, where settings are asked for by a branch's name. */
+export function typicalBranches(prefix: string): readonly string[] {
+  return [prefix + QUEUE, prefix + issueLane(1)];
 }
 
 /** `state` as GitHub calls it: `active`, `disabled_inactivity`, `disabled_manually`. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
-import type { Asked, BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
+import { typicalBranches, type Asked, type BaseTrial, type KeyTrial } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
@@ -35,7 +35,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     forge.settings({
       label: taskLabelOf(actionRules, workflows[0] ?? null),
       workflows: workflows.map(({ path }) => path),
-      branch: known.branch,
+      branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
     }),
     obstacle(() => remote.pushObstacle()),
     obstacle(async () => {

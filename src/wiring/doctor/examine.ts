@@ -11,6 +11,7 @@ import type { OpenedPlaces } from '../../cli/lane/state-places.ts';
 import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { diagnose } from '../../core/doctor/doctor.ts';
 import {
+  typicalBranches,
   unknownSettings,
   type Asked,
   type BaseTrial,
@@ -23,7 +24,6 @@ import { verifyOf } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
-import { QUEUE } from '../../core/tasks/ids.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit, lastWords } from '../../git/git.ts';
 import { createForge } from '../../github/forge.ts';
@@ -93,7 +93,7 @@ async function askGitHub(
         : await createForge(options).settings({
             label: taskLabelOf(actionRules, workflows[0] ?? null),
             workflows: workflows.map(({ path }) => path),
-            branch: `${isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix}${QUEUE}`,
+            branches: typicalBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });
     return { kind: 'known', value: { name, webUrl: `${serverOf(options.apiUrl)}/${name}`, settings } };
   } catch (error) {

@@ -5,7 +5,11 @@ import { openForge } from './github-fixture.ts';
 
 const ALL = { metadata: 'read', contents: 'read', issues: 'read', actions: 'read' } as const;
 const ADMIN = { ...ALL, secrets: 'read', administration: 'read' } as const;
-const query = { label: 'ralph', workflows: ['.github/workflows/ralph.yml'], branch: 'ralph/queue' };
+const query = {
+  label: 'ralph',
+  workflows: ['.github/workflows/ralph.yml'],
+  branches: ['ralph/queue', 'ralph/issue-1'],
+};
 const PAGE = 'https://api.github.com/protection';
 
 test('everything that a token of an administrator sees', async () => {
@@ -29,6 +33,23 @@ test('everything that a token of an administrator sees', async () => {
     branchProtection: { kind: 'known', value: [] },
     pushRulesets: { kind: 'known', value: [{ id: 4, name: 'small files' }] },
   });
+});
+
+test('a rule for the branches of issues alone is found; one for all branches counts once', async () => {
+  await using scene = await openForge({ kind: 'user', permissions: ADMIN });
+  const { rules, protections } = scene.github.state.setUp;
+  rules.push({ type: 'creation', ruleset: 3 }, { type: 'update', ruleset: 5, branch: 'ralph/issue-1' });
+  protections.set('ralph/issue-1', { lock_branch: { enabled: true } });
+  scene.branches['ralph/issue-1'] = scene.branches['ralph/queue'] ?? '';
+  const { branchRules, branchProtection } = await scene.forge.settings(query);
+  expect(branchRules).toMatchObject({
+    kind: 'known',
+    value: [
+      { type: 'creation', ruleset: 3 },
+      { type: 'update', ruleset: 5 },
+    ],
+  });
+  expect(branchProtection).toEqual({ kind: 'known', value: ['update', 'deletion'] });
 });
 
 const kindsOf = (settings: RepositorySettings): readonly string[] =>
