@@ -68,7 +68,9 @@ beforeEach(async () => {
       encoding: 'base64',
       content: Buffer.from(workflow).toString('base64'),
     },
+    [`${REPO}/branches/ralph/issue-1/protection`]: { allow_deletions: { enabled: true } },
     [`${REPO}/rules/branches/ralph/queue`]: [],
+    [`${REPO}/rules/branches/ralph/issue-1`]: [],
     [`${REPO}/rulesets`]: [],
     '/v1/models': { data: [] },
   };
