@@ -21,15 +21,22 @@ export type Page =
 const BOT = 'github-actions[bot]';
 
 /** Every page that a run leaves for people. Comments of any kind are found where it put them. */
-export function pagesOf({ issue }: Pick<Scene, 'issue'>, { project, report }: PlayedScene): readonly Page[] {
+export function pagesOf({ issue }: Pick<Scene, 'issue'>, { project, report, log }: PlayedScene): readonly Page[] {
   return [
     ...threads(issue, { project, report }),
     { kind: 'summary', name: 'summary', markdown: renderSummary(report) },
-    { kind: 'log', name: 'log', text: renderClosingBlock(report) },
+    { kind: 'log', name: 'log', text: [...log.map(asInLog), renderClosingBlock(report)].join('\n') },
   ];
 }
 
-function threads(issue: number, { project, report }: PlayedScene): readonly Page[] {
+/** A line as GitHub shows it: a closed group with its triangle, a warning with its word. */
+function asInLog(line: string): string {
+  const [, level = '', text = ''] = /^(\w+): ([^]*)$/.exec(line) ?? [];
+  if (level === 'group') return `▸ ${text}`;
+  return level === 'info' ? text : `${level.charAt(0).toUpperCase()}${level.slice(1)}: ${text}`;
+}
+
+function threads(issue: number, { project, report }: Pick<PlayedScene, 'project' | 'report'>): readonly Page[] {
   if (project === null) return [];
   const { forge } = project;
   const commentsOn = (number: number) =>

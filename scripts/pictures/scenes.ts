@@ -33,6 +33,8 @@ export interface Scene {
 export interface PlayedScene {
   readonly project: Project | null;
   readonly report: RunReport;
+  /** The lines of the job log that are seen while all groups are closed, each with its level, without the last block. */
+  readonly log: readonly string[];
 }
 
 /** What the agent does in one call, and what it costs. */
@@ -298,9 +300,9 @@ async function play({ issues, inputs, turns, first }: Setting): Promise<PlayedSc
   for (const [number, title] of Object.entries(issues))
     addIssue(project.forge, Number(number), { title, body: `${title}, as we agreed with the shop team.` });
   project.script.behaviours = turns.map((turn) => behaviourOf(turn, tests));
-  const { report } = await runOnce(project, { event: first ?? schedule, prepare });
+  const { report, foldedLog } = await runOnce(project, { event: first ?? schedule, prepare });
   if (report === null) throw new Error('The run was killed.');
-  return { project, report };
+  return { project, report, log: foldedLog };
 }
 
 /** An hour and more ago a run finished a task, and its pull request is merged. */
@@ -444,6 +446,7 @@ function misconfigured(inputs: Readonly<Record<string, string>>): PlayedScene {
     const runUrl = 'https://github.test/acme/shop/actions/runs/1';
     return {
       project: null,
+      log: [],
       report: reportWithoutLane({ outcome, repositoryUrl: '', runUrl, startedAt: noon, endedAt: noon + 400 }),
     };
   }

@@ -6,38 +6,32 @@ import { count } from '../format.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 
 const SHOWN = 3;
+const SHOWN_REASONS = 2;
 
 /** What nobody may miss beside the outcome, each with its cure, as sentences in which `backticks` mark code: files that were left out, tools that the agent was denied. */
 export function alarms(report: RunReport): readonly string[] {
-  return [
-    ...leftOutAlarm(
-      (workOf(report)?.withheld ?? []).map(({ path }) => path),
-      0,
-    ),
-    ...deniedCommands(report),
-  ];
+  return [...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
 
 /** The same of a branch, over all runs. */
 export function branchAlarms(report: WorkedReport): readonly string[] {
   const { leftOut, leftOutMore } = report.change;
-  return [
-    ...leftOutAlarm(
-      leftOut.map(({ path }) => path),
-      leftOutMore,
-    ),
-    ...deniedCommands(report),
-  ];
+  return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
 }
 
-function leftOutAlarm(named: readonly string[], more: number): readonly string[] {
-  const paths = [...new Set(named)];
-  const files = paths.length + more;
+/** The first of each reason, since the reason says what helps. */
+function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly string[] {
+  const reasons = new Map(named.map(({ path, why }) => [path, why]));
+  const files = reasons.size + more;
   if (files === 0) return [];
-  const [is, it] = files === 1 ? ['is', 'it'] : ['are', 'them'];
-  return [
-    `⚠️ ${count(files, 'changed file')} ${is} not in the branch: ${namesOutOf(paths.slice(0, SHOWN).map(marked), files)}. The reasons are below; \`allow-protected-paths\` lets ${it} in where a path is the reason.`,
-  ];
+  const groups = Map.groupBy(reasons.keys(), (path) => reasons.get(path) ?? '');
+  const said = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
+    const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
+    return ` ${names}: ${oneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
+  });
+  const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
+  const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;
+  return [`⚠️ ${count(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${said.join('')}${rest}`];
 }
 
 /** The rules of `allowed-tools` that would let the commands pass; where none does, the commands. */

@@ -533,22 +533,31 @@ export function createForge({ branches }: Origin): FakeForge {
   };
 }
 
-/** A log that keeps its lines, each with its level. */
-export function createLog(): Log & { readonly lines: string[] } {
+/** A log that keeps its lines, each with its level. `folded`: what of them is seen while all groups are closed. */
+export function createLog(): Log & { readonly lines: string[]; readonly folded: string[] } {
   const lines: string[] = [];
+  const folded: string[] = [];
+  let isOpen = false;
   const at =
     (level: string) =>
     (text: string): void => {
       lines.push(`${level}: ${text}`);
+      if (!isOpen) folded.push(`${level}: ${text}`);
     };
   return {
     lines,
+    folded,
     info: at('info'),
     warning: at('warning'),
     error: at('error'),
-    group: (title, body) => {
+    group: async (title, body) => {
       at('group')(title);
-      return body();
+      isOpen = true;
+      try {
+        return await body();
+      } finally {
+        isOpen = false;
+      }
     },
   };
 }

@@ -161,6 +161,8 @@ export interface Run {
   /** What was on disk, step by step. */
   readonly records: readonly { readonly work: Work; readonly callsSoFar: number }[];
   readonly log: readonly string[];
+  /** What of the log is seen while all groups are closed. */
+  readonly foldedLog: readonly string[];
   /** The journal as on disk. */
   readonly journal: string;
   readonly machine: Machine;
@@ -296,7 +298,7 @@ function runOf({
   log,
   journal,
 }: Pick<Run, 'report' | 'machine' | 'records' | 'journal'> & {
-  readonly log: { readonly lines: readonly string[] };
+  readonly log: Pick<ReturnType<typeof createLog>, 'lines' | 'folded'>;
 }): Run {
   const outcome: Outcome = report?.outcome ?? { kind: 'cancelled', reason: 'killed' };
   return {
@@ -307,6 +309,7 @@ function runOf({
     report,
     records,
     log: log.lines,
+    foldedLog: log.folded,
     journal,
     machine,
   };

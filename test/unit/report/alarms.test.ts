@@ -46,17 +46,24 @@ test('a denied command of several parts comes with the rules of its parts; one t
   expect(denied(null, 'AskUserQuestion')).toEqual([]);
 });
 
-test('files that were left out are named, and how to let them in', () => {
-  const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'no' }));
+test('files that were left out are named with the reason, which says what helps', () => {
+  const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'it is `big`.' }));
   expect(alarms(report(limit, { withheld }))).toEqual([
-    "⚠️ 4 changed files are not in the branch: `a'b.env`, `.github/x.yml`, `c` and 1 more. The reasons are below; `allow-protected-paths` lets them in where a path is the reason.",
+    "⚠️ 4 changed files are not in the branch. `a'b.env`, `.github/x.yml`, `c` and 1 more: it is 'big'.",
+  ]);
+});
+
+test('of many reasons the first two are told, and how many files have another', () => {
+  const withheld = ['no', 'never', 'no', 'too late', 'stop'].map((why, n) => ({ path: `${String(n)}.js`, why }));
+  expect(alarms(report(limit, { withheld }))).toEqual([
+    '⚠️ 5 changed files are not in the branch. `0.js`, `2.js`: no. `1.js`: never. For 2 more, see “Left out”.',
   ]);
 });
 
 test('a branch says what it lacks over all runs', () => {
   const leftOut = [{ path: 'a.env', why: 'no' }];
   expect(branchAlarms(report(limit, { change: { ...noChange, leftOut, leftOutMore: 2 } }))).toEqual([
-    '⚠️ 3 changed files are not in the branch: `a.env` and 2 more. The reasons are below; `allow-protected-paths` lets them in where a path is the reason.',
+    '⚠️ 3 changed files are not in the branch. `a.env`: no. For 2 more, see “Left out”.',
   ]);
 });
 
