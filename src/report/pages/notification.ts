@@ -7,7 +7,7 @@ import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, type Task } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { doneTasks, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { doneTasks, isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
@@ -182,10 +182,10 @@ function nextOf(kind: Need['kind'], { task }: TaskReport, report: RunReport): st
 }
 
 /** A task that is done stays done: what is missing is new work. */
-function howToChange(tasks: readonly TaskReport[]): string {
-  return tasks.some(({ task }) => issueOfTask(task) !== null)
-    ? 'write it into the issue and comment `/ralph run` there'
-    : 'add a task for it';
+function howToChange(report: RunReport): string {
+  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return 'add a task for it';
+  const asked = 'write it into the issue and comment `/ralph run` there';
+  return isQueue(report) ? `${asked} (that opens a pull request of its own)` : asked;
 }
 
 function renderReady(report: RunReport): string {
@@ -197,6 +197,6 @@ function renderReady(report: RunReport): string {
     verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
   return [
     `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${count(tasks.length, 'task')} done. ${tested}`,
-    `**Next:** ${prose(`Review it and merge it. To have something changed, ${howToChange(tasks)}; to refuse it, close the pull request.`, 500)}`,
+    `**Next:** ${prose(`Review it and merge it. To have something changed, ${howToChange(report)}; to refuse it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }

@@ -195,6 +195,8 @@ describe('a pull request that is complete', () => {
     expect(project.forge.writes).toContain('review of #101 by owner, ann');
     expect(project.forge.writes.join()).not.toContain('assigned');
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner @ann']);
+    const [said] = project.forge.notifications.get(101)?.values() ?? [];
+    expect(said).toContain('comment `/ralph run` there (that opens a pull request of its own); to refuse it,');
   });
 
   test('asks whom the inputs name', async () => {
