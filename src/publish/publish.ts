@@ -64,8 +64,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
   const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
   const { warnings: unnotified, ...remembered } = await publishNotifications(deps, ending);
-  const { saved, lane } = await saveState(deps, { ...work, state: { ...work.state, ...remembered, sequence } }, end);
-  await settleUsage(deps, work);
+  const notified = { ...work, state: { ...work.state, ...remembered, sequence } };
+  const { saved, lane } = await saveState(deps, notified, end);
+  await settleUsage(deps, notified);
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
     pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],

@@ -139,6 +139,41 @@ test('budget-v1.json: what is used, and what a run has reserved', () => {
   expect(JSON.parse(serializeBudget(parsed.budget))).toMatchObject(JSON.parse(text) as object);
 });
 
+test('budget-v1-circuits.json: what opened a circuit waits for its probe, wherever it goes', () => {
+  const parsed = parseBudget(textOf('budget-v1-circuits.json'), 1795345930000);
+  expect(parsed).toMatchObject({
+    problem: null,
+    budget: {
+      reservations: [],
+      waiting: [
+        {
+          lane: 'issue-7',
+          task: 'issue-7',
+          progress: { state: 'stuck', reason: 'no_progress', setAside: { times: 1, at: 1795345914249 } },
+          approval: null,
+          notice: null,
+        },
+      ],
+    },
+  });
+});
+
+test('budget-v1-waiting.json: what waits for a person', () => {
+  const text = textOf('budget-v1-waiting.json');
+  const parsed = parseBudget(text, 1795345930000);
+  if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
+  expect(parsed).toMatchObject({
+    problem: null,
+    budget: {
+      waiting: [
+        { lane: 'issue-1', task: 'issue-1', progress: { state: 'blocked', reason: 'nothing_to_do', attempts: 1 } },
+        { lane: 'queue', task: 'issue-7', progress: { state: 'stuck', setAside: { times: 2 } }, notice: null },
+      ],
+    },
+  });
+  expect(serializeBudget(parsed.budget)).toBe(text);
+});
+
 const KEY = Buffer.alloc(32, 'k');
 
 describe("a run's record, from main to post", () => {

@@ -47,6 +47,7 @@ export function beginIteration(
   return {
     ...withTask(ready, call.taskId, started, { reason: 'started', now }),
     unmarked: state.unmarked.filter((id) => id !== call.taskId),
+    answers: withoutAnswer(state.answers, call.taskId),
     currentTask: call.taskId,
     park: null,
     windows: chargeCall(state.windows, now),
@@ -304,6 +305,11 @@ function settlePark(state: LaneState, { analysis, evidence, task }: IterationFac
 
 function withoutTask(ids: readonly TaskId[], id: TaskId): readonly TaskId[] {
   return ids.filter((other) => other !== id);
+}
+
+/** What is worked on here is this lane's again. */
+function withoutAnswer(answers: LaneState['answers'], id: TaskId): LaneState['answers'] {
+  return Object.fromEntries(Object.entries(answers).filter(([other]) => other !== id));
 }
 
 function withTask(

@@ -5,7 +5,7 @@ import { count, instant } from '../numbers.ts';
 import { outcomeKinds, parkReasons } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
-import { approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
+import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
 import { changeSchema, noChange, type Change } from './change.ts';
@@ -82,6 +82,8 @@ const bodySchema = z.object({
   tasks: z.record(storedTaskId, taskProgressSchema),
   /** Consent to the texts of the issues that the lane worked on. */
   approvals: z.record(storedTaskId, approvalSchema),
+  /** Tasks on which another lane worked last: as they stand there they stand here, until they are worked on here. Earlier states of version 5 have none. */
+  answers: z.record(storedTaskId, answerSchema).default({}),
   /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last. */
   unmarked: z.array(storedTaskId).max(MAX_UNMARKED),
   /** Tasks that were finished, but then the head failed its check: the next check that passes makes them done. */
@@ -148,6 +150,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     session: null,
     tasks: {},
     approvals: {},
+    answers: {},
     unmarked: [],
     unverified: [],
     currentTask: null,
@@ -270,6 +273,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     transitions: [],
     tasks: newest(state.tasks, 150),
     approvals: newest(state.approvals, 150),
+    answers: newest(state.answers, 50),
     change: { ...state.change, ...withFewerLeftOut(state.change), tasks: newest(state.change.tasks, 20) },
     unmarked: state.unmarked.slice(-50),
     unverified: state.unverified.slice(-50),

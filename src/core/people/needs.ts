@@ -68,7 +68,7 @@ export function mayNotify(given: readonly number[], now: number): boolean {
 
 function needsOf({ lane, after, tasks, outcome, pullRequest, unapproved }: LaneEnd): readonly Need[] {
   const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
-    const kind = obstacle === null ? kindOf(progressOf(after.tasks, id)) : null;
+    const kind = obstacle === null ? kindOfProgress(progressOf(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
   const ofTasks = [...begun, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
@@ -77,8 +77,8 @@ function needsOf({ lane, after, tasks, outcome, pullRequest, unapproved }: LaneE
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
-/** What a person is needed for by a task; null: nothing. */
-function kindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
+/** What a person is needed for by a task that stands so; null: nothing. */
+export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked') return reason === 'nothing_to_do' ? reason : state;
   return state === 'failed' || state === 'stuck' ? state : null;
 }
@@ -129,5 +129,5 @@ function settlementOf({ kind, about, thread, at }: Notification, end: LaneEnd): 
 /** A task that has another turn is stuck until it makes progress. */
 function holds(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
-  return kindOf(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
+  return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

@@ -12,14 +12,20 @@ import {
 } from '../lane/windows.ts';
 import { amount, count, instant } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
-import type { LaneId, TaskId } from '../tasks/ids.ts';
+import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS } from './lease.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';
+import {
+  MAX_WAITING,
+  openCircuitSchema,
+  waitingAfter,
+  waitingByCircuit,
+  waitingIssueSchema,
+} from './waiting-issues.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
 const MAX_RESERVATIONS = 100;
-const MAX_CIRCUITS = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
 const MAX_TASKS = 100;
 const MAX_BUDGET_CHARS = 64 * 1024;
@@ -44,18 +50,21 @@ const reservationSchema = z
 /** What a run may use. One that is never settled counts as used: nobody knows better. */
 export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 
-const openCircuitSchema = z.object({ lane: z.string().max(120), task: z.string().max(120), openedAt: instant });
-
-/** A lane's circuit that is open, and the task whose iteration opened it. */
-type OpenCircuit = Immutable<z.infer<typeof openCircuitSchema>>;
-
-const schema = z.object({
-  version: z.literal(1),
-  windows: windowsSchema,
-  reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
-  /** Earlier versions wrote none. */
-  circuits: z.array(openCircuitSchema).max(MAX_CIRCUITS).default([]),
-});
+const schema = z
+  .object({
+    version: z.literal(1),
+    windows: windowsSchema,
+    reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
+    /** What earlier versions wrote of open circuits; the first ones did not. */
+    circuits: z.array(openCircuitSchema).max(MAX_WAITING).default([]),
+    /** At most one for each issue, oldest first; earlier versions wrote none. */
+    waiting: z.array(waitingIssueSchema).max(MAX_WAITING).default([]),
+  })
+  .transform(({ circuits, waiting, ...budget }) => {
+    const isKnown = (id: TaskId): boolean => waiting.some(({ task }) => task === id);
+    const opened = circuits.filter(({ task }) => isIssueTask(task) && !isKnown(task)).map(waitingByCircuit);
+    return { ...budget, waiting: [...opened, ...waiting].slice(-MAX_WAITING) };
+  });
 
 /**
  * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
@@ -66,7 +75,7 @@ export type Budget = Immutable<z.infer<typeof schema>>;
 /** What a run used. */
 export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
-export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [], circuits: [] };
+export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [], waiting: [] };
 
 export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
@@ -103,8 +112,15 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
   };
 }
 
+/** The document to store. Always as short as one that is read again: what has waited longest goes first. */
 export function serializeBudget(budget: Budget): string {
-  return `${JSON.stringify({ ...budget, reservations: budget.reservations.map(withStoredTag) }, null, 1)}\n`;
+  const reservations = budget.reservations.map(withStoredTag);
+  let { waiting } = budget;
+  for (;;) {
+    const document = `${JSON.stringify({ ...budget, reservations, waiting }, null, 1)}\n`;
+    if (document.length <= MAX_BUDGET_CHARS || waiting.length === 0) return document;
+    waiting = waiting.slice(Math.ceil(waiting.length / 4));
+  }
 }
 
 /** The windows as the run with this tag must see them: what is used, and what others have reserved. */
@@ -218,26 +234,10 @@ export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: 
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/** Tasks that opened the circuit of another lane, each with the instant from which that circuit is probed. */
-export function heldByCircuits(
-  { circuits }: Budget,
-  lane: LaneId,
-  { cooldownMs, now }: { readonly cooldownMs: number; readonly now: number },
-): ReadonlyMap<TaskId, number> {
-  const held = circuits.filter((circuit) => circuit.lane !== lane && now < circuit.openedAt + cooldownMs);
-  return new Map(held.map(({ task, openedAt }) => [task, openedAt + cooldownMs]));
-}
-
-/** The budget that knows how a lane's circuit stands. */
-function withCircuit(budget: Budget, { lane, circuit }: LaneState): Budget {
-  const others = budget.circuits.filter((other) => other.lane !== lane);
-  const own: readonly OpenCircuit[] =
-    circuit.kind === 'open' && circuit.taskId !== null
-      ? [{ lane, task: circuit.taskId, openedAt: circuit.openedAt }]
-      : [];
-  return own.length === 0 && others.length === budget.circuits.length
-    ? budget
-    : { ...budget, circuits: [...others, ...own].slice(-MAX_CIRCUITS) };
+/** The budget in which these tasks wait no more: a person asks for them by name. */
+export function withoutWaiting(budget: Budget, named: readonly TaskId[]): Budget {
+  const waiting = budget.waiting.filter(({ task }) => !named.includes(task));
+  return waiting.length === budget.waiting.length ? budget : { ...budget, waiting };
 }
 
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
@@ -247,7 +247,8 @@ export function settleRun(
   { before, after }: { readonly before: LaneState; readonly after: LaneState },
   now: number,
 ): Budget {
-  const budget = withCircuit(known, after);
+  const waiting = waitingAfter(known.waiting, { before, after }, now);
+  const budget = waiting === known.waiting ? known : { ...known, waiting };
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;

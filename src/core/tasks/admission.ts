@@ -8,6 +8,7 @@ import {
   type ApprovalNotice,
 } from '../people/consent-messages.ts';
 import type { Consent } from '../people/consent.ts';
+import { approvalThen } from '../sharing/waiting-issues.ts';
 import type { TaskSourceName } from './task-sources.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
 import { inOrderOfWork, progressOf, withinReach } from './queue.ts';
@@ -201,8 +202,8 @@ function askedAgain(
   id: TaskId,
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
 ): LaneState {
-  const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
-  if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(progressOf(state.tasks, id)))
+  const before = approvalThen(state, id);
+  if (before === null || consent === 'gone' || consent.kind === 'never' || !isSettled(progressOf(state.tasks, id)))
     return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
   const { [id]: settled, ...tasks } = state.tasks;

@@ -1,12 +1,13 @@
 import type { LaneState } from '../lane/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
+import { approvalThen } from '../sharing/waiting-issues.ts';
 import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/lists.ts';
 import { titleOf, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { issueOfTask, isSettled, nameOfTask, type Approval, type Task } from './task.ts';
+import { issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
 /** What of the judged tasks their preparation needs. */
 export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
@@ -34,22 +35,28 @@ export interface CleanedTask {
  * fail, or be another lane's by then.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
-  const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
+  const isOpen = (id: TaskId): boolean => {
+    const progress = progressOf(state.tasks, id);
+    // What is stuck has another turn when its time has come.
+    return progress.state === 'stuck' || !isSettled(progress);
+  };
   const reach = withinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
-/** The state, in which a stuck task has another turn at once if its text was edited since: by somebody who may, or it would not be approved. */
+/** The state, in which a task that waits for a person is open again if its text was edited since: by somebody who may, or it would not be approved. */
 export function wakeEdited(
   { state, approved }: Pick<Judged, 'state' | 'approved'>,
   hashOf: (text: IssueText) => string,
 ): LaneState {
   const woken = [...approved].flatMap(([id, { text }]) => {
     const progress = progressOf(state.tasks, id);
-    const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
-    const isEdited = progress.state === 'stuck' && before !== undefined && before.text !== hashOf(text);
-    return isEdited ? [[id, { ...progress, state: 'todo' as const, reason: null, setAside: null }] as const] : [];
+    const before = isStuck(progress) ? approvalThen(state, id) : null;
+    if (before === null || before.text === hashOf(text)) return [];
+    // What was given up had all its attempts; what it asks for now has had none.
+    const attempts = progress.state === 'failed' ? 0 : progress.attempts;
+    return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
   return woken.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(woken) } };
 }

@@ -27,7 +27,7 @@ export interface TaskComment {
  * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
  * `unchecked`: so far down the queue that this run did not look who approved it.
- * `circuit-open`: it opened the circuit of another lane, which is not to be probed yet.
+ * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
 export const taskObstacles = [
@@ -110,6 +110,15 @@ export const approvalSchema = z.object({
 
 /** Who approved which text of an issue: the label is consent to the text that it was put on. */
 export type Approval = Immutable<z.infer<typeof approvalSchema>>;
+
+/** Whose answer a lane holds to, of a task that another one worked on last. */
+export const answerSchema = z.object({
+  lane: z.string().max(120),
+  /** When that lane's run ended. */
+  at: instant,
+  /** What was approved then; null: not known. */
+  approval: approvalSchema.nullable(),
+});
 
 /** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {

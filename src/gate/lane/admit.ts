@@ -3,20 +3,20 @@ import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { probeNow } from '../../core/lane/settle.ts';
-import type { Policy } from '../../core/policy.ts';
-import { heldByCircuits, reservedByOthers, type Budget, type Reservation } from '../../core/sharing/budget.ts';
+import { reservedByOthers, withoutWaiting, type Budget, type Reservation } from '../../core/sharing/budget.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
+import { awake } from '../../core/tasks/set-aside.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
-import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
+import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
 import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
@@ -27,6 +27,7 @@ import { namesOf } from '../../core/text/lists.ts';
 const MAX_TRIES = 3;
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
+  const { policy } = deps.config;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') return decided.intake;
@@ -34,10 +35,16 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
         decided.tasks.filter(({ id }) => !elsewhere.has(id)),
-        decided.state.tasks,
-        deps.config.policy.maxIterations,
+        // What is stuck may have another turn before this run is over.
+        awake(decided.state.tasks, policy.circuit.cooldownMs, deps.clock.now() + policy.maxRunMs),
+        policy.maxIterations,
       );
-    const claim = await claimLane(deps, { lane: request.id, windows: decided.ownWindows, tasks: reach });
+    const claim = await claimLane(deps, {
+      lane: request.id,
+      windows: decided.ownWindows,
+      named: namedBy(request),
+      tasks: reach,
+    });
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (claim.kind === 'changed') continue;
@@ -51,7 +58,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs))} at the latest.`,
+    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(policy.maxRunMs))} at the latest.`,
   });
 }
 
@@ -103,7 +110,7 @@ async function decide(
   const rests = !request.redo && isPublished(restored, remoteHead);
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(restored.state, {
-    named: request.requested === 'by-name' ? request.issues.map(({ number }) => taskIdOfIssue(number)) : [],
+    named: namedBy(request),
     redo: request.redo,
     workIsLost: foundEarly?.workIsLost ?? false,
   });
@@ -113,10 +120,9 @@ async function decide(
     start: foundEarly?.start ?? null,
     state: reopened,
   });
-  const now = deps.clock.now();
-  const tasks = resting(kept.budget?.budget ?? null, judged.tasks, { request, policy: deps.config.policy, now });
-  const awake = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
-  const state = request.asked ? probeNow(awake, deps.config.policy, now) : awake;
+  const { tasks } = judged;
+  const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
+  const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = noteAll(judged.warnings, judged.notices);
   if (tasks.length === 0)
     return ended({
@@ -154,13 +160,15 @@ async function decide(
   const stopped =
     stopNow(deps, { state: begun, tasks }) ??
     (await tooManyOpen(deps, { request, branches, hasPullRequest: found.pullRequest !== null }));
-  if (stopped !== null)
+  if (stopped !== null) {
+    await waitNoMore(deps, request, kept);
     return ended(
       waitingFor(
         kept.budget === null ? [] : reservedByOthers(kept.budget.budget, deps.runTag, deps.clock.now()),
         end(stopped),
       ),
     );
+  }
   await checkBeforeSpending(deps, { base, branch });
   const prepared = await prepareTasks(deps, { ...judged, tasks, state: begun });
   const eligible = {
@@ -171,15 +179,15 @@ async function decide(
   return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
 }
 
-/** The tasks, of which those rest that opened the circuit of another lane, as long as it is not to be probed. What a person asks for by name is tried now. */
-function resting(
-  budget: Budget | null,
-  tasks: readonly Task[],
-  { request, policy, now }: { readonly request: Request; readonly policy: Policy; readonly now: number },
-): readonly Task[] {
-  if (budget === null || request.requested === 'by-name') return tasks;
-  const held = heldByCircuits(budget, request.id, { cooldownMs: policy.circuit.cooldownMs, now });
-  return tasks.map((task) => (held.has(task.id) ? { ...task, obstacle: task.obstacle ?? 'circuit-open' } : task));
+/** The tasks that a person asks for by name. */
+function namedBy({ requested, issues }: Request): readonly TaskId[] {
+  return requested === 'by-name' ? issues.map(({ number }) => taskIdOfIssue(number)) : [];
+}
+
+/** What a person asked for and this run cannot do now is for the next run, wherever it waited. */
+async function waitNoMore({ budget }: GateDeps, request: Request, { budget: known }: KeptLane): Promise<void> {
+  const asked = (stored: Budget): Budget => withoutWaiting(stored, namedBy(request));
+  if (known !== null && asked(known.budget) !== known.budget) await budget?.update(asked);
 }
 
 /** Whether people have as many pull requests to review as they want; a person who asks for one more gets it. */

@@ -6,6 +6,7 @@ import {
   settleBudget,
   tasksElsewhere,
   windowsFor,
+  withoutWaiting,
 } from '../../core/sharing/budget.ts';
 import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -38,6 +39,8 @@ interface Granted {
 interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
+  /** Tasks that a person asks for by name: they wait no more. */
+  readonly named: readonly TaskId[];
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -105,12 +108,12 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 
 async function reserveFor(
   { config: { policy }, context: { runUrl, runId, runAttempt }, budget, clock, runTag }: ClaimDeps,
-  { lane, windows, tasks }: Wanted,
+  { lane, windows, named, tasks }: Wanted,
 ): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
   const reserved = await budget.update((stored) => {
-    const newest = seededWith(stored, windows);
+    const newest = withoutWaiting(seededWith(stored, windows), named);
     const elsewhere = tasksElsewhere(newest, lane, now);
     const holder = { runTag, lane, runUrl, runId, runAttempt };
     const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };

@@ -2,6 +2,7 @@ import { seededWith, takeOver, windowsFor, type Budget } from '../../core/sharin
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
+import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
@@ -68,7 +69,8 @@ export function judgeLane({ restored, budget }: KeptLane, { lane, expected, deps
       ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const obeyed = found.isLost ? obeyAfterLoss(found.state, orders) : applyOrders(found.state, orders);
+  const known = budget === null ? found.state : withAnswers(found.state, budget.budget.waiting);
+  const obeyed = found.isLost ? obeyAfterLoss(known, orders) : applyOrders(known, orders);
   const state =
     budget === null
       ? obeyed

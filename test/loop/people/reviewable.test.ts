@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { finisher, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { HOUR } from '../../unit/core/core-fixtures.ts';
 import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
 
 describe('a pull request of the queue stays reviewable', () => {
@@ -39,6 +40,11 @@ describe('an open circuit holds wherever its issue goes', () => {
     // Its branch is gone again, since nothing was done.
     expect(project.origin.branches.has('ralph/issue-1')).toBe(false);
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    for (const hours of [1, 24]) {
+      project.clock.advance(hours * HOUR);
+      expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    }
+    expect(project.forge.writes.filter((write) => write.startsWith('notified'))).toHaveLength(1);
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
   });
 });

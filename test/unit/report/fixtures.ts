@@ -232,6 +232,7 @@ export const laneState: LaneState = {
   session: null,
   tasks: {},
   approvals: {},
+  answers: {},
   unmarked: [],
   unverified: [],
   currentTask: 'issue-13',

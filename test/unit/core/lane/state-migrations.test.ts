@@ -24,7 +24,7 @@ const version4 = JSON.parse(readFileSync(new URL('../../../samples/state-v4.json
   string,
   unknown
 >;
-const since5 = { change: noChange, notified: [], notifiedAt: [], unverified: [] };
+const since5 = { change: noChange, notified: [], notifiedAt: [], unverified: [], answers: {} };
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
   [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [], ...since4 }],

@@ -90,6 +90,15 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     }),
     { noNullPrototype: true },
   ),
+  answers: fc.dictionary(
+    id,
+    fc.record({
+      lane: id,
+      at: instant,
+      approval: fc.option(fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant })),
+    }),
+    { noNullPrototype: true, maxKeys: 50 },
+  ),
   approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), {
     noNullPrototype: true,
   }),

@@ -48,6 +48,13 @@ const full: LaneState = {
     'issue-1': { state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null },
   },
   approvals: { 'issue-1': { text: '0123456789abcdef0123456789abcdef', by: 'octocat', at: noon } },
+  answers: {
+    'issue-2': {
+      lane: 'issue-2',
+      at: noon,
+      approval: { text: '0123456789abcdef0123456789abcdef', by: 'octocat', at: noon },
+    },
+  },
   unmarked: ['plan-1'],
   unverified: ['issue-1'],
   currentTask: 'issue-1',
@@ -134,6 +141,7 @@ test('a field that the schema does not know is left out', () => {
 
 test.each([
   'session',
+  'answers.issue-2.approval',
   'currentTask',
   'park',
   'pause',
@@ -174,6 +182,9 @@ describe('a document with a value outside its field is unreadable, and the field
     count('tasks.issue-1.attempts'),
     orNull(objectIds('tasks.issue-1.startedTree')),
     orNull(objectIds('tasks.issue-1.doneCommit')),
+    words('answers.issue-2.lane', 0, 120),
+    keptInstant('answers.issue-2.at'),
+    words('answers.issue-2.approval.text', 0, 64),
     listOf('unmarked', 'plan-1', 100),
     { path: 'unverified', takes: [[], ['issue-1']], refuses: [Array.from({ length: 101 }, () => 'issue-1'), null] },
     taskIds('unmarked.0'),

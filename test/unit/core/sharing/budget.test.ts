@@ -280,7 +280,7 @@ describe('a stored budget', () => {
       version: 1,
       windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
       reservations,
-      circuits: [],
+      waiting: [],
     });
     const live = reserved('live', { expiresAt: noon + 146 * HOUR, calls: 1 });
     test.each<[string, Budget, Budget]>([

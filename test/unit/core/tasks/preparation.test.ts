@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
 import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
-import { prepareTasks, workableIssues, type Judged } from '../../../../src/core/tasks/preparation.ts';
+import { prepareTasks, wakeEdited, workableIssues, type Judged } from '../../../../src/core/tasks/preparation.ts';
 import type { Approval, Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';
 
@@ -59,6 +59,7 @@ describe('issues that a run may get to', () => {
       },
       [4],
     ],
+    ['what is stuck, which may have another turn', [task(1), task(2)], [1, 2], { 'issue-1': worked('stuck') }, [2, 1]],
     [
       'at last those that wait: what they wait for may be done by then',
       [task(1, { dependsOn: ['issue-9'] }), task(2)],
@@ -228,5 +229,50 @@ describe('warnings of the texts', () => {
   ])('%s', (_, issues, comments, expected) => {
     const tasks = issues.map(({ number }) => task(number));
     expect(prepare(judgedOf(tasks, issues), issues, comments).warnings).toEqual(expected);
+  });
+});
+
+describe('an edit of its text by somebody who may opens a task again', () => {
+  const hashOf = ({ body }: ApprovedIssue['text']): string => body;
+  const approval = (text: string): Approval => ({ text, by: 'ada', at: noon });
+  const gaveUp = { ...worked('failed'), attempts: 8, reason: 'max_iterations_per_task' } as const;
+  test.each<[string, Partial<LaneState>, Partial<TaskProgress>]>([
+    [
+      'that is blocked',
+      { tasks: { 'issue-1': { ...worked('blocked'), reason: 'status_blocked' } } },
+      { state: 'todo', attempts: 1, reason: null },
+    ],
+    [
+      'that is stuck',
+      { tasks: { 'issue-1': { ...worked('stuck'), reason: 'no_progress', setAside: { times: 2, at: noon } } } },
+      { state: 'todo', attempts: 1, reason: null, setAside: null },
+    ],
+    ['that was given up: it has all its attempts', { tasks: { 'issue-1': gaveUp } }, { state: 'todo', attempts: 0 }],
+    ['that is done: it stays done', { tasks: { 'issue-1': worked('done') } }, worked('done')],
+    ['that is in progress: it stays so', { tasks: { 'issue-1': worked('in-progress') } }, worked('in-progress')],
+    [
+      'of which nobody knows what was approved: it stays as it is',
+      { tasks: { 'issue-1': worked('blocked') }, approvals: {} },
+      worked('blocked'),
+    ],
+    [
+      'that another branch worked on since: what it worked on counts',
+      {
+        tasks: { 'issue-1': worked('blocked') },
+        answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: approval('Body 1') } },
+      },
+      worked('blocked'),
+    ],
+  ])('%s', (_, state, expected) => {
+    const judged = judgedOf([task(1)], [issue(1)], { approvals: { 'issue-1': approval('as it was') }, ...state });
+    expect(wakeEdited(judged, hashOf).tasks['issue-1']).toMatchObject(expected);
+  });
+
+  test('and leaves alone what nobody edited', () => {
+    const judged = judgedOf([task(1)], [issue(1)], {
+      tasks: { 'issue-1': worked('blocked') },
+      approvals: { 'issue-1': approval('Body 1') },
+    });
+    expect(wakeEdited(judged, hashOf)).toBe(judged.state);
   });
 });

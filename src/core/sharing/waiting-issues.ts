@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import type { LaneState } from '../lane/state.ts';
+import { instant } from '../numbers.ts';
+import { kindOfProgress } from '../people/needs.ts';
+import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
+import { isIssueTask, QUEUE, storedTaskId, type TaskId } from '../tasks/ids.ts';
+import { progressOf, untouched } from '../tasks/queue.ts';
+import { setAside } from '../tasks/set-aside.ts';
+import { approvalSchema, isStuck, taskProgressSchema, type Approval, type TaskProgress } from '../tasks/task.ts';
+
+/** The oldest go first. */
+export const MAX_WAITING = 100;
+
+export const waitingIssueSchema = z.object({
+  /** Whose answer it is. */
+  lane: z.string().max(120),
+  task: storedTaskId,
+  progress: taskProgressSchema,
+  /** What was approved of the issue then; null: not known. */
+  approval: approvalSchema.nullable(),
+  /** The comment by which people were notified; null: nobody was. */
+  notice: z
+    .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instant })
+    .nullable(),
+  /** When the lane's run ended. */
+  at: instant,
+});
+
+/** An issue that waits for a person, or for another turn, as the lane that worked on it last left it. */
+export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
+
+export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instant });
+
+/** What earlier versions kept of an issue that opened its lane's circuit. */
+export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
+  const progress = setAside({ ...untouched, attempts: 1 }, 'no_progress', openedAt);
+  return { lane, task, progress, approval: null, notice: null, at: openedAt };
+}
+
+/** The state that holds to what other lanes know of its issues; what it made of that since stays, and what holds no more is open again. */
+export function withAnswers(state: LaneState, waiting: readonly WaitingIssue[]): LaneState {
+  const answers = waiting.filter(
+    ({ lane, task }) => lane !== state.lane && (state.lane === QUEUE || task === state.lane) && isIssueTask(task),
+  );
+  const over = Object.keys(state.answers).filter((id) => answers.every(({ task }) => task !== id));
+  const begun = over.reduce((next, id) => withoutAnswer(next, id), state);
+  return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
+}
+
+function holdsAlready({ answers, tasks }: LaneState, { lane, task, at }: WaitingIssue): boolean {
+  const known = answerOf(answers, task);
+  return progressOf(tasks, task).state === 'done' || (known?.lane === lane && known.at === at);
+}
+
+function withoutAnswer(state: LaneState, id: TaskId): LaneState {
+  const answers = Object.fromEntries(Object.entries(state.answers).filter(([other]) => other !== id));
+  // Nothing was worked on it since: it stands where it began.
+  const { startedTree } = progressOf(state.tasks, id);
+  return { ...state, answers, tasks: { ...state.tasks, [id]: { ...untouched, startedTree } } };
+}
+
+function withAnswer(state: LaneState, { lane, task, progress, approval, notice, at }: WaitingIssue): LaneState {
+  const { startedTree } = progressOf(state.tasks, task);
+  const kind = kindOfProgress(progress);
+  const isNew =
+    notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
+  const notified: LaneState['notified'] =
+    isNew && kind !== null ? [{ kind, about: task, ...notice }, ...state.notified] : state.notified;
+  return {
+    ...state,
+    tasks: { ...state.tasks, [task]: { ...progress, startedTree, doneCommit: null } },
+    answers: { ...state.answers, [task]: { lane, at, approval } },
+    notified: notified.slice(-MAX_NOTIFICATIONS),
+  };
+}
+
+/** What was approved of an issue when it was last worked on, by whichever lane; null: not known. */
+export function approvalThen(
+  { answers, approvals }: Pick<LaneState, 'answers' | 'approvals'>,
+  id: TaskId,
+): Approval | null {
+  const answer = answerOf(answers, id);
+  if (answer !== undefined) return answer.approval;
+  return (Object.hasOwn(approvals, id) ? approvals[id] : undefined) ?? null;
+}
+
+/** What waits after a run that brought its lane from one state to another: for each issue the answer of the lane that worked on it last. */
+export function waitingAfter(
+  waiting: readonly WaitingIssue[],
+  { before, after }: { readonly before: LaneState; readonly after: LaneState },
+  now: number,
+): readonly WaitingIssue[] {
+  const ids = new Set([...waiting.map(({ task }) => task), ...Object.keys(after.tasks), ...openerOf(after)]);
+  return [...ids].filter(isIssueTask).reduce(settled, waiting);
+
+  function settled(all: readonly WaitingIssue[], id: TaskId): readonly WaitingIssue[] {
+    // Of another lane, and not worked on in this run.
+    if (answerOf(after.answers, id) !== undefined) return all;
+    const known = all.find(({ task }) => task === id);
+    const others = all.filter(({ task }) => task !== id);
+    const own = known?.lane === after.lane ? known : null;
+    const [then, progress] = [standing(before, id), standing(after, id)];
+    if (progress === null) {
+      const workedOn = progressOf(after.tasks, id).attempts > progressOf(before.tasks, id).attempts;
+      const isOver = own !== null || (workedOn && answerOf(before.answers, id) !== undefined);
+      return isOver && known !== undefined ? others : all;
+    }
+    if (own === null && then !== null && isSame(then, progress)) return all;
+    const notice = noticeOf(after, id) ?? own?.notice ?? null;
+    const isKnown = own !== null && isSame(own.progress, progress);
+    if (isKnown && own.notice?.comment === notice?.comment) return all;
+    const at = isKnown ? own.at : now;
+    const answer = { lane: after.lane, task: id, progress, approval: approvalThen(after, id), notice, at };
+    return [...others, answer].slice(-MAX_WAITING);
+  }
+}
+
+/** How a task stands that does not continue by itself; null: it does. What opened the circuit waits for its probe. */
+function standing(state: LaneState, id: TaskId): TaskProgress | null {
+  if (answerOf(state.answers, id) !== undefined) return null;
+  const progress = { ...progressOf(state.tasks, id), startedTree: null, doneCommit: null };
+  if (isStuck(progress)) return progress;
+  return state.circuit.kind === 'open' && state.circuit.taskId === id && progress.state !== 'done'
+    ? setAside(progress, 'no_progress', state.circuit.openedAt)
+    : null;
+}
+
+function openerOf({ circuit }: LaneState): readonly TaskId[] {
+  return circuit.kind === 'open' && circuit.taskId !== null ? [circuit.taskId] : [];
+}
+
+/** The newest comment that asks a person about it. */
+function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssue['notice'] {
+  const kind = kindOfProgress(progressOf(tasks, id));
+  const isAbout = (one: Notification): boolean =>
+    kind === null
+      ? one.kind === 'circuit_open' && one.about === aboutLane(lane)
+      : one.kind === kind && one.about === id;
+  const found = notified.findLast(isAbout);
+  return found === undefined ? null : { thread: found.thread, comment: found.comment, at: found.at };
+}
+
+function isSame(a: TaskProgress, b: TaskProgress): boolean {
+  return (
+    a.state === b.state &&
+    a.reason === b.reason &&
+    a.attempts === b.attempts &&
+    a.setAside?.times === b.setAside?.times &&
+    a.setAside?.at === b.setAside?.at
+  );
+}
+
+function answerOf(answers: LaneState['answers'], id: TaskId): LaneState['answers'][TaskId] | undefined {
+  return Object.hasOwn(answers, id) ? answers[id] : undefined;
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { on, person } from '../stage/people.ts';
+import type { Project } from '../stage/project.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  type Event,
+} from '../stage/river.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
+
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const asker: Behaviour = () => ({
+  output: { signal: { status: 'BLOCKED', exitSignal: false, asks: 'Red or green?' } },
+});
+/** Says that it is done already. */
+const idler: Behaviour = () => ({
+  output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1, filesModified: 0 } },
+});
+const notified = (project: Project) => project.forge.writes.filter((write) => write.startsWith('notified')).length;
+const settled = (project: Project) => project.forge.writes.filter((write) => write.startsWith('settled'));
+const later = async (project: Project, ms: number, event: Event = schedule) => {
+  project.clock.advance(ms);
+  return runOnce(project, { event });
+};
+const retry = commented('/ralph retry', { issue: 1 });
+
+describe('an issue that waits for a person waits in the queue as on its own branch', () => {
+  const rows: readonly [string, Behaviour, Readonly<Record<string, string>>, object][] = [
+    ['it asks a question', asker, {}, { end: 'blocked (needs_human)', calls: 2 }],
+    ['there is nothing to do', idler, {}, { end: 'blocked (needs_human)', calls: 1 }],
+    ['it failed', stuck, { 'max-iterations-per-task': '2' }, { end: 'blocked (needs_human)', calls: 2 }],
+  ];
+  test.each(rows)('%s: no call and no second notification, until a person has it tried again', async (...row) => {
+    const [, behaviour, inputs, end] = row;
+    const project = createProject({ issues: [1], agent: [behaviour], inputs });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject(end);
+    for (const ms of [HOUR, DAY])
+      expect(await later(project, ms)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(notified(project)).toBe(1);
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test.each(rows)('%s: the queue works on its other tasks meanwhile', async (...row) => {
+    const [, behaviour, inputs] = row;
+    const project = createProject({ issues: [1], agent: [behaviour], inputs });
+    await runOnce(project, { event: labeled(1) });
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect(savedState(project).tasks['issue-2']?.state).toBe('done');
+    // Once saved it still is the other branch's answer, and goes with it.
+    expect(await later(project, DAY)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(notified(project)).toBe(1);
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    project.origin.branches.delete('ralph/issue-1');
+    expect(await later(project, HOUR)).toMatchObject({ calls: 1 });
+  });
+
+  test('its open circuit waits for its probe: one iteration, then longer, without a second notification', async () => {
+    const project = createProject({ issues: [1], agent: [stuck] });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
+    expect(await later(project, 20 * MINUTE)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(await later(project, 40 * MINUTE)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect(project.script.calls.every(({ prompt }) => prompt.includes('Body 1'))).toBe(true);
+    expect(await later(project, 30 * MINUTE)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(await later(project, DAY)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect(notified(project)).toBe(1);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'stuck', attempts: 5, setAside: { times: 3 } });
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toContain('settled on #1');
+  });
+
+  test('progress in the probe is the end of it', async () => {
+    const project = createProject({ issues: [1], agent: [stuck] });
+    await runOnce(project, { event: labeled(1) });
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(await later(project, HOUR)).toMatchObject({ end: 'idle (all_done)' });
+  });
+});
+
+describe('it waits no more', () => {
+  const waiting = async (behaviour: Behaviour, inputs: Readonly<Record<string, string>> = {}) => {
+    const project = createProject({ issues: [1], agent: [behaviour], inputs });
+    on(project.forge, 1).label(person('owner'), 1);
+    await runOnce(project, { event: labeled(1) });
+    expect(await later(project, HOUR)).toMatchObject({ calls: 0 });
+    project.script.behaviours = [finisher];
+    return project;
+  };
+
+  test.each<[string, Behaviour, Readonly<Record<string, string>>]>([
+    ['a question', asker, {}],
+    ['nothing to do', idler, {}],
+    ['given up', stuck, { 'max-iterations-per-task': '1' }],
+  ])('when its text is edited by somebody who may: %s', async (_, behaviour, inputs) => {
+    const project = await waiting(behaviour, inputs);
+    const issue = project.forge.issues.get(1);
+    if (issue === undefined) throw new Error('There is no issue #1.');
+    project.forge.issues.set(1, { ...issue, body: 'Red.' });
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('when its label is put on again, whoever hears of it first', async () => {
+    const project = await waiting(asker);
+    on(project.forge, 1).label(person('owner'), project.clock.now());
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('when a person has all of the queue tried again', async () => {
+    const project = await waiting(asker);
+    expect(
+      await later(project, HOUR, { name: 'workflow_dispatch', payload: { inputs: { command: 'retry' }, sender: {} } }),
+    ).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('when a person asks and the run cannot work now: the next one does', async () => {
+    const project = await waiting(asker, { 'max-calls-per-hour': '2' });
+    addIssue(project.forge, 2);
+    addIssue(project.forge, 3);
+    expect(await later(project, MINUTE)).toMatchObject({ calls: 2 });
+    expect(await later(project, MINUTE, retry)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+});
+
+describe('what the queue asks is answered by a label: the issue goes on, on its own branch', () => {
+  test.each<[string, Behaviour]>([
+    ['a question', asker],
+    ['nothing to do', idler],
+    ['its circuit is open', stuck],
+  ])('%s', async (_, behaviour) => {
+    const project = createProject({ issues: [1], agent: [behaviour] });
+    expect(await runOnce(project)).toMatchObject({ calls: expect.any(Number) as number });
+    expect(await later(project, MINUTE)).toMatchObject({ calls: 0 });
+    project.script.behaviours = [steadyWorker];
+    project.inputs = { ...project.inputs, 'max-iterations': '2' };
+    expect(await later(project, MINUTE, labeled(1))).toMatchObject({ end: 'limit (iterations)', calls: 2 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(notified(project)).toBe(1);
+  });
+
+  test('one that asks again there is asked once more, and the queue holds to that', async () => {
+    const project = createProject({ issues: [1], agent: [asker] });
+    await runOnce(project);
+    expect(await later(project, MINUTE, labeled(1))).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(await later(project, DAY)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(notified(project)).toBe(2);
+  });
+});

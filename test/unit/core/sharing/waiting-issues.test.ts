@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import { emptyBudget, parseBudget, serializeBudget, withoutWaiting } from '../../../../src/core/sharing/budget.ts';
+import {
+  approvalThen,
+  MAX_WAITING,
+  waitingAfter,
+  withAnswers,
+  type WaitingIssue,
+} from '../../../../src/core/sharing/waiting-issues.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
+
+const NOW = noon + HOUR;
+const approval = { text: 'a'.repeat(32), by: 'ann', at: noon - HOUR };
+const blocked: TaskProgress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' };
+const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
+const done: TaskProgress = { ...untouched, state: 'done', attempts: 3 };
+const working: TaskProgress = { ...untouched, state: 'in-progress', attempts: 3 };
+const aside = (times: number, at: number, attempts = 3): TaskProgress => ({
+  ...untouched,
+  state: 'stuck',
+  attempts,
+  reason: 'no_progress',
+  setAside: { times, at },
+});
+const answer = (change: Partial<WaitingIssue> = {}): WaitingIssue => ({
+  lane: 'issue-1',
+  task: 'issue-1',
+  progress: blocked,
+  approval,
+  notice: { thread: 1, comment: 5, at: noon },
+  at: noon,
+  ...change,
+});
+const lane = (id: string, tasks: LaneState['tasks'], change: Partial<LaneState> = {}): LaneState => ({
+  ...initialState(id, noon),
+  tasks,
+  ...change,
+});
+const opened = (taskId: string, openedAt = noon): Partial<LaneState> => ({
+  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt, taskId },
+});
+
+describe('what a run leaves waiting', () => {
+  const own = lane('issue-1', {});
+  test.each<[string, readonly WaitingIssue[], LaneState, LaneState, readonly object[]]>([
+    ['nothing', [], own, lane('issue-1', { 'issue-1': working }), []],
+    [
+      'what became blocked',
+      [],
+      own,
+      lane('issue-1', { 'issue-1': blocked }, { approvals: { 'issue-1': approval } }),
+      [{ lane: 'issue-1', task: 'issue-1', progress: blocked, approval, notice: null, at: NOW }],
+    ],
+    [
+      'with the comment that asks about it',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': failed },
+        { notified: [{ kind: 'failed', about: 'issue-1', thread: 1, comment: 9, at: NOW }] },
+      ),
+      [{ progress: failed, approval: null, notice: { thread: 1, comment: 9, at: NOW } }],
+    ],
+    [
+      'what opened the circuit, as set aside until the probe',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': working },
+        {
+          ...opened('issue-1'),
+          notified: [{ kind: 'circuit_open', about: 'lane-issue-1', thread: 1, comment: 9, at: NOW }],
+        },
+      ),
+      [{ progress: aside(1, noon), notice: { thread: 1, comment: 9 } }],
+    ],
+    ['not a task of a file', [], lane('queue', {}), lane('queue', { 'plan-1': blocked }, opened('plan-1')), []],
+    ['not what is done, whatever the circuit', [], own, lane('issue-1', { 'issue-1': done }, opened('issue-1')), []],
+    [
+      'not what was blocked before: who knows what became of it since',
+      [],
+      lane('queue', { 'issue-1': blocked }),
+      lane('queue', { 'issue-1': blocked }),
+      [],
+    ],
+    ['no more what goes on', [answer()], lane('issue-1', {}), lane('issue-1', { 'issue-1': working }), []],
+    [
+      'still what another lane left and this one did not work on',
+      [answer()],
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      [answer()],
+    ],
+    [
+      'still what another lane left meanwhile',
+      [answer()],
+      lane('queue', { 'issue-1': working }),
+      lane('queue', { 'issue-1': working }),
+      [answer()],
+    ],
+    [
+      'no more what was worked on here since',
+      [answer()],
+      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': { ...working, attempts: 4 } }),
+      [],
+    ],
+    [
+      'the newest answer in place of the other one',
+      [answer(), answer({ task: 'issue-2', lane: 'issue-2' })],
+      lane('queue', { 'issue-1': aside(1, noon) }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': aside(2, NOW, 4) }),
+      [{ task: 'issue-2' }, { lane: 'queue', task: 'issue-1', progress: aside(2, NOW, 4), at: NOW }],
+    ],
+    [
+      'the same answer with the comment that came later',
+      [answer({ notice: null })],
+      lane('issue-1', { 'issue-1': blocked }),
+      lane(
+        'issue-1',
+        { 'issue-1': blocked },
+        { notified: [{ kind: 'blocked', about: 'issue-1', thread: 1, comment: 9, at: NOW }] },
+      ),
+      [{ progress: blocked, notice: { comment: 9 }, at: noon }],
+    ],
+  ])('%s', (_, waiting, before, after, expected) => {
+    const settled = waitingAfter(waiting, { before, after }, NOW);
+    expect(settled).toMatchObject(expected);
+    expect(settled).toHaveLength(expected.length);
+    // Post may settle once more what main has settled.
+    expect(waitingAfter(settled, { before, after }, NOW + MINUTE)).toBe(settled);
+  });
+});
+
+describe('a lane holds to the answers of others', () => {
+  const known = { lane: 'issue-1', at: noon, approval };
+  test.each<[string, LaneState, readonly WaitingIssue[], Partial<LaneState>]>([
+    ['none', lane('queue', { 'issue-1': working }), [], { tasks: { 'issue-1': working }, answers: {} }],
+    [
+      'of one: as it stands there it stands here, and nobody is notified again',
+      lane('queue', {}),
+      [answer()],
+      {
+        tasks: { 'issue-1': blocked },
+        answers: { 'issue-1': known },
+        notified: [{ kind: 'blocked', about: 'issue-1', thread: 1, comment: 5, at: noon }],
+      },
+    ],
+    [
+      'of one that opened its circuit',
+      lane('queue', {}),
+      [answer({ progress: aside(1, noon) })],
+      {
+        tasks: { 'issue-1': aside(1, noon) },
+        notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
+      },
+    ],
+    [
+      'in place of its own, but for where its own work began',
+      lane('queue', { 'issue-1': { ...working, startedTree: 'tree' } }),
+      [answer({ notice: null })],
+      { tasks: { 'issue-1': { ...blocked, startedTree: 'tree' } }, notified: [] },
+    ],
+    ['not its own', lane('queue', {}), [answer({ lane: 'queue' })], { tasks: {}, answers: {} }],
+    ['not what is done here', lane('queue', { 'issue-1': done }), [answer()], { tasks: { 'issue-1': done } }],
+    [
+      'on its own branch an issue that of the queue',
+      lane('issue-1', {}),
+      [answer({ lane: 'queue' })],
+      { tasks: { 'issue-1': blocked } },
+    ],
+    ['but not about other issues', lane('issue-2', {}), [answer()], { tasks: {}, answers: {} }],
+    [
+      'what a person made of it since stays',
+      lane('queue', { 'issue-1': untouched }, { answers: { 'issue-1': known } }),
+      [answer()],
+      { tasks: { 'issue-1': untouched } },
+    ],
+    [
+      'until there is a newer one',
+      lane('queue', { 'issue-1': untouched }, { answers: { 'issue-1': known } }),
+      [answer({ at: NOW, progress: failed })],
+      { tasks: { 'issue-1': failed }, answers: { 'issue-1': { ...known, at: NOW } } },
+    ],
+    [
+      'what holds there no more is open again',
+      lane('queue', { 'issue-1': { ...blocked, startedTree: 'tree' } }, { answers: { 'issue-1': known } }),
+      [],
+      { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } }, answers: {} },
+    ],
+  ])('%s', (_, state, waiting, expected) => {
+    const held = withAnswers(state, waiting);
+    expect(held).toEqual({ ...held, ...expected });
+    expect(withAnswers(held, waiting)).toEqual(held);
+  });
+});
+
+describe('what was approved when an issue was last worked on', () => {
+  const other = { ...approval, text: 'b'.repeat(32) };
+  test.each<[string, Partial<LaneState>, object | null]>([
+    ['here', { approvals: { 'issue-1': approval } }, approval],
+    [
+      'on another branch',
+      { approvals: { 'issue-1': approval }, answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: other } } },
+      other,
+    ],
+    [
+      'there, which is not known',
+      { approvals: { 'issue-1': approval }, answers: { 'issue-1': { lane: 'issue-1', at: noon, approval: null } } },
+      null,
+    ],
+    ['nowhere', {}, null],
+  ])('%s', (_, change, expected) => {
+    expect(approvalThen(lane('queue', {}, change), 'issue-1')).toEqual(expected);
+  });
+});
+
+describe('in the document', () => {
+  const many = Array.from({ length: 2 * MAX_WAITING }, (_, index) =>
+    lane(`issue-${String(index)}`, { [`issue-${String(index)}`]: blocked }),
+  );
+  const waiting = many.reduce<readonly WaitingIssue[]>(
+    (all, after) => waitingAfter(all, { before: initialState(after.lane, noon), after }, NOW),
+    [],
+  );
+
+  test('there is room for so many; the newest stay', () => {
+    expect(waiting).toHaveLength(MAX_WAITING);
+    expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);
+    const parsed = parseBudget(serializeBudget({ ...emptyBudget, waiting }), NOW);
+    expect(parsed).toEqual({ kind: 'budget', budget: { ...emptyBudget, waiting }, problem: null });
+  });
+
+  test('it is never longer than one that is read: what has waited longest goes first', () => {
+    const long = waiting.map((one) => ({
+      ...one,
+      lane: 'l'.repeat(120),
+      approval: { ...approval, by: 'b'.repeat(100) },
+    }));
+    const tasks = Array.from({ length: 100 }, (_, index) => `prd-${'t'.repeat(80)}-${String(index)}`);
+    const reservation = {
+      runTag: 'tag',
+      lane: 'queue',
+      runUrl: '',
+      runId: '1',
+      runAttempt: 1,
+      expiresAt: NOW,
+      tasks,
+      calls: 1,
+      tokens: 0,
+      costUsd: 0,
+    };
+    const parsed = parseBudget(serializeBudget({ ...emptyBudget, reservations: [reservation], waiting: long }), NOW);
+    if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
+    expect(parsed.problem).toBeNull();
+    expect(parsed.budget.reservations).toEqual([reservation]);
+    expect(parsed.budget.waiting.length).toBeGreaterThan(20);
+    expect(parsed.budget.waiting).toEqual(long.slice(-parsed.budget.waiting.length));
+  });
+
+  test('what a person asks for by name waits no more', () => {
+    const budget = { ...emptyBudget, waiting };
+    expect(withoutWaiting(budget, ['issue-150']).waiting).toHaveLength(MAX_WAITING - 1);
+    expect(withoutWaiting(budget, ['issue-1'])).toBe(budget);
+  });
+});
