@@ -114,6 +114,7 @@ function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
     tasks: work.tasks,
     outcome: report.outcome,
     pullRequest: pullRequest?.number ?? null,
+    addedWork: work.hasNewCommits && report.headSha === work.head,
     unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
   });
 }

@@ -67,7 +67,7 @@ function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): r
   if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
   if (outcome.kind !== 'blocked') return [];
   const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
-  return planNotifications({ ...end, unapproved: [] }).notify;
+  return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
 function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly Need[] {

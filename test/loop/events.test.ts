@@ -324,7 +324,7 @@ describe('what nobody is needed for any more is settled by the event itself', ()
     const { forge } = project;
     expect(await runOnce(project, { event: issueEvent(action, 1) })).toMatchObject(updated);
     expect(shownOn(project, 1)).toEqual([
-      expect.stringMatching(/^\*\*Settled:\*\* .*1 is not on the list of tasks any more\.$/),
+      expect.stringMatching(/^\*\*Settled:\*\* .*1 is no longer on the task list\.$/),
     ]);
     // The lane's next run has nothing to add.
     const before = JSON.stringify([...(forge.notifications.get(1)?.values() ?? [])]);

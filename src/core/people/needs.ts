@@ -13,7 +13,7 @@ import {
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'circuit'>;
+type Standing = Pick<LaneState, 'tasks' | 'circuit' | 'notified'>;
 
 /** How a run leaves its lane. `pullRequest`: number of its open one. */
 export interface LaneEnd {
@@ -21,17 +21,19 @@ export interface LaneEnd {
   readonly startedAt: number;
   /** As the run began: people's orders are obeyed in it. */
   readonly before: Standing;
-  readonly after: Standing & Pick<LaneState, 'notified'>;
+  readonly after: Standing;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
   readonly pullRequest: number | null;
+  /** Whether the run added commits to its branch. */
+  readonly addedWork: boolean;
   /** Tasks whose text was changed since somebody approved it. */
   readonly unapproved: readonly TaskId[];
 }
 
 /** Why a notification is settled. */
 export type Settlement =
-  'done' | 'goes_on' | 'approved' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
+  'done' | 'goes_on' | 'more_work' | 'approved' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
 
 /** What people are to be notified of, and what of before is settled. */
 export interface NotificationPlan {
@@ -99,15 +101,18 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
 }
 
 /** Null: a person is still needed. */
-function settlementOf({ kind, about, thread, at }: Notification, end: LaneEnd): Settlement | null {
-  const { startedAt, before, after, tasks, outcome, pullRequest } = end;
+function settlementOf(notification: Notification, end: LaneEnd): Settlement | null {
+  const { kind, about, thread, at, comment } = notification;
+  const { startedAt, before, after, tasks, outcome, pullRequest, addedWork } = end;
   switch (kind) {
     case 'circuit_open':
       return after.circuit.kind === 'open' ? null : 'circuit_closed';
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'ready':
-      return pullRequest === thread ? null : 'pull_request_over';
+      if (pullRequest !== thread) return 'pull_request_over';
+      // What was ready was less than what is there now. Post finishes a run that has notified people already.
+      return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'waiting_for_review':
       return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
     case 'needs_approval': {

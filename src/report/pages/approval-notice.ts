@@ -7,14 +7,13 @@ export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
 
 /** What becomes of the notice when the issue was worked since. */
 export const APPROVED_SINCE =
-  '\n**This issue does not wait for approval any more.** Ralph has worked on it since; its other comment says how that stands.';
+  '\n**This issue no longer waits for approval.** Ralph has worked on it since; its other comment says where that stands.';
 
 /** What becomes of it when the approved text is back. */
-export const APPROVED_AGAIN = '\n**This issue does not wait for approval any more.** Its text is approved.';
+export const APPROVED_AGAIN = '\n**This issue no longer waits for approval.** Its text is approved.';
 
 /** What becomes of it when nobody wants the issue worked on any more. */
-export const NOT_ASKED_FOR =
-  '\n**This issue does not wait for approval any more.** It was closed, or its label was removed.';
+export const NOT_ASKED_FOR = '\n**This issue no longer waits for approval.** It was closed, or its label was removed.';
 
 /** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. `name`: how the issue is called. */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {

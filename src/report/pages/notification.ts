@@ -61,11 +61,13 @@ function settledWords(name: string, why: Settlement): string {
     case 'done':
       return `${task} is done.`;
     case 'goes_on':
-      return `Work on ${task} went on.`;
+      return `Work on ${task} has continued.`;
+    case 'more_work':
+      return 'There has been more work on the pull request since.';
     case 'approved':
-      return `${task} does not wait for approval any more.`;
+      return `${task} no longer waits for approval.`;
     case 'gone':
-      return `${task} is not on the list of tasks any more.`;
+      return `${task} is no longer on the task list.`;
     case 'circuit_closed':
       return 'The circuit is closed.';
     case 'works_again':

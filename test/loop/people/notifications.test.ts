@@ -199,6 +199,33 @@ describe('a pull request that is complete', () => {
     expect(said).toContain('comment `/ralph run` there (that opens a pull request of its own); to refuse it,');
   });
 
+  test('complete once more with more work: settled, and people are notified again; not by a run that adds nothing', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    await runOnce(project);
+    expect([notified(project), settled(project)]).toEqual([1, []]);
+
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher];
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    expect([notified(project), settled(project)]).toEqual([2, ['settled on #101']]);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+    expect(project.forge.writes.filter((write) => write.startsWith('review of'))).toHaveLength(2);
+    expect(savedState(project).notified).toMatchObject([{ kind: 'ready', thread: 101 }]);
+  });
+
+  test('incomplete again for a run, then complete: settled by the one, notified of by the other', async () => {
+    const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    addIssue(project.forge, 2);
+    project.script.behaviours = [steadyWorker];
+    expect((await runOnce(project)).end).toBe('limit (iterations)');
+    expect([notified(project), settled(project), notifications(project)]).toEqual([1, ['settled on #101'], []]);
+    project.script.behaviours = [finisher];
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+  });
+
   test('asks whom the inputs name', async () => {
     const inputs = { 'pr-reviewers': 'carl,acme/core', 'pr-assignees': 'auto' };
     const project = createProject({ agent: [finisher], inputs });

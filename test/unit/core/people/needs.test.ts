@@ -34,19 +34,24 @@ interface Row {
   readonly before?: TaskProgress;
   readonly after?: TaskProgress;
   readonly notified?: readonly Notification[];
+  /** As the run began; otherwise the same. */
+  readonly notifiedBefore?: readonly Notification[];
   readonly end?: Partial<LaneEnd>;
   readonly circuit?: Circuit;
 }
 
-function plan({ before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0) }: Row) {
+function plan(row: Row) {
+  const { before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0) } = row;
+  const { notifiedBefore = notified } = row;
   const { notify, settle } = planNotifications({
     lane: 'queue',
     startedAt: at + 1,
-    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0) },
+    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0), notified: notifiedBefore },
     after: { tasks: { 'issue-1': after }, circuit, notified },
     tasks: [{ id: 'issue-1', obstacle: null }],
     outcome: { kind: 'limit', reason: 'iterations' },
     pullRequest: 7,
+    addedWork: false,
     unapproved: [],
     ...end,
   });
@@ -151,8 +156,28 @@ describe('of a lane', () => {
     ],
     ['a pull request that is complete', { after: done, end: { outcome: complete } }, '+ ready lane-queue'],
     [
-      'once each pull request',
+      'not again while nothing is added to it',
       { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 7)] },
+      '',
+    ],
+    [
+      'ready with more than people were notified of',
+      { after: done, end: { outcome: complete, addedWork: true }, notified: [told('ready', 'lane-queue', 7)] },
+      '+ ready lane-queue, - ready more_work',
+    ],
+    [
+      'not ready any more: there is more, and it is not complete',
+      { end: { addedWork: true }, notified: [told('ready', 'lane-queue', 7)] },
+      '- ready more_work',
+    ],
+    [
+      'ready with the work of this very run, which post finishes',
+      {
+        after: done,
+        end: { outcome: complete, addedWork: true },
+        notifiedBefore: [],
+        notified: [told('ready', 'lane-queue', 7)],
+      },
       '',
     ],
     [
