@@ -5,6 +5,7 @@ export const DEFAULT_BRANCH_PREFIX = 'ralph/';
 export const DEFAULT_TASK_LABEL = 'ralph';
 export const DEFAULT_COOLDOWN_MINUTES = 30;
 export const DEFAULT_STATE_STORE = 'auto';
+export const DEFAULT_NOTIFY = 'auto';
 export const DEFAULT_AGENT_VERSION = '2.1.330';
 export const DEFAULT_ALLOWED_TOOLS =
   'Read,Edit,Write,Glob,Grep,Bash(git add:*),Bash(git commit:*),Bash(git diff:*),Bash(git log:*),Bash(git status:*),Bash(npm:*),Bash(pytest:*)';

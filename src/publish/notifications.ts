@@ -61,12 +61,15 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   const { notified, notifiedAt } = work.state;
   let known: Remembered = { notified, notifiedAt };
   const warnings: string[] = [];
+  const warn = (text: string): void => {
+    warnings.push(text);
+    deps.log.warning(text);
+  };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
     try {
       await within(deps.stepWithinMs, act());
     } catch (error) {
-      warnings.push(`${what}: ${sentence(textOf(error))}`);
-      deps.log.warning(warnings.at(-1) ?? '');
+      warn(`${what}: ${sentence(textOf(error))}`);
     }
   };
   await attempt('Earlier notifications could not be marked as settled', async () => {
@@ -75,7 +78,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   if (plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review') && pullRequest !== null)
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   await attempt('Nobody could be notified', async () => {
-    known = await notify(deps, end, { needs: plan.notify, known });
+    known = await notify(deps, end, { needs: plan.notify, known, warn });
   });
   return { ...known, warnings };
 }
@@ -239,7 +242,11 @@ async function settle(deps: PublishDeps, { settle: plan }: NotificationPlan, kno
 async function notify(
   deps: PublishDeps,
   end: WorkedEnd,
-  { needs, known }: { readonly needs: readonly Need[]; readonly known: Remembered },
+  {
+    needs,
+    known,
+    warn,
+  }: { readonly needs: readonly Need[]; readonly known: Remembered; readonly warn: (text: string) => void },
 ): Promise<Remembered> {
   const { config, clock, log, forge } = deps;
   if (needs.length === 0 || config.notify.kind === 'none') return known;
@@ -253,18 +260,30 @@ async function notify(
   const alone = issueOfNeeds(needs);
   const asked = needs.every(({ about }) => about === EVERY_RUN) ? deps.asked.thread : null;
   const thread = alone ?? asked ?? threadOfLane(pullRequest, [...concerned, ...work.tasks]);
-  if (thread === null) return known;
+  if (thread === null) {
+    warn(NO_THREAD);
+    return known;
+  }
+  const mentions = peopleOf(config.notify, await askersOf(deps, end, needs));
+  if (mentions.length === 0) warn(nobodyMentioned(thread));
   const body = renderNotification({
     needs,
     report,
     change: work.state.change,
     lastTask: work.state.lastIteration?.taskId ?? null,
     notices: work.notes.notices,
-    mentions: peopleOf(config.notify, await askersOf(deps, end, needs)),
+    mentions,
   });
   const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
   log.info(`notified of ${needs.map(({ kind, about }) => `${kind} (${about})`).join(', ')} on #${String(thread)}`);
   return withNotification(known, needs, { thread, comment: id, at: now });
+}
+
+const NO_THREAD =
+  'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on.';
+
+function nobodyMentioned(thread: number): string {
+  return `A person is needed, and the comment on #${String(thread)} mentions nobody: nobody asked for this work by name. Set the input \`notify\` to the logins of those who should get a message.`;
 }
 
 async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {

@@ -12,6 +12,7 @@ export function askedOf(intent: Intent): PublishDeps['asked'] {
       return { by: person(intent.actor), thread: intent.issue };
     case 'command':
       return { by: person(intent.actor), thread: intent.thread.number };
+    case 'work-queue':
     case 'dispatched-command':
       return { by: intent.actor, thread: null };
     default:

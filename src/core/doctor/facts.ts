@@ -119,6 +119,7 @@ export interface ActionRules {
 export type DefaultedInput =
   | 'task-label'
   | 'task-sources'
+  | 'notify'
   | 'state-store'
   | 'agent-version'
   | 'allowed-tools'

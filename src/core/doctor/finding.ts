@@ -13,6 +13,7 @@ export const checks = [
   'agent',
   'label',
   'schedule',
+  'notify',
   'branch-rules',
   'branch-protection',
   'push-rules',

@@ -44,6 +44,7 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
     checkout(looked),
     ...secrets(looked),
     cache(looked),
+    ...notify(looked),
   ];
 }
 
@@ -271,6 +272,23 @@ const CACHE_WRITERS: readonly string[] = [
   'registry_package',
   'page_build',
 ];
+
+/** Who put a label on is notified; nobody put an entry into a file, as far as a run knows. */
+function notify(looked: LookedAt): readonly Finding[] {
+  const sources = inputOf(looked, 'task-sources');
+  const isScheduled = looked.workflow.triggers.some(({ event }) => event === 'schedule');
+  const isOfFiles = sources !== null && !/\bissues\b/.test(sources);
+  if (!isScheduled || !isOfFiles) return [];
+  return inputOf(looked, 'notify') === 'auto'
+    ? [
+        warning(
+          'notify',
+          'Nobody gets a message when a scheduled run needs a person: no entry of a file says who asked for it.',
+          cure('Name who should get one.', { paste: 'notify: your-login' }),
+        ),
+      ]
+    : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
+}
 
 function cache(looked: LookedAt): Finding {
   const { workflow, step } = looked;

@@ -58,7 +58,7 @@ export async function obeyDispatch(
   deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<Intake> {
-  const by: Giver = { by: actor, from: 'dispatch', thread: null };
+  const by: Giver = { by: actor ?? 'someone', from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
       return workQueue(deps, { asked: true });

@@ -69,7 +69,7 @@ export function parseDispatch(payload: unknown, inputs: EventInputs): Intent | n
   const parsed = dispatch.safeParse(payload);
   if (!parsed.success) return null;
   const { inputs: words, sender } = parsed.data;
-  return dispatched({ field: 'inputs.command', words, actor: sender?.login ?? 'someone' }, inputs);
+  return dispatched({ field: 'inputs.command', words, actor: sender?.login ?? null }, inputs);
 }
 
 /** Parses `repository_dispatch`. */
@@ -82,12 +82,12 @@ export function parseRepositoryDispatch(payload: unknown, inputs: EventInputs): 
 
 /** The step's own input `command` goes first; a workflow that does not pass the event's on loses no order. */
 function dispatched(
-  event: { readonly field: string; readonly words: string; readonly actor: string },
+  event: { readonly field: string; readonly words: string; readonly actor: string | null },
   { command }: EventInputs,
 ): Intent {
   const [words, whence] = command === '' ? [event.words, event.field] : [command, 'The input command'];
   return words === ''
-    ? { kind: 'work-queue' }
+    ? { kind: 'work-queue', actor: event.actor }
     : { kind: 'dispatched-command', command: commandOf(words, whence), actor: event.actor };
 }
 
@@ -110,7 +110,7 @@ export function parsePush(payload: unknown, { branchPrefix }: EventInputs): Inte
   if (deleted === true) return notForUs('The push deleted a branch.');
   if (ref.startsWith(`refs/heads/${branchPrefix}`))
     return notForUs(`The push is to one of Ralph's own branches (${branchPrefix}…).`);
-  return { kind: 'work-queue' };
+  return { kind: 'work-queue', actor: null };
 }
 
 /** Parses `issues: labeled`. */

@@ -30,7 +30,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'schedule',
     types: null,
     does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
-    parse: () => ({ kind: 'work-queue' }),
+    parse: () => ({ kind: 'work-queue', actor: null }),
   },
   {
     event: 'workflow_dispatch',

@@ -3,7 +3,8 @@ import type { Account } from '../../ports/forge.ts';
 
 /** What an event asks for. */
 export type Intent =
-  | { readonly kind: 'work-queue' }
+  /** `actor`: login of who started the run by hand; null: nobody did, or nobody knows. */
+  | { readonly kind: 'work-queue'; readonly actor: string | null }
   /** `approvedText`: the issue as it was when `actor` put the label on. */
   | {
       readonly kind: 'work-issue';
@@ -24,8 +25,8 @@ export type Intent =
       readonly thread: Thread;
       readonly actor: Account;
     }
-  /** Whoever may dispatch may command; `actor` is a login. */
-  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
+  /** Whoever may dispatch may command; `actor`: a login; null: the server does not say whose. */
+  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null }
   | Dismissed;
 
 /** Needs nothing of the world: the run ends before it connects to any of it. */

@@ -5,6 +5,7 @@ import {
   DEFAULT_ALLOWED_TOOLS,
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_MAX_COST_USD_PER_DAY,
+  DEFAULT_NOTIFY,
   DEFAULT_SOURCES,
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
@@ -27,6 +28,7 @@ export const actionRules: ActionRules = {
   defaults: {
     'task-label': DEFAULT_TASK_LABEL,
     'task-sources': DEFAULT_SOURCES,
+    notify: DEFAULT_NOTIFY,
     'state-store': DEFAULT_STATE_STORE,
     'agent-version': DEFAULT_AGENT_VERSION,
     'allowed-tools': DEFAULT_ALLOWED_TOOLS,

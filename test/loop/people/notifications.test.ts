@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { claimsBlocked, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { markerOf, type Notification } from '../../../src/core/people/notifications.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import { BEFORE, on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -13,6 +14,7 @@ import {
   labeled,
   runOnce,
   savedState,
+  senderOf,
   warningsIn,
 } from '../stage/river.ts';
 import { byChance, sideBySide } from '../stage/side-by-side.ts';
@@ -241,6 +243,55 @@ describe('a pull request that is complete', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(warningsIn(run)).toEqual(['The review of the pull request could not be requested: Not a collaborator.']);
     expect(notified(project)).toBe(1);
+  });
+});
+
+describe('work that nobody asked for by name: entries of a file, on a schedule', () => {
+  function projectWithPlan(agent: readonly Behaviour[], inputs: Readonly<Record<string, string>> = {}): Project {
+    const project = createProject({ issues: [], agent: [...agent], inputs });
+    const { origin } = project;
+    const base = origin.branches.get('main') ?? null;
+    const tree = { ...origin.commits.get(base ?? '')?.tree, '.ralph/fix_plan.md': '- [ ] Add a cart\n' };
+    origin.branches.set('main', addCommit(origin, { tree, parent: base, message: 'A plan' }));
+    return project;
+  }
+  const ticks: Behaviour = (call) => {
+    const turn = finisher(call);
+    return { ...turn, writes: { ...turn.writes, '.ralph/fix_plan.md': '- [x] Add a cart\n' } };
+  };
+  const dispatched = { name: 'workflow_dispatch', payload: { inputs: {}, sender: senderOf('carl') } };
+
+  test('the comment mentions nobody, and the run says so with what helps', async () => {
+    const project = projectWithPlan([ticks]);
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue']);
+    expect(warningsIn(run)).toEqual([
+      'A person is needed, and the comment on #101 mentions nobody: nobody asked for this work by name. Set the input `notify` to the logins of those who should get a message.',
+    ]);
+  });
+
+  test('with `notify` it mentions them', async () => {
+    const project = projectWithPlan([ticks], { notify: 'dora' });
+    expect(warningsIn(await runOnce(project))).toEqual([]);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @dora']);
+  });
+
+  test('who runs the workflow by hand is who asked', async () => {
+    const project = projectWithPlan([ticks]);
+    expect(warningsIn(await runOnce(project, { event: dispatched }))).toEqual([]);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @carl']);
+    expect(project.forge.writes).toContain('review of #101 by carl');
+  });
+
+  test('without a pull request there is nowhere to write it: the run says so', async () => {
+    const project = projectWithPlan([claimsBlocked, claimsBlocked]);
+    const run = await runOnce(project);
+    expect(run.end).toBe('blocked (needs_human)');
+    expect(notified(project)).toBe(0);
+    expect(warningsIn(run)).toContain(
+      'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on.',
+    );
   });
 });
 

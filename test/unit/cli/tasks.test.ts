@@ -12,6 +12,7 @@ import {
   DEFAULT_COOLDOWN_MINUTES,
   DEFAULT_MAX_COST_USD_PER_DAY,
   DEFAULT_SOURCES,
+  DEFAULT_NOTIFY,
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../../src/cli/defaults.ts';
@@ -357,6 +358,7 @@ test.each([
   ['branch-prefix', DEFAULT_BRANCH_PREFIX],
   ['task-label', DEFAULT_TASK_LABEL],
   ['state-store', DEFAULT_STATE_STORE],
+  ['notify', DEFAULT_NOTIFY],
   ['agent-version', DEFAULT_AGENT_VERSION],
   ['allowed-tools', DEFAULT_ALLOWED_TOOLS],
   ['max-cost-usd-per-day', `'${DEFAULT_MAX_COST_USD_PER_DAY}'`],

@@ -13,7 +13,7 @@ describe('events', () => {
     ['workflow_dispatch', { inputs: {} }],
     ['schedule', null],
   ])('%s works the queue', (name, payload) => {
-    expect(parseIntent({ name, payload }, asks)).toEqual({ kind: 'work-queue' });
+    expect(parseIntent({ name, payload }, asks)).toEqual({ kind: 'work-queue', actor: null });
   });
 
   test.each([

@@ -104,6 +104,16 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
   ]);
 });
 
+test.each<[string, string, Finding['kind'] | undefined]>([
+  ['entries of files on a schedule have nobody who asked', 'task-sources: plan, prd', 'warning'],
+  ['with somebody named', 'task-sources: plan\nnotify: ann', 'ok'],
+  ['without messages, since that was wanted', 'task-sources: plan\nnotify: none', 'ok'],
+  ['issues have who put the label on', 'task-sources: plan, issues', undefined],
+  ['an expression says nothing', 'task-sources: ${{ vars.SOURCES }}', undefined],
+])('who gets a message: %s', (_, lines, kind) => {
+  expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
+});
+
 type Row = readonly [string, Facts, Finding['check'], Finding['kind'], RegExp, RegExp];
 
 describe('what the workflow file says', () => {
