@@ -154,6 +154,8 @@ export interface TaskReport {
   readonly progress: TaskProgress;
   /** What the branch has of it, over all runs. */
   readonly share: TaskShare;
+  /** Address of the comment that asks a person about it, where another branch asked; null: there is none. */
+  readonly asked: string | null;
 }
 
 /** HTTP requests sent, and what GitHub said that the token has left of its hour; null where it did not say. `resetAt` in ms. */

@@ -18,7 +18,7 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   // A run that ended before it had restored a lane knows nothing of one.
-  const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
+  const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));

@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config, RunContext } from '../config/config.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
@@ -7,14 +7,14 @@ import type { Task } from '../core/tasks/task.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { LaneView, TaskReport } from '../handover/report.ts';
-import { QUEUE } from '../core/tasks/ids.ts';
+import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 
 /** How the lane of a run that the gate ended stands. */
 export function laneViewOf(
   { lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>,
-  run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number },
+  run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly context: RunContext; readonly now: number },
 ): LaneView {
-  const { config, runUrl, now } = run;
+  const { config, context, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
   const known = state ?? initialState(id, now);
   const circuit = viewCircuit(known.circuit, config.policy.circuit, now);
@@ -23,7 +23,7 @@ export function laneViewOf(
     state,
     restored: notes.restored,
     claimedBy: notes.claimedBy,
-    tasks: tasksWithProgress(tasks, known),
+    tasks: tasksWithProgress(tasks, known, context),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
     usage: usageAt(known.windows, now),
@@ -31,16 +31,31 @@ export function laneViewOf(
     receipt: answer?.text.kind === 'status' ? answer.text.receipt : null,
     pullRequest: lane?.pullRequest ?? known.lastRun?.published?.pullRequest ?? null,
     taskLabel: config.taskLabel,
-    runUrl,
+    runUrl: context.runUrl,
     now,
   };
 }
 
 /** Tasks with how far the lane got with each. */
-export function tasksWithProgress(tasks: readonly Task[], state: LaneState): TaskReport[] {
-  return tasks.map((task) => ({
-    task,
-    progress: progressOf(state.tasks, task.id),
-    share: shareOf(state.change, task.id),
-  }));
+export function tasksWithProgress(
+  tasks: readonly Task[],
+  state: LaneState,
+  { serverUrl, repository: { owner, repo } }: Pick<RunContext, 'serverUrl' | 'repository'>,
+): TaskReport[] {
+  const asked = (id: TaskId): string | null => {
+    const notice = state.notified.findLast(({ about }) => about === id);
+    return notice === undefined
+      ? null
+      : `${serverUrl}/${owner}/${repo}/issues/${String(notice.thread)}#issuecomment-${String(notice.comment)}`;
+  };
+  return tasks.map((task) => {
+    const share = shareOf(state.change, task.id);
+    const progress = progressOf(state.tasks, task.id);
+    return Object.hasOwn(state.answers, task.id)
+      ? { task, progress, share: { ...share, ...unsaid }, asked: asked(task.id) }
+      : { task, progress, share, asked: null };
+  });
 }
+
+/** What the agent said here is not what another branch asks. */
+const unsaid = { question: null, summary: null, recommendation: null };

@@ -20,7 +20,7 @@ const MAX_FAILURES = 2;
 interface LiveStatusDeps {
   readonly forge: Pick<Forge, 'upsertComment'>;
   readonly config: Pick<Config, 'policy'>;
-  readonly context: Pick<RunContext, 'runUrl'>;
+  readonly context: Pick<RunContext, 'runUrl' | 'serverUrl' | 'repository'>;
   readonly clock: Clock;
   readonly debug: (text: string) => void;
   readonly redact: (text: string) => string;
@@ -47,7 +47,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     if (shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS) return;
     const body = renderLiveStatus({
       task,
-      tasks: tasksWithProgress(tasks, state),
+      tasks: tasksWithProgress(tasks, state, context),
       iteration,
       orders,
       journal,

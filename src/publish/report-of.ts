@@ -92,7 +92,7 @@ export function reportOfEnd(
   const ended = mapTexts(report, frame.redact);
   const asksForStatus = outcome.kind === 'idle' && outcome.reason === 'answered' && findings.length === 0;
   if (!asksForStatus) return { ...ended, findings, kind: 'ended' };
-  const view = laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now });
+  const view = laneViewOf(intake, frame);
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }
 
@@ -119,11 +119,11 @@ function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification,
 }
 
 function laneFactsOf(
-  { config, now }: ReportFrame,
+  { config, context, now }: ReportFrame,
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
 ): Pick<LaneFacts, 'tasks' | 'circuit' | 'callsRemaining' | 'restored'> {
   return {
-    tasks: tasksWithProgress(tasks, state),
+    tasks: tasksWithProgress(tasks, state, context),
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,

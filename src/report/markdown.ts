@@ -66,16 +66,17 @@ export function fence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
-/** Markdown of `text` or `prose` in which addresses of runs of this repository are links again; those of any other server or repository stay inert. */
-export function linkRuns(markdown: string, repositoryUrl: string): string {
-  const address = `${text(repositoryUrl, 500)}/actions/runs/`;
+/** Markdown of `text` or `prose` in which addresses of runs and comments of this repository are links again; those of any other server or repository stay inert. */
+export function linkPages(markdown: string, repositoryUrl: string): string {
+  const address = `${text(repositoryUrl, 500)}/`;
   if (!/^https?:/.test(address)) return markdown;
   const [before = '', ...others] = markdown.split(address);
   const linked = others.map((rest) => {
-    const [id = ''] = /^\d{1,20}(?![\w/?#&=%+~-])/.exec(rest) ?? [];
-    return id === ''
-      ? address + rest
-      : link(`run ${id}`, `${repositoryUrl}/actions/runs/${id}`) + rest.slice(id.length);
+    const [page = '', run, issue] =
+      /^(?:actions\/runs\/(\d{1,20})|issues\/(\d{1,15})#issuecomment-\d{1,20})(?![\w/?#&=%+~-])/.exec(rest) ?? [];
+    if (page === '') return address + rest;
+    const label = run === undefined ? `#${issue ?? ''} (comment)` : `run ${run}`;
+    return link(label, `${repositoryUrl}/${page}`) + rest.slice(page.length);
   });
   return [before, ...linked].join('');
 }

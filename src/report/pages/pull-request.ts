@@ -5,7 +5,7 @@ import { isStuck, issueOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { link, linkRuns, prose, text } from '../markdown.ts';
+import { link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
@@ -119,10 +119,10 @@ function toDo(report: WorkedReport, tests: TestState): string {
       ? []
       : [
           firstLines(waiting, 5)
-            .map((line) => `- ${prose(line, 500)}`)
+            .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
-    `**Next:** ${linkRuns(prose(next, 1000), report.repositoryUrl)}`,
+    `**Next:** ${linkPages(prose(next, 1000), report.repositoryUrl)}`,
   ].join('\n\n');
 }
 

@@ -2,7 +2,7 @@ import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
+import { code, codeElement, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
@@ -49,7 +49,7 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
 /** Outcome and what to do next: what a reader sees first. */
 export function headline(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  return linkRuns(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+  return linkPages(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
 }
 
 /** What the task is called, as a link where it has a page. */
@@ -237,7 +237,7 @@ const MAX_CLAIMS = 19;
 export function warningSection(report: RunReport, heading: string): string {
   return list(
     heading,
-    warningsOf(report).map((line) => linkRuns(prose(line, 500), report.repositoryUrl)),
+    warningsOf(report).map((line) => linkPages(prose(line, 500), report.repositoryUrl)),
   );
 }
 

@@ -4,7 +4,7 @@ import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
+import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -62,7 +62,7 @@ export function renderSummary(report: RunReport): string {
 
 function opening(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  return linkRuns(
+  return linkPages(
     `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`,
     report.repositoryUrl,
   );

@@ -3,7 +3,7 @@ import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
-import { code, link, text } from '../markdown.ts';
+import { code, link, linkPages, text } from '../markdown.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
@@ -40,7 +40,7 @@ export function renderLaneStatus(view: LaneView): string {
   return [
     ...receiptLines(view, markdownStyle),
     `**Status of ${nameOfLane(view.lane)}**`,
-    list(laneFacts(view, markdownStyle)),
+    linkPages(list(laneFacts(view, markdownStyle)), view.runUrl.replace(/\/actions\/runs\/.*$/, '')),
     ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
     `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`,
   ].join('\n\n');

@@ -10,21 +10,22 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
 }
 
-/** Why nobody works on a task that was given up for now, with the agent's own words where it has any. */
-function whyStuck({ progress, share }: TaskReport): string {
+/** Why nobody works on a task that was given up for now, with the agent's own words where it has any, or where they are. */
+function whyStuck({ progress, share, asked }: TaskReport): string {
   const iterations = count(progress.attempts, 'iteration');
   const said = share.question ?? share.summary ?? share.recommendation;
   const quoted = said === null ? '' : ` The agent says: “${quietWords(said)}”`;
+  const more = asked === null ? quoted : ` See ${asked}`;
   switch (progress.state) {
     case 'failed':
-      return `gave up after ${iterations}`;
+      return `gave up after ${iterations}${asked === null ? '' : `.${more}`}`;
     case 'stuck':
-      return `set aside after ${iterations}, since nothing changed.${quoted}`;
+      return `set aside after ${iterations}, since nothing changed.${more}`;
     default:
       return progress.reason === 'nothing_to_do'
-        ? `the agent found nothing to change.${quoted}`
+        ? `the agent found nothing to change.${more}`
         : share.question === null
-          ? `the agent cannot continue without a person.${quoted}`
+          ? `the agent cannot continue without a person.${more}`
           : `the agent asks: “${quietWords(share.question)}”`;
   }
 }

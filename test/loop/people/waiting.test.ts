@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
@@ -9,6 +10,7 @@ import {
   labeled,
   runOnce,
   savedState,
+  senderOf,
   schedule,
   type Event,
 } from '../stage/river.ts';
@@ -90,6 +92,20 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     expect(settled(project)).toEqual(['settled on #1']);
     expect(await later(project, HOUR)).toMatchObject({ end: 'idle (all_done)' });
   });
+});
+
+test('the queue names it, says why it waits, and where it asks', async () => {
+  const project = createProject({ issues: [1], agent: [asker] });
+  await runOnce(project, { event: labeled(1) });
+  const summaryOf = async (event: Event): Promise<string> => {
+    const { report } = await later(project, HOUR, event);
+    return report === null ? '' : renderSummary(report).replaceAll('\u200B', '');
+  };
+  const why =
+    /#1 \(Title 1\): the agent cannot continue without a person\. See \[#1 \(comment\)\]\(https:\/\/github\.test\/acme\/shop\/issues\/1#issuecomment-\d+\)\n/;
+  expect(await summaryOf(schedule)).toMatch(why);
+  const status = { client_payload: { command: 'status' }, sender: senderOf('ann') };
+  expect(await summaryOf({ name: 'repository_dispatch', payload: status })).toMatch(why);
 });
 
 describe('it waits no more', () => {

@@ -34,6 +34,7 @@ export function taskReport(
   return {
     task: task(number, { title, body: '', source: { kind: 'issue', number, url, labels: [] }, priority: 2 }),
     share: noShare,
+    asked: null,
     progress: {
       state: 'todo',
       attempts: 0,
@@ -61,6 +62,7 @@ export function planTask(line: number, change: Partial<TaskProgress> & { readonl
   const { task, progress, share } = taskReport(line, change);
   return {
     share,
+    asked: null,
     task: {
       ...task,
       id: `plan-${String(line).padStart(8, '0')}`,

@@ -19,13 +19,13 @@ const denied = [
 ];
 
 function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
-  const { task, progress, share } = taskReport(number);
-  return { task: { ...task, obstacle }, progress, share };
+  const { task, ...others } = taskReport(number);
+  return { task: { ...task, obstacle }, ...others };
 }
 
 function dependent(number: number, dependsOn: readonly string[]): TaskReport {
-  const { task, progress, share } = taskReport(number);
-  return { task: { ...task, dependsOn }, progress, share };
+  const { task, ...others } = taskReport(number);
+  return { task: { ...task, dependsOn }, ...others };
 }
 
 test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
@@ -117,6 +117,21 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { tasks: [taskReport(1, { state: 'blocked' }), planTask(7, { state: 'failed', attempts: 8 }), taskReport(3)] },
     '2 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): the agent cannot continue without a person.\n- .ralph/fix_plan.md:7 (Task 7): gave up after 8 iterations',
     "Answer the agent in the task's text or in a comment on its issue; make the task smaller or clearer; then comment `/ralph retry` on the pull request.",
+  ],
+  [
+    'what another branch asks',
+    { kind: 'blocked', reason: 'needs_human' },
+    {
+      tasks: [
+        { ...taskReport(1, { state: 'blocked' }), asked: 'https://github.com/acme/shop/issues/1#issuecomment-41' },
+        {
+          ...taskReport(2, { state: 'failed', attempts: 2 }),
+          asked: 'https://github.com/acme/shop/issues/2#issuecomment-42',
+        },
+      ],
+    },
+    '#1 (Task 1): the agent cannot continue without a person. See https://github.com/acme/shop/issues/1#issuecomment-41\n- #2 (Task 2): gave up after 2 iterations. See https://github.com/acme/shop/issues/2#issuecomment-42',
+    'comment `/ralph retry` on the pull request',
   ],
   [
     'what only failed has asked nothing',

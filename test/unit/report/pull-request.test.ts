@@ -15,8 +15,8 @@ const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 
 /** A task that waits for approval, and depends on another. */
 function waiting(number: number, title: string): TaskReport {
-  const { task, progress, share } = taskReport(number, { title });
-  return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, progress, share };
+  const { task, ...others } = taskReport(number, { title });
+  return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, ...others };
 }
 
 /** What a reader sees: without the hidden part and the invisible breakers. */

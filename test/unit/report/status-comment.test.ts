@@ -124,6 +124,7 @@ describe('for any foreign text', () => {
                   task: { ...failed.task, id: 'x', obstacle: 'needs-approval' },
                   progress: { ...failed.progress, state: 'todo' },
                   share: failed.share,
+                  asked: null,
                 },
               ],
               iterations,
@@ -231,6 +232,14 @@ describe('answers', () => {
   test('a pause while a run works does not end that run; stop does', () => {
     expect(status({ ...by('octocat'), claimedBy })).toContain(
       'at the latest; a pause lets it continue, `/ralph stop` ends it after its iteration',
+    );
+  });
+
+  test('what another branch asks: where', () => {
+    const asked = 'https://github.com/acme/shop/issues/1#issuecomment-41';
+    const tasks = [{ ...taskReport(1, { state: 'blocked' }), asked }];
+    expect(lines(status({ ...view, tasks }))).toContain(
+      `- Waits: \\#1 (Task 1): the agent cannot continue without a person. See [#1 (comment)](${asked})`,
     );
   });
 

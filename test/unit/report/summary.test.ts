@@ -7,8 +7,8 @@ import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
 import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
-  const { task, progress, share } = taskReport(number);
-  return { task: { ...task, obstacle }, progress, share };
+  const { task, ...others } = taskReport(number);
+  return { task: { ...task, obstacle }, ...others };
 }
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
@@ -91,7 +91,7 @@ test('does not repeat at length that the event may not write the cache while the
   );
 });
 
-test('links the other run of this repository, and no other address', () => {
+test('links runs and comments of this repository, and no other address', () => {
   const rendered = (message: string) =>
     renderSummary(report({ kind: 'refused', reason: 'another_run', message }))
       .replaceAll('\u200B', '')
@@ -99,8 +99,14 @@ test('links the other run of this repository, and no other address', () => {
   expect(rendered('It is https://github.com/acme/shop/actions/runs/98. Wait.')).toBe(
     'It is [run 98](https://github.com/acme/shop/actions/runs/98). Wait.',
   );
+  expect(rendered('See https://github.com/acme/shop/issues/1#issuecomment-41')).toBe(
+    'See [#1 (comment)](https://github.com/acme/shop/issues/1#issuecomment-41)',
+  );
   for (const address of [
     'https://github.com/acme/shop/actions/runs/98/evil',
+    'https://github.com/acme/shop/issues/1',
+    'https://github.com/acme/shop/issues/1#issuecomment-41/evil',
+    'https://github.com/acme/other/issues/1#issuecomment-41',
     'https://github.com/acme/other/actions/runs/98',
     'https://evil.example/actions/runs/98',
   ])
