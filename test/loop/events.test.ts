@@ -5,6 +5,7 @@ import type { Project } from './stage/project.ts';
 import {
   addIssue,
   changeState,
+  commented,
   createProject,
   labeled,
   runOnce,
@@ -232,6 +233,22 @@ describe('a pull request of ours is closed', () => {
     const run = await runOnce(project, { event: schedule });
     expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
     expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:done']);
+  });
+
+  test('merged while its issue waits for a person: it waits in the queue, until a person has it tried again', async () => {
+    const project = createProject({ issues: [2], agent: [steadyWorker, claimsBlocked] });
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
+    merge(project);
+    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
+      'The branch ralph/issue-2 was deleted. #2 still waits for a person: comment `/ralph retry` on it to continue.',
+    );
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(await runOnce(project, { event: commented('/ralph retry', { issue: 2 }) })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
   test("merged before its issue's own lane was done, and the branch has gone on: who wants more gets to know how", async () => {

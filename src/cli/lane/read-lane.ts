@@ -1,6 +1,7 @@
 import { emptyBudget, windowsFor, type Budget } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { initialState, type LaneState } from '../../core/lane/state.ts';
 import type { ReadBudget } from '../../ports/state.ts';
@@ -69,7 +70,7 @@ function reportOf(
   stored: LaneState,
   { orders, lease, warnings, counters, now }: Found,
 ): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
-  const state = applyOrders(stored, orders);
+  const state = applyOrders(counters.kind === 'budget' ? withAnswers(stored, counters.budget.waiting) : stored, orders);
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
     counters.kind === 'unavailable'

@@ -7,7 +7,9 @@ import type { Intent } from '../event/intent.ts';
 import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
-import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
+import { isStuck } from '../../core/tasks/task.ts';
+import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -48,7 +50,7 @@ export async function endLane(
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
   const end = updated(
     deps,
-    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(lane, deleted)}` : ''}`,
+    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(state, deleted)}` : ''}`,
   );
   return {
     ...end,
@@ -113,8 +115,10 @@ function doneWords({ tasks }: LaneState): string {
 }
 
 /** Who takes up an issue that was not finished. */
-function goesOnWords(lane: LaneId, deleted: BranchDeleted | null): string {
+function goesOnWords({ lane, tasks }: LaneState, deleted: BranchDeleted | null): string {
   const name = nameOfTaskId(lane);
+  if (isStuck(progressOf(tasks, lane)))
+    return `${name} still waits for a person: comment \`/ralph retry\` on it to continue.`;
   const isOfQueue = deleted?.kind === 'deleted' || deleted?.kind === 'gone';
   return isOfQueue
     ? `The queue continues with ${name}, from what was merged.`

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
@@ -59,6 +60,13 @@ describe('ralph status', () => {
       /^ {2}waits: +resume, by octocat \(comment\), 2026-11-21 11:59 UTC: the next run obeys it first$/m,
     );
     expect(out).toContain('pause: paused → working (by octocat (comment))');
+  });
+
+  test('and what waits for a person on another branch', async () => {
+    const progress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
+    const answer = { lane: 'issue-7', task: 'issue-7', progress, approval: null, notice: null, at: noon };
+    const { out } = await status(await placeWith(richState, {}, { ...richBudget, waiting: [answer] }));
+    expect(out).toContain('    issue-7: blocked, 2 iterations\n');
   });
 
   test('an order that was obeyed does not wait', async () => {
