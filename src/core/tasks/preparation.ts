@@ -35,11 +35,7 @@ export interface CleanedTask {
  * fail, or be another lane's by then.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
-  const isOpen = (id: TaskId): boolean => {
-    const progress = progressOf(state.tasks, id);
-    // What is stuck has another turn when its time has come.
-    return progress.state === 'stuck' || !isSettled(progress);
-  };
+  const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
   const reach = withinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);

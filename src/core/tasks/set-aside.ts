@@ -1,3 +1,4 @@
+import type { Policy } from '../policy.ts';
 import { DAY_MS } from '../time.ts';
 import type { TaskId } from './ids.ts';
 import type { TaskProgress } from './task.ts';
@@ -23,6 +24,15 @@ export function awake(
     return turn === null || turn > now ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
   });
   return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
+}
+
+/** The same, in which stuck tasks are open whose turn comes before a run that begins now is over. */
+export function awakeInRun(
+  tasks: Readonly<Record<TaskId, TaskProgress>>,
+  { circuit, maxRunMs }: Pick<Policy, 'circuit' | 'maxRunMs'>,
+  now: number,
+): Readonly<Record<TaskId, TaskProgress>> {
+  return awake(tasks, circuit.cooldownMs, now + maxRunMs);
 }
 
 /** The progress of a task that is set aside once more. */

@@ -9,7 +9,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
-import { awake } from '../../core/tasks/set-aside.ts';
+import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
@@ -35,8 +35,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
         decided.tasks.filter(({ id }) => !elsewhere.has(id)),
-        // What is stuck may have another turn before this run is over.
-        awake(decided.state.tasks, policy.circuit.cooldownMs, deps.clock.now() + policy.maxRunMs),
+        awakeInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
       );
     const claim = await claimLane(deps, {

@@ -5,6 +5,7 @@ import { inOrderOfWork } from '../../core/tasks/queue.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
+import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -110,7 +111,9 @@ export function issuesOfLane(
 export async function prepareTasks(deps: GateDeps, judged: Judged): Promise<PreparedTasks> {
   // Brings a Markdown parser along, which a run that finds nothing to do does not need.
   const rules = await import('../../core/tasks/preparation.ts');
-  const workable = rules.workableIssues(judged, deps.config.policy.maxIterations);
+  const { policy } = deps.config;
+  const state = { ...judged.state, tasks: awakeInRun(judged.state.tasks, policy, deps.clock.now()) };
+  const workable = rules.workableIssues({ ...judged, state }, policy.maxIterations);
   const comments = await readComments(
     deps,
     workable.map(({ number, at }) => ({ number, until: at })),

@@ -52,6 +52,19 @@ describe('an open circuit holds wherever its issue goes', () => {
 describe('a task that was set aside', () => {
   const onlyTheFirst: Behaviour = (call) => (call.task === 'issue-1' ? stuck(call) : finisher(call));
 
+  test('has its text again when its turn comes, and no other run works on it meanwhile', async () => {
+    const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
+    await runOnce(project);
+    project.clock.advance(HOUR);
+    const reserved: string[] = [];
+    const onRecord = () => {
+      reserved.push(project.kept.refs.cells.get('budget')?.text ?? '');
+    };
+    expect(await runOnce(project, { onRecord })).toMatchObject({ calls: 1 });
+    expect(project.script.calls.at(-1)?.prompt).toContain('Body 1');
+    expect(JSON.parse(reserved[0] ?? '')).toMatchObject({ reservations: [{ tasks: ['issue-1'] }] });
+  });
+
   test('waits for its turn, or for an edit of its text by somebody who may write', async () => {
     const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 4 });

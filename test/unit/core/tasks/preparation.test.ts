@@ -59,7 +59,6 @@ describe('issues that a run may get to', () => {
       },
       [4],
     ],
-    ['what is stuck, which may have another turn', [task(1), task(2)], [1, 2], { 'issue-1': worked('stuck') }, [2, 1]],
     [
       'at last those that wait: what they wait for may be done by then',
       [task(1, { dependsOn: ['issue-9'] }), task(2)],
