@@ -275,6 +275,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     approvals: newest(state.approvals, 150),
     answers: newest(state.answers, 50),
     change: { ...state.change, ...withFewerLeftOut(state.change), tasks: newest(state.change.tasks, 20) },
+    notified: state.notified.slice(-50),
     unmarked: state.unmarked.slice(-50),
     unverified: state.unverified.slice(-50),
   }),

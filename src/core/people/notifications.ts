@@ -3,8 +3,8 @@ import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
 import { QUEUE, type LaneId, type TaskId } from '../tasks/ids.ts';
 
-/** More open notifications are not kept; the oldest go first. */
-export const MAX_NOTIFICATIONS = 50;
+/** More open notifications are not kept; the oldest go first, and people would be notified of them once more. About 18 KB of a state's 64. */
+export const MAX_NOTIFICATIONS = 200;
 /** So many comments that notify people a lane writes in 24 hours; what needs them beyond that waits for a later run. */
 export const MAX_NOTIFICATIONS_PER_DAY = 10;
 

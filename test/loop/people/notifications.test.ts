@@ -246,6 +246,29 @@ describe('a pull request that is complete', () => {
   });
 });
 
+test('sixty tasks that need a person: each is in one comment, over all runs', async () => {
+  const issues = Array.from({ length: 60 }, (_, i) => i + 1);
+  const inputs = { 'max-iterations': '10', 'max-iterations-per-task': '8' };
+  const asksWithAChange: Behaviour = (call) => ({
+    ...claimsBlocked(call),
+    writes: { [`src/${call.task}.ts`]: `tried ${String(call.turn)}` },
+  });
+  const project = createProject({ issues, inputs });
+  for (let run = 0; run < 14; run += 1) {
+    project.script.behaviours = Array.from({ length: 10 }, () => asksWithAChange);
+    await runOnce(project);
+    project.clock.advance(6 * 60 * MINUTE);
+  }
+  const told = savedState(project).notified.map(({ about }) => about);
+  expect(told.toSorted()).toEqual(issues.map((issue) => `issue-${String(issue)}`).toSorted());
+  const before = notified(project);
+  for (let run = 0; run < 3; run += 1) {
+    project.clock.advance(DAY);
+    await runOnce(project);
+  }
+  expect(notified(project)).toBe(before);
+});
+
 describe('work that nobody asked for by name: entries of a file, on a schedule', () => {
   function projectWithPlan(agent: readonly Behaviour[], inputs: Readonly<Record<string, string>> = {}): Project {
     const project = createProject({ issues: [], agent: [...agent], inputs });
