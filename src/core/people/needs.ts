@@ -90,7 +90,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
     case 'complete':
       return pullRequest === null ? null : 'ready';
     case 'halted':
-      return outcome.reason === 'circuit_open' && outcome.tripped === 'this-run' ? 'circuit_open' : null;
+      if (outcome.reason !== 'circuit_open') return outcome.kind;
+      return outcome.tripped === 'this-run' ? outcome.reason : null;
     case 'failed':
       return outcome.reason === 'configuration' ? 'configuration' : null;
     case 'idle':
@@ -109,6 +110,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return after.circuit.kind === 'open' ? null : 'circuit_closed';
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
+    case 'halted':
+      return laneKindOf(outcome, pullRequest) === kind || outcome.kind === 'failed' ? null : 'works_again';
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       // What was ready was less than what is there now. Post finishes a run that has notified people already.

@@ -16,6 +16,7 @@ export const notificationKinds = [
   'nothing_to_do',
   'needs_approval',
   'circuit_open',
+  'halted',
   'configuration',
   'ready',
   'waiting_for_review',

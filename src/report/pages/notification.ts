@@ -90,12 +90,21 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   const task = tasksOf(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
-  const words = notification.lastTask === null ? [] : ownWords(shareOf(notification.change, notification.lastTask));
   return [
     headline(report),
-    ...(kind === 'circuit_open' ? words : []),
+    ...(kind === 'circuit_open' || kind === 'halted' ? lastTaskWords(notification) : []),
     ...(kind === 'configuration' ? settingsLinks(report) : []),
   ].join('\n\n');
+}
+
+/** What the lane stopped at, and what the agent said of it. */
+function lastTaskWords({ lastTask, change, report }: NotificationText): readonly string[] {
+  if (lastTask === null) return [];
+  const task = tasksOf(report).find((one) => one.task.id === lastTask)?.task;
+  return [
+    ...(task === undefined ? [] : [`The last iteration worked on ${taskLink(task)} “${text(task.title, 120)}”.`]),
+    ...ownWords(shareOf(change, lastTask)),
+  ];
 }
 
 /** On its own issue a notice needs no name. */

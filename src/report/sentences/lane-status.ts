@@ -155,7 +155,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
   if (circuit !== 'open' || probeAt === null) return circuit;
   const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
-  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${style.own('/ralph reset circuit')}`;
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${style.own('/ralph retry')}`;
 }
 
 /** Newest last; the reason of what a person ordered says who it was. */

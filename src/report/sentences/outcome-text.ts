@@ -203,17 +203,17 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const reset = 'To continue at once, fix the cause and comment `/ralph reset circuit`.';
+      const retry = 'To continue at once, fix the cause and comment `/ralph retry`.';
       return outcome.tripped === 'this-run'
         ? {
-            title: 'Stopped: no progress is made',
+            title: 'Stopped: no progress',
             what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).`,
-            next: `${reset} Otherwise one iteration tries again after ${until}.`,
+            next: `${retry} Otherwise one iteration tries again after ${until}.`,
           }
         : {
             title: 'Waiting after a stop',
             what: `No call was made: in an earlier run ${why} (the circuit is open).`,
-            next: `${reset} Otherwise the first run after ${until} tries one iteration.`,
+            next: `${retry} Otherwise the first run after ${until} tries one iteration.`,
           };
     }
   }

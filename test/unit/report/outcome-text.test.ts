@@ -96,7 +96,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     },
     {},
     '`circuit-same-error` is 5',
-    'comment `/ralph reset circuit`',
+    'comment `/ralph retry`',
   ],
   [
     'a cooling circuit says that no call was made',

@@ -97,7 +97,7 @@ test('the log of a run that was asked how the lane stands reports that', () => {
     'Next: Greet @octocat (2 iterations so far)',
     'Paused by octocat, 2026-11-21 16:18 UTC; to continue: /ralph resume',
     'Waits for a limit (usage_limit): continues after 2026-11-21 17:00 UTC (in 42 min)',
-    'Circuit: open (no_progress); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to continue at once: /ralph reset circuit',
+    'Circuit: open (no_progress); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to continue at once: /ralph retry',
     'This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
     'This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
     'Last run: parked (usage_limit), 2026-11-21 16:08 UTC',

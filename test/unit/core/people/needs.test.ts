@@ -131,6 +131,7 @@ describe('of a lane', () => {
     tripped: 'this-run',
     probeAt: at,
   } as const;
+  const halted = { kind: 'halted', reason: 'permission_denied' } as const;
   const complete = { kind: 'complete', reason: 'plan_complete' } as const;
   const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
   const waiting = { kind: 'idle', reason: 'waiting_for_review' } as const;
@@ -147,6 +148,21 @@ describe('of a lane', () => {
       { notified: [told('circuit_open', 'lane-queue')] },
       '- circuit_open circuit_closed',
     ],
+    ['a run that was stopped for a person', { end: { outcome: halted } }, '+ halted lane-queue'],
+    [
+      'not again while every run is',
+      { end: { outcome: { ...halted, reason: 'safety' } }, notified: [told('halted', 'lane-queue')] },
+      '',
+    ],
+    [
+      'nor by a run that could not work',
+      {
+        end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } },
+        notified: [told('halted', 'lane-queue')],
+      },
+      '',
+    ],
+    ['settled by one that is not', { notified: [told('halted', 'lane-queue')] }, '- halted works_again'],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
     ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
