@@ -1,9 +1,10 @@
-/** Every reason why a version cannot be released; `tags` are those that exist. */
+/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released. */
 export function releaseProblems(release: {
   readonly version: string;
   readonly packageVersion: string;
   readonly changelog: string;
   readonly tags: readonly string[];
+  readonly here: readonly string[];
 }): readonly string[];
 
 /** The text below `## VERSION` of a changelog; null: there is no such heading. */

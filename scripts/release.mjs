@@ -9,15 +9,16 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Every reason why a version cannot be released; `tags` are those that exist. */
-export function releaseProblems({ version, packageVersion, changelog, tags }) {
+/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released. */
+export function releaseProblems({ version, packageVersion, changelog, tags, here }) {
   if (!isVersion(version)) return [`"${version}" is not a version such as 1.0.1.`];
   const problems = [];
   if (packageVersion !== version) problems.push(`package.json says ${packageVersion}, not ${version}.`);
   const notes = notesOf(changelog, version);
   if (notes === null) problems.push(`CHANGELOG.md has no section "## ${version}".`);
   else if (notes === '') problems.push(`The section "## ${version}" of CHANGELOG.md is empty.`);
-  if (tags.includes(`v${version}`)) problems.push(`The tag v${version} exists: a released version never changes.`);
+  if (tags.includes(`v${version}`) && !here.includes(`v${version}`))
+    problems.push(`The tag v${version} names another commit: a released version never changes.`);
   const newer = tags.filter((tag) => isVersion(tag.slice(1)) && isNewer(tag.slice(1), version));
   if (newer.length > 0) problems.push(`${newer.join(', ')} is newer. Choose a higher version.`);
   return problems;
@@ -34,7 +35,7 @@ function isVersion(text) {
   return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(text);
 }
 
-/** Within a major version only: an older one may still be mended. */
+/** Within a major version only: an older one may still be fixed. */
 function isNewer(one, other) {
   const [a, b] = [one, other].map((text) => text.split('.').map(Number));
   if (a[0] !== b[0]) return false;
@@ -43,10 +44,12 @@ function isNewer(one, other) {
 
 function main([command, version = '']) {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
-  const tags = execFileSync('git', ['tag', '--list', 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
+  const tagsOf = (...which) =>
+    execFileSync('git', ['tag', '--list', ...which, 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
+  const tags = tagsOf();
   if (command === 'check') {
     const { version: packageVersion } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    return releaseProblems({ version, packageVersion, changelog, tags });
+    return releaseProblems({ version, packageVersion, changelog, tags, here: tagsOf('--points-at', 'HEAD') });
   }
   if (command === 'released')
     return tags.includes(`v${version}`) && isVersion(version) ? [] : [`There is no released version "${version}".`];

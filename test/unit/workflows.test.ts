@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { completed, problemsOf, problemsOfAction, workflowsIn, writtenWorkflows } from '../workflow-lint.ts';
+import { completed, INPUTS_OF, problemsOf, problemsOfAction, workflowsIn, writtenWorkflows } from '../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const template = read('templates/workflows/ralph.yml');
@@ -21,6 +21,15 @@ test('what is looked through: our own workflows, the template, and what document
   expect(places).toEqual(
     expect.arrayContaining(['.github/workflows/ci.yml', 'templates/workflows/ralph.yml', 'README.md']),
   );
+});
+
+test('an action that gets inputs is one whose inputs are checked', () => {
+  const given = written.flatMap(({ text }) =>
+    [...text.matchAll(/uses: ([\w-]+\/[\w-]+)@.*\n +with:/g)].map(([, name = '']) => name),
+  );
+  expect(given.length).toBeGreaterThan(20);
+  const known = ['OWNER/ralph-action', ...Object.keys(INPUTS_OF)];
+  expect(given.filter((name) => !known.includes(name))).toEqual([]);
 });
 
 test('no code block that shows a step is passed over', () => {

@@ -37,7 +37,7 @@ export function python(place: Place): Stack | null {
     lint: /\bruff\b/.test(text) || place.has('ruff.toml') ? `${start} ruff check` : null,
     setup:
       manager === 'uv'
-        ? uses('astral-sh/setup-uv@v6', { 'enable-cache': 'true' })
+        ? uses('astral-sh/setup-uv@v7', { 'enable-cache': 'true' })
         : [
             ...(manager === 'poetry' ? ['- run: pipx install poetry'] : []),
             ...uses('actions/setup-python@v6', {

@@ -71,7 +71,7 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
   [
     'Python with uv',
     { 'pyproject.toml': '[dependency-groups]\ndev = ["pytest"]', 'uv.lock': '' },
-    ['astral-sh/setup-uv@v6', 'uv sync --locked'],
+    ['astral-sh/setup-uv@v7', 'uv sync --locked'],
     ['uv sync --locked && uv run pytest'],
   ],
   [
