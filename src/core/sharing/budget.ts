@@ -18,6 +18,7 @@ import { MAX_LEASE_MS } from './lease.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';
 import {
   MAX_WAITING,
+  openAgain,
   openCircuitSchema,
   waitingAfter,
   waitingByCircuit,
@@ -234,10 +235,10 @@ export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: 
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/** The budget in which these tasks wait no more: a person asks for them by name. */
-export function withoutWaiting(budget: Budget, named: readonly TaskId[]): Budget {
-  const waiting = budget.waiting.filter(({ task }) => !named.includes(task));
-  return waiting.length === budget.waiting.length ? budget : { ...budget, waiting };
+/** The budget in which these tasks wait no more, since a person asks for them. */
+export function withAsked(budget: Budget, asked: readonly TaskId[], now: number): Budget {
+  const waiting = openAgain(budget.waiting, asked, now);
+  return waiting === budget.waiting ? budget : { ...budget, waiting };
 }
 
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */

@@ -27,7 +27,7 @@ export const waitingIssueSchema = z.object({
   at: instant,
 });
 
-/** An issue that waits for a person, or for another turn, as the lane that worked on it last left it. */
+/** An issue that waits for a person, or for another turn, as the lane that worked on it last left it; or that a person has asked for since. */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
 export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instant });
@@ -38,10 +38,23 @@ export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCi
   return { lane, task, progress, approval: null, notice: null, at: openedAt };
 }
 
-/** The state that holds to what other lanes know of its issues; what it made of that since stays, and what holds no more is open again. */
+/** What waits once a person has asked for these issues: they are open, and who takes one up knows who was notified. */
+export function openAgain(
+  waiting: readonly WaitingIssue[],
+  asked: readonly TaskId[],
+  now: number,
+): readonly WaitingIssue[] {
+  const isOver = ({ task, progress }: WaitingIssue): boolean => asked.includes(task) && isStuck(progress);
+  return waiting.some(isOver)
+    ? waiting.map((one) => (isOver(one) ? { ...one, progress: untouched, at: now } : one))
+    : waiting;
+}
+
+/** The state that holds to what other lanes, and people, say of its issues; what it made of that since stays, and what holds no more is open again. */
 export function withAnswers(state: LaneState, waiting: readonly WaitingIssue[]): LaneState {
   const answers = waiting.filter(
-    ({ lane, task }) => lane !== state.lane && (state.lane === QUEUE || task === state.lane) && isIssueTask(task),
+    ({ lane, task, progress }) =>
+      (lane !== state.lane || !isStuck(progress)) && (state.lane === QUEUE || task === state.lane) && isIssueTask(task),
   );
   const over = Object.keys(state.answers).filter((id) => answers.every(({ task }) => task !== id));
   const begun = over.reduce((next, id) => withoutAnswer(next, id), state);
@@ -62,11 +75,11 @@ function withoutAnswer(state: LaneState, id: TaskId): LaneState {
 
 function withAnswer(state: LaneState, { lane, task, progress, approval, notice, at }: WaitingIssue): LaneState {
   const { startedTree } = progressOf(state.tasks, task);
-  const kind = kindOfProgress(progress);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  const notified: LaneState['notified'] =
-    isNew && kind !== null ? [{ kind, about: task, ...notice }, ...state.notified] : state.notified;
+  // Whom a person asked for was answered, whatever it was.
+  const kind = kindOfProgress(progress) ?? 'stuck';
+  const notified = isNew ? [{ kind, about: task, ...notice }, ...state.notified] : state.notified;
   return {
     ...state,
     tasks: { ...state.tasks, [task]: { ...progress, startedTree, doneCommit: null } },
@@ -106,7 +119,8 @@ export function waitingAfter(
       const isOver = own !== null || (workedOn && answerOf(before.answers, id) !== undefined);
       return isOver && known !== undefined ? others : all;
     }
-    if (own === null && then !== null && isSame(then, progress)) return all;
+    const isNews = then === null || !isSame(then, progress);
+    if (!isNews && (own === null || !isStuck(own.progress))) return all;
     const notice = noticeOf(after, id) ?? own?.notice ?? null;
     const isKnown = own !== null && isSame(own.progress, progress);
     if (isKnown && own.notice?.comment === notice?.comment) return all;

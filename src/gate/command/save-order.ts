@@ -1,10 +1,11 @@
+import { withAsked, type Budget } from '../../core/sharing/budget.ts';
 import { applyOrders, tasksToRetry, type OrderGiven } from '../../core/sharing/orders.ts';
 import { type LaneState, serializeState } from '../../core/lane/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
-import { nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /**
@@ -35,10 +36,23 @@ export async function saveOrder(
     await saveObeyed(deps, restored.state, given);
     if (given.kind === 'pause' || given.kind === 'stop') await confirmPause(deps, lane, given);
   }
+  if (given.kind === 'reset-circuit') await openCircuitsTasks(deps, lane, kept);
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
   // A cache ends no run, since a run does not read it again.
   const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
   return { order, changed: changesAnything(restored, given) };
+}
+
+/** What waits for the probe of the circuit waits no more, wherever it is worked on next. */
+async function openCircuitsTasks(
+  { budget, clock }: GateDeps,
+  lane: LaneId,
+  { budget: known }: KeptLane,
+): Promise<void> {
+  const opened = ({ waiting }: Budget): readonly TaskId[] =>
+    waiting.filter((one) => one.lane === lane && one.progress.state === 'stuck').map(({ task }) => task);
+  if (known !== null && opened(known.budget).length > 0)
+    await budget?.update((newest) => withAsked(newest, opened(newest), clock.now()));
 }
 
 /** The cache alone keeps no orders, so there every attempt but the first is taken for a second one. */

@@ -3,7 +3,7 @@ import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { probeNow } from '../../core/lane/settle.ts';
-import { reservedByOthers, withoutWaiting, type Budget, type Reservation } from '../../core/sharing/budget.ts';
+import { reservedByOthers, withAsked, type Budget, type Reservation } from '../../core/sharing/budget.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
@@ -184,8 +184,8 @@ function namedBy({ requested, issues }: Request): readonly TaskId[] {
 }
 
 /** What a person asked for and this run cannot do now is for the next run, wherever it waited. */
-async function waitNoMore({ budget }: GateDeps, request: Request, { budget: known }: KeptLane): Promise<void> {
-  const asked = (stored: Budget): Budget => withoutWaiting(stored, namedBy(request));
+async function waitNoMore({ budget, clock }: GateDeps, request: Request, { budget: known }: KeptLane): Promise<void> {
+  const asked = (stored: Budget): Budget => withAsked(stored, namedBy(request), clock.now());
   if (known !== null && asked(known.budget) !== known.budget) await budget?.update(asked);
 }
 

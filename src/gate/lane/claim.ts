@@ -6,7 +6,7 @@ import {
   settleBudget,
   tasksElsewhere,
   windowsFor,
-  withoutWaiting,
+  withAsked,
 } from '../../core/sharing/budget.ts';
 import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -113,7 +113,7 @@ async function reserveFor(
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
   const reserved = await budget.update((stored) => {
-    const newest = withoutWaiting(seededWith(stored, windows), named);
+    const newest = withAsked(seededWith(stored, windows), named, now);
     const elsewhere = tasksElsewhere(newest, lane, now);
     const holder = { runTag, lane, runUrl, runId, runAttempt };
     const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };

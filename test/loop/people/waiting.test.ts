@@ -153,6 +153,27 @@ describe('it waits no more', () => {
     expect(await later(project, MINUTE)).toMatchObject({ calls: 2 });
     expect(await later(project, MINUTE, retry)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
     expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('nor in the queue, when a person asks for its own branch and that cannot work now', async () => {
+    const project = createProject({ issues: [1], agent: [asker], inputs: { 'max-calls-per-hour': '2' } });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    const run = commented('/ralph run', { issue: 1 });
+    expect(await later(project, MINUTE, run)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('when a person closes the circuit of its own branch, and leaves the work to the next run', async () => {
+    const project = createProject({ issues: [1], agent: [stuck] });
+    await runOnce(project, { event: labeled(1) });
+    expect(await later(project, MINUTE)).toMatchObject({ calls: 0 });
+    await later(project, MINUTE, commented('/ralph reset circuit', { issue: 1 }));
+    project.script.behaviours = [finisher];
+    expect(await later(project, MINUTE)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
   });
 });
 

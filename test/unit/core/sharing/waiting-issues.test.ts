@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBudget, parseBudget, serializeBudget, withoutWaiting } from '../../../../src/core/sharing/budget.ts';
+import { emptyBudget, parseBudget, serializeBudget, withAsked } from '../../../../src/core/sharing/budget.ts';
 import {
   approvalThen,
   MAX_WAITING,
@@ -118,6 +118,13 @@ describe('what a run leaves waiting', () => {
       [{ task: 'issue-2' }, { lane: 'queue', task: 'issue-1', progress: aside(2, NOW, 4), at: NOW }],
     ],
     [
+      'not again what a person asked for and this run did not get to',
+      [answer({ progress: untouched })],
+      lane('issue-1', { 'issue-1': working }, opened('issue-1')),
+      lane('issue-1', { 'issue-1': working }, opened('issue-1')),
+      [answer({ progress: untouched })],
+    ],
+    [
       'the same answer with the comment that came later',
       [answer({ notice: null })],
       lane('issue-1', { 'issue-1': blocked }),
@@ -186,6 +193,21 @@ describe('a lane holds to the answers of others', () => {
       lane('queue', { 'issue-1': untouched }, { answers: { 'issue-1': known } }),
       [answer({ at: NOW, progress: failed })],
       { tasks: { 'issue-1': failed }, answers: { 'issue-1': { ...known, at: NOW } } },
+    ],
+    [
+      'what a person asked for since is open, and was answered',
+      lane('queue', {}),
+      [answer({ progress: untouched })],
+      {
+        tasks: { 'issue-1': untouched },
+        notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
+      },
+    ],
+    [
+      'also of its own',
+      lane('queue', { 'issue-1': { ...blocked, startedTree: 'tree' } }),
+      [answer({ lane: 'queue', progress: untouched, notice: null })],
+      { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } } },
     ],
     [
       'what holds there no more is open again',
@@ -263,9 +285,17 @@ describe('in the document', () => {
     expect(parsed.budget.waiting).toEqual(long.slice(-parsed.budget.waiting.length));
   });
 
-  test('what a person asks for by name waits no more', () => {
+  test('what a person asks for is open again, and what they were notified of is known', () => {
     const budget = { ...emptyBudget, waiting };
-    expect(withoutWaiting(budget, ['issue-150']).waiting).toHaveLength(MAX_WAITING - 1);
-    expect(withoutWaiting(budget, ['issue-1'])).toBe(budget);
+    const asked = withAsked(budget, ['issue-150'], NOW + 1);
+    const before = waiting.find(({ task }) => task === 'issue-150');
+    expect(asked.waiting.find(({ task }) => task === 'issue-150')).toEqual({
+      ...before,
+      progress: untouched,
+      at: NOW + 1,
+    });
+    expect(asked.waiting.filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);
+    expect(withAsked(asked, ['issue-150'], NOW + 2)).toBe(asked);
+    expect(withAsked(budget, ['issue-1'], NOW)).toBe(budget);
   });
 });
