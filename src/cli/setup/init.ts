@@ -178,6 +178,7 @@ function reportOf(
     choices,
     label: defaults.templates.taskLabel,
     defaultBranch,
+    unreadable: project.unreadable,
     action: choices.action ?? /uses: (\S+\/ralph-action@\S+)/.exec(defaults.templates.workflow)?.[1] ?? '',
   });
   return {

@@ -13,9 +13,15 @@ export function stepsByHand(given: {
   readonly label: string;
   readonly defaultBranch: string | null;
   readonly action: string;
+  /** Paths of files that are no JSON. */
+  readonly unreadable: readonly string[];
 }): readonly Step[] {
-  const { choices, label, defaultBranch, action } = given;
+  const { choices, label, defaultBranch, action, unreadable } = given;
   return [
+    ...unreadable.map((path) => ({
+      what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
+      path: null,
+    })),
     ...(action.startsWith('OWNER/')
       ? [
           {

@@ -1,6 +1,6 @@
 import { go, java, rust } from './compiled.ts';
 import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
-import { javascript } from './javascript.ts';
+import { javascript, parsedObject } from './javascript.ts';
 import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
 import { php } from './php.ts';
@@ -87,8 +87,15 @@ export function detectProject(listing: Listing): Project {
     layout: by.length > 0 ? { kind: 'packages', by } : { kind: isSpread ? 'services' : 'single' },
     otherRalphs: ralphsIn(known, text),
     taskFiles: [...taskFilePaths.plan, ...taskFilePaths.prd].filter((path) => known.has(path)),
+    unreadable: [...listing.texts].flatMap(([path, text]) =>
+      isManifest(path) && parsedObject(text) === null ? [path] : [],
+    ),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
   };
+}
+
+function isManifest(path: string): boolean {
+  return ['package.json', 'composer.json'].includes(nameOf(path));
 }
 
 /** Files of other Ralphs; a prompt is one of theirs where there are others, unless init wrote it. */

@@ -96,10 +96,15 @@ function nodeVersion(place: Place, engines: object, volta: object): Readonly<Rec
 
 /** The object that a JSON text is; anything else is an empty one. */
 export function objectOf(text: string): object {
+  return parsedObject(text) ?? {};
+}
+
+/** The same; null: it is none. */
+export function parsedObject(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
-    return {};
+    return null;
   }
 }

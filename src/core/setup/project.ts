@@ -33,6 +33,8 @@ export interface Project {
   readonly otherRalphs: readonly OtherRalph[];
   /** Files of tasks that runs read as they are. */
   readonly taskFiles: readonly string[];
+  /** Files that should say which commands there are, and cannot be read. */
+  readonly unreadable: readonly string[];
   /** Other workflows. */
   readonly workflows: readonly string[];
 }

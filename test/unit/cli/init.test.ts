@@ -49,6 +49,13 @@ test('what a person changed stays', async () => {
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
 
+test('a package.json that is no JSON is named, with what to do', async () => {
+  await writeFile(join(folder, 'package.json'), '{ "scripts": ');
+  expect((await init('--yes')).out).toContain(
+    '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.',
+  );
+});
+
 test('--json prints the plan and writes nothing without --yes', async () => {
   const before = await files();
   const { code, out } = await init('--json');
