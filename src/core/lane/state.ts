@@ -6,6 +6,7 @@ import { outcomeKinds, parkReasons } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
+import { capped } from '../text/cut.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
 import { changeSchema, noChange, type Change } from './change.ts';
@@ -267,19 +268,31 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
       ]),
     ),
   }),
+  // Words go before notifications: people would be notified again of what is forgotten.
+  (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newest(state.change.tasks, 20) } }),
+  (state) => ({ ...state, change: withShorterWords(state.change) }),
   // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
   (state) => ({
     ...state,
-    transitions: [],
     tasks: newest(state.tasks, 150),
     approvals: newest(state.approvals, 150),
     answers: newest(state.answers, 50),
-    change: { ...state.change, ...withFewerLeftOut(state.change), tasks: newest(state.change.tasks, 20) },
+    change: { ...state.change, ...withFewerLeftOut(state.change) },
     notified: state.notified.slice(-50),
     unmarked: state.unmarked.slice(-50),
     unverified: state.unverified.slice(-50),
   }),
 ];
+
+function withShorterWords(change: Change): Change {
+  const shorter = (words: string | null): string | null => (words === null ? null : capped(words, 100));
+  const tasks = Object.entries(change.tasks).map(([id, share]) => {
+    const { commits, summary, question, recommendation } = share;
+    const said = { summary: shorter(summary), question: shorter(question), recommendation: shorter(recommendation) };
+    return [id, { ...share, ...said, commits: commits.slice(-3) }] as const;
+  });
+  return { ...change, tasks: Object.fromEntries(tasks) };
+}
 
 function withFewerLeftOut({ leftOut, leftOutMore }: Change): Pick<Change, 'leftOut' | 'leftOutMore'> {
   const kept = leftOut.slice(0, 10);

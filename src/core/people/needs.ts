@@ -1,3 +1,4 @@
+import { countSet } from '../lane/signals.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
@@ -7,13 +8,14 @@ import { DAY_MS } from '../time.ts';
 import {
   aboutLane,
   EVERY_RUN,
+  MAX_NOTIFICATIONS,
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   type Notification,
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'circuit' | 'notified'>;
+type Standing = Pick<LaneState, 'tasks' | 'circuit' | 'notified' | 'signals'>;
 
 /** How a run leaves its lane. `pullRequest`: number of its open one. */
 export interface LaneEnd {
@@ -50,8 +52,20 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
   });
   const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
   const isOpen = (need: Need): boolean => open.some(({ kind, about }) => kind === need.kind && about === need.about);
-  return { notify: needsOf(end).filter((need) => !isOpen(need)), settle };
+  const notify = needsOf(end).filter((need) => !isOpen(need));
+  return { notify: withinMemory(notify, end), settle };
 }
+
+/** Whatever were forgotten, people would be notified of again: where there is no room, what a task needs waits until something is settled. */
+function withinMemory(needs: readonly Need[], { lane, after: { notified } }: LaneEnd): readonly Need[] {
+  const isOfLane = ({ about }: Need): boolean => about === aboutLane(lane) || about === EVERY_RUN;
+  const room = Math.max(0, MAX_NOTIFICATIONS - ROOM_OF_LANE - notified.length);
+  const fits = needs.filter((need) => !isOfLane(need)).slice(0, room);
+  return needs.filter((need) => isOfLane(need) || fits.includes(need));
+}
+
+/** What a task needs leaves room for so many that are about the lane, or about issues that wait for approval. */
+const ROOM_OF_LANE = 20;
 
 /** What a run that works shows to be over, whoever needed a person for it before. */
 export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
@@ -111,7 +125,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
-      return laneKindOf(outcome, pullRequest) === kind || outcome.kind === 'failed' ? null : 'works_again';
+      return goesOn(end) ? 'works_again' : null;
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       // What was ready was less than what is there now. Post finishes a run that has notified people already.
@@ -132,6 +146,12 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
     }
   }
+}
+
+/** Whether what halted a run before is not on its way back. A run that was cut off shows nothing. */
+function goesOn({ after: { signals }, outcome }: LaneEnd): boolean {
+  const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
+  return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
 }
 
 /** A task that has another turn is stuck until it makes progress. */

@@ -3,7 +3,7 @@ import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
 import { QUEUE, type LaneId, type TaskId } from '../tasks/ids.ts';
 
-/** More open notifications are not kept; the oldest go first, and people would be notified of them once more. About 18 KB of a state's 64. */
+/** So many open notifications are kept, about 18 KB of a state's 64; what a task needs beyond that waits until one is settled. */
 export const MAX_NOTIFICATIONS = 200;
 /** So many comments that notify people a lane writes in 24 hours; what needs them beyond that waits for a later run. */
 export const MAX_NOTIFICATIONS_PER_DAY = 10;

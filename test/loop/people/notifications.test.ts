@@ -246,11 +246,14 @@ describe('a pull request that is complete', () => {
   });
 });
 
-test('sixty tasks that need a person: each is in one comment, over all runs', async () => {
+test.each([
+  ['of few words', 'Which one?'],
+  ['of as many words as are kept', 'Which one? '.repeat(60)],
+])('sixty tasks that need a person: each is in one comment, over all runs (%s)', async (_, said) => {
   const issues = Array.from({ length: 60 }, (_, i) => i + 1);
   const inputs = { 'max-iterations': '10', 'max-iterations-per-task': '8' };
   const asksWithAChange: Behaviour = (call) => ({
-    ...claimsBlocked(call),
+    output: { signal: { status: 'BLOCKED', exitSignal: false, summary: said, recommendation: said, asks: said } },
     writes: { [`src/${call.task}.ts`]: `tried ${String(call.turn)}` },
   });
   const project = createProject({ issues, inputs });
@@ -261,6 +264,8 @@ test('sixty tasks that need a person: each is in one comment, over all runs', as
   }
   const told = savedState(project).notified.map(({ about }) => about);
   expect(told.toSorted()).toEqual(issues.map((issue) => `issue-${String(issue)}`).toSorted());
+  const needs = notifications(project).flatMap((one) => one.match(/blocked:issue-\d+/g) ?? []);
+  expect(needs).toHaveLength(issues.length);
   const before = notified(project);
   for (let run = 0; run < 3; run += 1) {
     project.clock.advance(DAY);

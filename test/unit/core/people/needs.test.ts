@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
+import { noSignals, type Signals } from '../../../../src/core/lane/signals.ts';
 import { mayNotify, planNotifications, type LaneEnd } from '../../../../src/core/people/needs.ts';
-import { markerOf, needsIn, type Notification } from '../../../../src/core/people/notifications.ts';
+import { markerOf, MAX_NOTIFICATIONS, needsIn, type Notification } from '../../../../src/core/people/notifications.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
 
@@ -38,16 +39,17 @@ interface Row {
   readonly notifiedBefore?: readonly Notification[];
   readonly end?: Partial<LaneEnd>;
   readonly circuit?: Circuit;
+  readonly signals?: Signals;
 }
 
 function plan(row: Row) {
-  const { before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0) } = row;
+  const { before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0), signals = noSignals } = row;
   const { notifiedBefore = notified } = row;
   const { notify, settle } = planNotifications({
     lane: 'queue',
     startedAt: at + 1,
-    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0), notified: notifiedBefore },
-    after: { tasks: { 'issue-1': after }, circuit, notified },
+    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0), notified: notifiedBefore, signals: noSignals },
+    after: { tasks: { 'issue-1': after }, circuit, notified, signals },
     tasks: [{ id: 'issue-1', obstacle: null }],
     outcome: { kind: 'limit', reason: 'iterations' },
     pullRequest: 7,
@@ -134,6 +136,7 @@ describe('of a lane', () => {
   const halted = { kind: 'halted', reason: 'permission_denied' } as const;
   const complete = { kind: 'complete', reason: 'plan_complete' } as const;
   const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
+  const cancelled = { kind: 'cancelled', reason: 'signal' } as const;
   const waiting = { kind: 'idle', reason: 'waiting_for_review' } as const;
   test.each<[string, Row, string]>([
     ['a circuit that opened', { circuit: open, end: { outcome: opened } }, '+ circuit_open lane-queue'],
@@ -163,6 +166,21 @@ describe('of a lane', () => {
       '',
     ],
     ['settled by one that is not', { notified: [told('halted', 'lane-queue')] }, '- halted works_again'],
+    [
+      'nor settled by one that was cut off',
+      { end: { outcome: cancelled }, notified: [told('halted', 'lane-queue')] },
+      '',
+    ],
+    [
+      'nor while tests alone are what changes',
+      { signals: { ...noSignals, testOnlyInARow: 2 }, notified: [told('halted', 'lane-queue')] },
+      '',
+    ],
+    [
+      'nor while claims are overruled',
+      { signals: { ...noSignals, vetoed: [true, true] }, notified: [told('halted', 'lane-queue')] },
+      '',
+    ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
     ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
@@ -211,6 +229,29 @@ describe('of a lane', () => {
   ])('%s', (_, row, expected) => {
     expect(plan(row)).toBe(expected);
   });
+});
+
+test('a memory that is full forgets nobody: what is new waits until something is settled, but not what is about the lane', () => {
+  const many = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) => told('blocked', `issue-${String(i + 2)}`));
+  const planOf = (notified: readonly Notification[]): readonly string[] => {
+    const tasks = ['issue-1', ...notified.map(({ about }) => about)].map((id) => ({ id, obstacle: null }));
+    const stood = Object.fromEntries(notified.map(({ about }) => [about, blocked]));
+    const before = { tasks: stood, circuit: closedCircuit(0), notified, signals: noSignals };
+    const after = { ...before, tasks: { ...stood, 'issue-1': blocked } };
+    return planNotifications({
+      lane: 'queue',
+      startedAt: at + 1,
+      before,
+      after,
+      tasks,
+      outcome: { kind: 'halted', reason: 'permission_denied' },
+      pullRequest: 7,
+      addedWork: false,
+      unapproved: [],
+    }).notify.map(({ kind }) => kind);
+  };
+  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 21))).toEqual(['blocked', 'halted']);
+  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 20))).toEqual(['halted']);
 });
 
 test.each<[string, readonly number[], boolean]>([
