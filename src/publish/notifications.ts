@@ -217,9 +217,16 @@ export function threadOfLane(
   return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
 }
 
-/** The oldest first, and so many in one run: each costs a request. */
-async function settle(deps: PublishDeps, { settle: plan }: NotificationPlan, known: Remembered): Promise<Remembered> {
-  const comments = [...new Set(plan.map(({ notification }) => notification.comment))].slice(0, MAX_SETTLED);
+/** The oldest first, and so many in one run: each costs a request. Before them what people are notified of again: a comment that stays open is taken for the new one. */
+async function settle(
+  deps: PublishDeps,
+  { settle: plan, notify: needs }: NotificationPlan,
+  known: Remembered,
+): Promise<Remembered> {
+  const isAgain = ({ kind, about }: Need): boolean => needs.some((need) => need.kind === kind && need.about === about);
+  const again = plan.filter(({ notification }) => isAgain(notification));
+  const inOrder = [...again, ...plan].map(({ notification }) => notification.comment);
+  const comments = [...new Set(inOrder)].slice(0, MAX_SETTLED);
   const settled = plan.filter(({ notification }) => comments.includes(notification.comment));
   const notified = known.notified.filter((one) => !settled.some(({ notification }) => notification === one));
   if (comments.length === 0) return known;

@@ -77,6 +77,11 @@ export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>):
   ];
 }
 
+/** Whether people were notified that the lane's pull request is ready, and of nothing less than is there now. */
+export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
+  return notified.some(({ kind, about }) => kind === 'ready' && about === aboutLane(lane));
+}
+
 /** Whether one more comment that notifies people may be written now; `given`: instants of those before, which a clock that was turned back puts into the future. */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;

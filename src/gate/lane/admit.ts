@@ -1,3 +1,4 @@
+import { isKnownReady } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -106,7 +107,9 @@ async function decide(
   const lookUpStart = (): ReturnType<typeof findStart> =>
     findStart({ forge: deps.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to files of tasks.
-  const rests = !request.redo && isPublished(restored, remoteHead);
+  const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
+  // A run without a call makes up for what people were not notified of.
+  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(restored.state, {
     named: namedBy(request),

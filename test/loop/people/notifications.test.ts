@@ -228,6 +228,48 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
+  test('with more work, while more is settled than a run may: its comment goes first, or nobody would get the new one', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    const gone: Notification[] = [];
+    for (const thread of [11, 12, 13]) {
+      const need = { kind: 'blocked', about: `issue-${String(thread)}` } as const;
+      const { id } = await project.forge.upsertComment(thread, markerOf([need]), `${markerOf([need])}\n\nIt waits.`);
+      gone.push({ ...need, thread, comment: id, at: BEFORE });
+    }
+    changeState(project, (state) => ({ ...state, notified: [...gone, ...state.notified] }));
+    const before = notified(project);
+    addIssue(project.forge, 2);
+    await runOnce(project);
+    expect(settled(project)).toEqual(['settled on #101', 'settled on #11', 'settled on #12']);
+    expect(notified(project)).toBe(before + 1);
+    expect(notifications(project)).toContain('#101 ready:lane-queue @owner');
+  });
+
+  test('is made known by the next run, without a call, where the comment could not be written', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+    await runOnce(project);
+    project.forge.faults.clear();
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(notified(project)).toBe(1);
+  });
+
+  test('and where ten comments were written in 24 hours, by the first run after that', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const full = Array.from({ length: 10 }, () => project.clock.now());
+    changeState(project, (state) => ({ ...state, notifiedAt: full }));
+    project.script.behaviours = [finisher];
+    for (let run = 0; run < 2; run += 1) await runOnce(project);
+    expect(notified(project)).toBe(0);
+    project.clock.advance(DAY);
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+  });
+
   test('asks whom the inputs name', async () => {
     const inputs = { 'pr-reviewers': 'carl,acme/core', 'pr-assignees': 'auto' };
     const project = createProject({ agent: [finisher], inputs });

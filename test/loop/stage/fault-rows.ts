@@ -11,6 +11,8 @@ import { killAt } from './tap.ts';
 const DAY = 24 * HOUR;
 
 const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;
+/** The next run notifies people of what this one could not. */
+const madeKnownLater = { ...complete, nextRun: 'complete (plan_complete), 0 calls' } as const;
 /** What was done is lost, and the branch stays: one probe, then the rest. */
 const probed = { thisRun: 'complete (plan_complete), 2 calls', nextRun: 'idle (all_done), 0 calls' } as const;
 /** The next run does what this one did not. */
@@ -291,7 +293,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     inject: ({ forge }) => {
       forge.faults.set(method, error());
     },
-    ...complete,
+    ...(method === 'upsertComment' ? madeKnownLater : complete),
     reported: SAID,
   })),
 ]);
@@ -324,7 +326,7 @@ const bugRows: readonly FaultRow[] = [
     inject: ({ forge }) => {
       forge.faults.set(method, bug());
     },
-    ...complete,
+    ...(method === 'upsertComment' ? madeKnownLater : complete),
     reported: /a bug/,
   })),
   {
