@@ -282,14 +282,17 @@ async function notify(
     mentions,
   });
   const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
-  log.info(`notified of ${needs.map(({ kind, about }) => `${kind} (${about})`).join(', ')} on #${String(thread)}`);
+  const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
+  log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
   return withNotification(known, needs, { thread, comment: id, at: now });
 }
 
-const NO_THREAD =
-  'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on.';
+/** Said where there is no place for a notification. */
+export const NO_THREAD =
+  'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
 
-function nobodyMentioned(thread: number): string {
+/** Said where a notification reaches nobody. */
+export function nobodyMentioned(thread: number): string {
   return `A person is needed, and the comment on #${String(thread)} mentions nobody: nobody asked for this work by name. Set the input \`notify\` to the logins of those who should get a message.`;
 }
 

@@ -7,6 +7,7 @@ import {
   type Notification,
 } from '../core/people/notifications.ts';
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
+import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
@@ -22,6 +23,8 @@ import {
   issueOfNeeds,
   labellersOf,
   MAX_NOTICES,
+  NO_THREAD,
+  nobodyMentioned,
   notifyOnce,
   readNotices,
   tasksOfNeeds,
@@ -52,14 +55,18 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   ];
   const known = state?.notified ?? [];
   const isOpen = withoutKnown(wanted, known).length > 0 && deps.config.notify.kind !== 'none';
+  const warnings: string[] = [];
+  const warn = (text: string): void => {
+    warnings.push(text);
+    deps.log.warning(text);
+  };
+  let all: readonly Need[] = known;
   try {
-    const all = isOpen ? await notifyAlone(deps, intake, wanted) : known;
-    return { notified: [...answered, ...readNotices(deps, notices, all)], warnings: [] };
+    if (isOpen) all = await notifyAlone(deps, intake, { wanted, warn });
   } catch (error) {
-    const warning = `Nobody could be notified: ${sentence(textOf(error))}`;
-    deps.log.warning(warning);
-    return { notified: [...answered, ...readNotices(deps, notices, known)], warnings: [warning] };
+    warn(`Nobody could be notified: ${sentence(textOf(error))}`);
   }
+  return { notified: [...answered, ...readNotices(deps, notices, all)], warnings };
 }
 
 function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
@@ -75,7 +82,11 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
 }
 
 /** Returns what people know then. */
-async function notifyAlone(deps: PublishDeps, intake: EndIntake, wanted: readonly Need[]): Promise<readonly Need[]> {
+async function notifyAlone(
+  deps: PublishDeps,
+  intake: EndIntake,
+  { wanted, warn }: { readonly wanted: readonly Need[]; readonly warn: (text: string) => void },
+): Promise<readonly Need[]> {
   const { store, clock, log } = deps;
   const claimed = await claimMemory(deps, intake, wanted);
   const before = intake.state?.notified ?? [];
@@ -95,7 +106,7 @@ async function notifyAlone(deps: PublishDeps, intake: EndIntake, wanted: readonl
       );
       return known;
     }
-    const written = await write(deps, intake, needs);
+    const written = await write(deps, intake, { needs, warn });
     if (written === null) return known;
     if (memory !== null) await remember(deps, memory, withNotification(memory, needs, { ...written, at: now }));
     return [...known, ...needs];
@@ -164,19 +175,24 @@ async function remember(
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
-  needs: readonly Need[],
+  { needs, warn }: { readonly needs: readonly Need[]; readonly warn: (text: string) => void },
 ): Promise<Pick<Notification, 'thread' | 'comment'> | null> {
   const { config, context, redact, clock } = deps;
   const { state, tasks, notes } = intake;
   const now = clock.now();
   const thread = await threadOf(deps, intake, needs);
-  if (thread === null) return null;
+  if (thread === null) {
+    warn(NO_THREAD);
+    return null;
+  }
   const concerned = tasksOfNeeds(needs, tasks);
   const about = concerned.length > 0 ? concerned : tasks;
   const unapproved = notes.notices.filter(({ issue }) =>
     needs.some(({ kind, about: id }) => kind === 'needs_approval' && issueOfId(id) === issue),
   );
   const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
+  const askers = approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask));
+  if (peopleOf(config.notify, askers).length === 0) warn(nobodyMentioned(thread));
   const comment = await notifyOnce(deps, {
     needs,
     thread,
@@ -184,7 +200,7 @@ async function write(
     change: state?.change ?? noChange,
     lastTask: state?.lastIteration?.taskId ?? null,
     notices: unapproved,
-    askers: approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask)),
+    askers,
   });
   return { thread, comment };
 }

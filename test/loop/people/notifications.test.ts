@@ -359,9 +359,32 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
     const run = await runOnce(project);
     expect(run.end).toBe('blocked (needs_human)');
     expect(notified(project)).toBe(0);
-    expect(warningsIn(run)).toContain(
-      'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on.',
-    );
+    const said =
+      'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
+    expect(warningsIn(run)).toContain(said);
+    const next = await runOnce(project);
+    expect(next).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(warningsIn(next)).toContain(said);
+  });
+
+  test('the log says of a comment that mentions nobody that it was written, not that people were notified', async () => {
+    const project = projectWithPlan([ticks]);
+    const { log } = await runOnce(project);
+    expect(log.join('\n')).toContain('wrote of ready (lane-queue) on #101');
+    expect(log.join('\n')).not.toContain('notified of');
+  });
+
+  test('a run that makes no call says so, too', async () => {
+    const project = projectWithPlan([steadyWorker], { 'max-iterations-per-task': '1' });
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+    await runOnce(project);
+    project.forge.faults.clear();
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(notifications(project)).toEqual([expect.stringMatching(/^#101 failed:plan-\w+$/)]);
+    expect(warningsIn(run)).toEqual([
+      expect.stringMatching(/^A person is needed, and the comment on #101 mentions nobody/),
+    ]);
   });
 });
 
