@@ -7,7 +7,7 @@ import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, type Task } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { doneTasks, isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { doneTasks, isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
@@ -16,6 +16,8 @@ import { headline, taskLink, verificationWord } from './sections.ts';
 
 /** More needs are counted, and not described. */
 const SHOWN_NEEDS = 10;
+/** Of so many tasks a stop is said to be about. */
+const SHOWN_TASKS = 3;
 
 export interface NotificationText {
   readonly needs: readonly Need[];
@@ -92,19 +94,29 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   if (kind === 'ready') return renderReady(report);
   return [
     headline(report),
-    ...(kind === 'circuit_open' || kind === 'halted' ? lastTaskWords(notification) : []),
+    ...(kind === 'circuit_open' || kind === 'halted' ? stopWords(notification) : []),
     ...(kind === 'configuration' ? settingsLinks(report) : []),
   ].join('\n\n');
 }
 
-/** What the lane stopped at, and what the agent said of it. */
-function lastTaskWords({ lastTask, change, report }: NotificationText): readonly string[] {
-  if (lastTask === null) return [];
-  const task = tasksOf(report).find((one) => one.task.id === lastTask)?.task;
-  return [
-    ...(task === undefined ? [] : [`The last iteration worked on ${taskLink(task)} “${text(task.title, 120)}”.`]),
-    ...ownWords(shareOf(change, lastTask)),
-  ];
+/** What the lane stopped on, and what the agent said of it. */
+function stopWords(notification: NotificationText): readonly string[] {
+  const { change, report } = notification;
+  return stoppedOn(notification).flatMap((id) => {
+    const task = tasksOf(report).find((one) => one.task.id === id)?.task;
+    return [
+      ...(task === undefined ? [] : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),
+      ...ownWords(shareOf(change, id)),
+    ];
+  });
+}
+
+/** The task of the last iteration, and those of the iterations before it that made no progress either, but for what is described by itself. */
+function stoppedOn({ lastTask, needs, report }: NotificationText): readonly TaskId[] {
+  const iterations = iterationsOf(report);
+  const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
+  const ids = [...idle.map(({ taskId }) => taskId), ...(lastTask === null ? [] : [lastTask])];
+  return [...new Set(ids)].filter((id) => !needs.some(({ about }) => about === id)).slice(-SHOWN_TASKS);
 }
 
 /** On its own issue a notice needs no name. */

@@ -173,6 +173,21 @@ describe('several needs of a run', () => {
   });
 });
 
+test('a circuit that opened names the task it stopped on, with its last words; one that is described by itself not twice', async () => {
+  const idle =
+    (summary: string): Behaviour =>
+    () => ({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false, summary } } });
+  const project = createProject({
+    issues: [1, 2],
+    agent: [...Array.from({ length: 3 }, () => idle('I looked at the cart.')), idle('I looked at the till.')],
+  });
+  expect((await runOnce(project)).end).toBe('halted (circuit_open)');
+  const [said = ''] = project.forge.notifications.get(1)?.values() ?? [];
+  expect(said).toMatch(/It stopped on \[#2\].*“Title 2”\.\s+The agent says:\s+> “I looked at the till\.”/);
+  expect(said.split('I looked at the cart.')).toHaveLength(2);
+  expect(said).not.toMatch(/stopped on \[#1\]/);
+});
+
 describe('bounds', () => {
   test('ten comments in 24 hours; what is left waits for a later run', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
