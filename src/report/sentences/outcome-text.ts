@@ -186,19 +186,19 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       return {
         title: 'Stopped: permission denied',
         what: `The agent was denied a tool: ${deniedTools(report)}.`,
-        next: `Add it to \`${policyInputs.allowedTools.name}\` if the agent may have it, or set \`${policyInputs.onPermissionDenied.name}: count\` so that one denial does not stop the run.`,
+        next: `Add it to \`${policyInputs.allowedTools.name}\` if the agent may have it, or set \`${policyInputs.onPermissionDenied.name}: count\` so that one denial does not stop the run.${thenRetry(report)}`,
       };
     case 'test_saturation':
       return {
         title: 'Stopped: only tests',
         what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
-        next: `Say in the task what is still missing in the code, or close it if nothing is. \`${policyInputs.testOnlyIterations.name}\` sets the threshold.`,
+        next: `Say in the task what is still missing in the code, or close it if nothing is. \`${policyInputs.testOnlyIterations.name}\` sets the threshold.${thenRetry(report)}`,
       };
     case 'safety':
       return {
         title: 'Stopped: claims without evidence',
         what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
-        next: 'Look at the overruled claims in the job summary, then fix the `verify` command or make the open task clearer.',
+        next: `Look at the overruled claims in the job summary, then fix the \`verify\` command or make the open task clearer.${thenRetry(report)}`,
       };
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
@@ -217,6 +217,13 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
           };
     }
   }
+}
+
+/** How work continues once the cause is fixed: the schedule works the queue, an issue's own branch waits for a person. */
+function thenRetry(report: RunReport): string {
+  return isScheduled(report)
+    ? ' The next scheduled run continues; to continue at once, comment `/ralph retry`.'
+    : ' Then comment `/ralph retry` on the issue.';
 }
 
 function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {

@@ -1,7 +1,19 @@
 import { expect, test } from 'vitest';
-import { claimsBlocked, denied, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { claimsBlocked, denied, finisher, liar, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { BEFORE, on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, savedState, type Event } from '../stage/river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  type Event,
+} from '../stage/river.ts';
+import { notificationKinds } from '../../../src/core/people/notifications.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
 
 /** What a person does who is notified and does what the comment says; null: it is no command. */
 type Obeying = (project: Project, command: string | null) => readonly Event[];
@@ -17,17 +29,36 @@ const idle: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: false, summary: 'It is there.' } },
 });
 
+/** Changes tests alone. */
+const tester: Behaviour = ({ turn }) => ({
+  writes: { 'test/cart.test.ts': `test ${String(turn)}` },
+  output: { testOnly: true, signal: { status: 'IN_PROGRESS', exitSignal: false, workType: 'TESTING' } },
+});
+
+const deniedHalts = { 'on-permission-denied': 'halt' };
+const allowsAndComments: Obeying = (project, command) => {
+  project.inputs = { 'on-permission-denied': 'count' };
+  return comments(1)(project, command);
+};
+
 interface Row {
   readonly issues?: readonly number[];
   readonly agent: readonly Behaviour[];
   readonly inputs?: Readonly<Record<string, string>>;
   readonly label?: true;
+  /** The lane that the person has work; otherwise the one that stopped. */
+  readonly worksOn?: 'issue-1';
+  readonly prepare?: (project: Project) => void;
+  readonly hasProviderKey?: false;
   /** First words of the need, as its marker has them. */
   readonly need: string;
+  readonly says?: RegExp;
   readonly obey: Obeying;
 }
 
-test.each<[string, Row]>([
+const HALTED = /stopped on \[#1\].*“Title 1”/;
+
+const rows: readonly [string, Row][] = [
   ['blocked', { agent: again(claimsBlocked, 3), need: 'blocked:issue-1', obey: comments(1) }],
   [
     'blocked, on its own branch',
@@ -64,13 +95,87 @@ test.each<[string, Row]>([
   ],
   [
     'a denied tool',
+    { agent: [denied], inputs: deniedHalts, need: 'halted:lane-queue', says: HALTED, obey: allowsAndComments },
+  ],
+  [
+    'a denied tool, and the schedule does it',
     {
       agent: [denied],
-      inputs: { 'on-permission-denied': 'halt' },
+      inputs: deniedHalts,
       need: 'halted:lane-queue',
+      says: HALTED,
       obey: (project) => {
-        project.inputs = { 'on-permission-denied': 'count' };
-        return [{ name: 'schedule', payload: {} }];
+        project.inputs = {};
+        return [schedule];
+      },
+    },
+  ],
+  [
+    'a denied tool, on its own branch',
+    {
+      agent: [denied],
+      inputs: deniedHalts,
+      label: true,
+      need: 'halted:lane-issue-1',
+      says: HALTED,
+      obey: allowsAndComments,
+    },
+  ],
+  ['tests alone', { agent: again(tester, 3), need: 'halted:lane-queue', says: HALTED, obey: comments(1) }],
+  [
+    'tests alone, on its own branch',
+    { agent: again(tester, 3), label: true, need: 'halted:lane-issue-1', says: HALTED, obey: comments(1) },
+  ],
+  [
+    'claims without evidence',
+    {
+      issues: [1, 2],
+      agent: again(liar, 5),
+      inputs: { 'circuit-no-progress': '100' },
+      need: 'halted:lane-queue',
+      says: HALTED,
+      obey: comments(1),
+    },
+  ],
+  [
+    'tools that are denied again and again',
+    { agent: [denied, denied], need: 'circuit_open:lane-queue', says: HALTED, obey: comments(1) },
+  ],
+  [
+    'a text that waits for approval',
+    {
+      agent: [finisher],
+      prepare: ({ forge }) =>
+        on(forge, 1)
+          .label(person('ann'), BEFORE)
+          .edit(person('eve'), BEFORE + MINUTE, 'Changed.'),
+      need: 'needs_approval:issue-1',
+      worksOn: 'issue-1',
+      obey: (project) => {
+        on(project.forge, 1)
+          .unlabel(person('ann'), BEFORE + 2 * MINUTE)
+          .label(person('ann'), BEFORE + 3 * MINUTE);
+        return [labeled(1)];
+      },
+    },
+  ],
+  [
+    'a configuration that stops every run',
+    { agent: [finisher], hasProviderKey: false, need: 'configuration:every-run', obey: () => [schedule] },
+  ],
+  [
+    'work that waits for review',
+    {
+      issues: [1, 2],
+      agent: [finisher],
+      inputs: { 'max-tasks-per-pr': '1' },
+      need: 'waiting_for_review:lane-queue',
+      obey: (project) => {
+        const [pull] = project.forge.pulls;
+        if (pull === undefined) throw new Error('There is no pull request.');
+        Object.assign(pull, { state: 'merged', headSha: project.origin.branches.get('ralph/queue') });
+        project.origin.branches.delete('ralph/queue');
+        return [schedule];
       },
     },
   ],
@@ -85,12 +190,22 @@ test.each<[string, Row]>([
       },
     },
   ],
-])('who does what the comment says has the work continue: %s', async (_, row) => {
+];
+
+test('each kind of need has its row', () => {
+  const kinds = rows.map(([, { need }]) => need.split(':')[0]);
+  expect(notificationKinds.filter((kind) => !kinds.includes(kind))).toEqual([]);
+});
+
+test.each(rows)('who does what the comment says has the work continue: %s', async (_, row) => {
   const project = createProject({ issues: [...(row.issues ?? [1])], agent: [...row.agent], inputs: row.inputs ?? {} });
-  await runOnce(project, row.label === true ? { event: labeled(1) } : {});
+  row.prepare?.(project);
+  const event = row.label === true ? labeled(1) : schedule;
+  await runOnce(project, { event, hasProviderKey: row.hasProviderKey ?? true });
   const texts = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]);
   const said = texts.find((text) => text.includes(`notification ${row.need} `)) ?? '';
   expect(said).toContain('**Next:**');
+  if (row.says !== undefined) expect(said).toMatch(row.says);
   const command = /`(\/ralph [^`]+)`/.exec(said)?.[1] ?? null;
 
   project.script.behaviours = again(finisher, 5);
@@ -98,9 +213,10 @@ test.each<[string, Row]>([
   for (const event of row.obey(project, command)) calls += (await runOnce(project, { event })).calls;
   expect(calls).toBeGreaterThan(0);
   if (!row.need.startsWith('ready')) {
-    expect(project.forge.writes.filter((write) => write.startsWith('settled'))).toHaveLength(1);
-    expect(savedState(project, row.label === true ? 'issue-1' : 'queue').notified.map(({ kind }) => kind)).toEqual([
-      'ready',
-    ]);
+    const open = [...project.forge.notifications.values()].flatMap((thread) => [...thread.keys()]);
+    expect(open.filter((marker) => marker.includes(row.need))).toEqual([]);
+    expect(
+      savedState(project, row.worksOn ?? (row.label === true ? 'issue-1' : 'queue')).notified.map(({ kind }) => kind),
+    ).toEqual(['ready']);
   }
 });
