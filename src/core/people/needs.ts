@@ -71,9 +71,11 @@ const ROOM_OF_LANE = 20;
 export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
+  const halted: Need = { kind: 'halted', about: aboutLane(lane) };
   return [
     ...(outcome.kind === 'failed' ? [] : [configuration]),
     ...(outcome.reason === 'waiting_for_review' ? [] : [waiting]),
+    ...(outcome.kind === 'complete' ? [halted] : []),
   ];
 }
 

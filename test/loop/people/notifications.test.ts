@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { claimsBlocked, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { claimsBlocked, denied, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { markerOf, type Notification } from '../../../src/core/people/notifications.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { BEFORE, on, person } from '../stage/people.ts';
@@ -188,6 +188,17 @@ test('a circuit that opened names the task it stopped on, with its last words; o
   expect(said).not.toMatch(/stopped on \[#1\]/);
 });
 
+test('where no state is kept, a run that completes the work settles the notification of a halt', async () => {
+  const inputs = { 'state-store': 'none', 'on-permission-denied': 'halt' };
+  const project = createProject({ issues: [1], agent: [denied], inputs });
+  for (let run = 0; run < 2; run += 1) await runOnce(project);
+  expect(notifications(project)).toEqual(['#1 halted:lane-queue @owner']);
+  project.clock.advance(MINUTE);
+  project.script.behaviours = [finisher];
+  await runOnce(project);
+  expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+});
+
 describe('bounds', () => {
   test('ten comments in 24 hours; what is left waits for a later run', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
@@ -329,6 +340,39 @@ test.each([
     await runOnce(project);
   }
   expect(notified(project)).toBe(before);
+});
+
+test('sixty tasks that need a person within a day: ten comments, and the rest the next day', async () => {
+  const issues = Array.from({ length: 60 }, (_, i) => i + 1);
+  const project = createProject({ issues, inputs: { 'max-iterations': '8', 'max-tasks-per-pr': '60' } });
+  const written: string[] = [];
+  const hours = async (count: number) => {
+    for (let hour = 0; hour < count; hour += 1) {
+      project.script.behaviours = Array.from({ length: 8 }, () => asksOnce);
+      const before = notified(project);
+      await runOnce(project);
+      if (notified(project) > before) written.push(String(project.clock.now()));
+      project.clock.advance(60 * MINUTE);
+    }
+  };
+  // Two tasks a run.
+  const asksOnce: Behaviour = (call) => ({
+    ...(call.turn % 4 === 0 ? asks : { ...asks, output: { signal: { status: 'IN_PROGRESS', exitSignal: false } } }),
+    writes: { [`src/${call.task}.ts`]: `tried ${String(call.turn)}` },
+  });
+  const asks: ReturnType<Behaviour> = {
+    output: { signal: { status: 'BLOCKED', exitSignal: false, asks: 'Which one?' } },
+  };
+  await hours(20);
+  expect(written).toHaveLength(10);
+  expect(savedState(project).notified).toHaveLength(20);
+  await hours(28);
+  const known = savedState(project).notified.map(({ about }) => about);
+  expect(known.toSorted()).toEqual(issues.map((issue) => `issue-${String(issue)}`).toSorted());
+  const after = written.length;
+  await hours(30);
+  expect(written).toHaveLength(after);
+  expect(savedState(project).notified).toHaveLength(60);
 });
 
 describe('work that nobody asked for by name: entries of a file, on a schedule', () => {
