@@ -28,7 +28,7 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     const found = await stat(realPath).catch(absent);
     if (found === null) return { kind: 'absent', realPath };
     if (!found.isFile()) return refused('is no file');
-    if (found.size > MAX_BYTES) return refused('is longer than 1 MiB, which no run reads');
+    if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
     return textOf(await readFile(realPath), realPath);
   } catch (error) {
     return refused(`cannot be read: ${reasonOf(error)}`);
@@ -94,7 +94,7 @@ function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)
     return refused(
-      'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8',
+      'contains NUL bytes, so no run reads it: remove them, or save it as UTF-8',
       bytes.subarray(0, nul).filter((byte) => byte === LINE_FEED).length + 1,
     );
   try {

@@ -13,12 +13,13 @@ export const LISTED = {
   status: {
     name: 'status',
     summary:
-      'how the queue or an issue stands: state, circuit, limits, tasks; --all: all of them, what waits, and what was spent',
+      'shows the status of the queue or an issue: state, circuit, limits, tasks; --all: of all branches, with waits and spending',
     use: 'daily',
   },
   doctor: {
     name: 'doctor',
-    summary: 'what would stop a run: workflow file, settings of the repository, key, agent, verify; and what to do',
+    summary:
+      'checks what would stop a run: workflow file, repository settings, key, agent, verify; and says what to do',
     use: 'daily',
   },
   sandbox: {
@@ -28,21 +29,21 @@ export const LISTED = {
   },
   tasks: {
     name: 'tasks',
-    summary: 'the tasks found in a checkout, and with a token on GitHub, in the order of work',
+    summary: 'lists the tasks of a checkout, and with a token those on GitHub, in the order of work',
     use: 'daily',
   },
   add: { name: 'add', summary: 'adds a task to the plan or to prd.json', use: 'daily' },
   import: {
     name: 'import',
-    summary: 'tasks from a requirements document, or from issues, into the plan or prd.json',
+    summary: 'adds the tasks of a requirements document, or issues, to the plan or prd.json',
     use: 'daily',
   },
   pause: { name: 'pause', summary: 'starts no runs of the queue, or of an issue, until it is resumed', use: 'daily' },
   resume: { name: 'resume', summary: 'ends the pause', use: 'daily' },
-  stop: { name: 'stop', summary: 'pauses, and ends a run that is at work after its running iteration', use: 'daily' },
+  stop: { name: 'stop', summary: 'pauses, and ends a run in progress after its running iteration', use: 'daily' },
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
   replay: { name: 'replay', summary: 'makes the decisions of a recorded run again', use: 'inside' },
-  analyze: { name: 'analyze', summary: 'what the loop makes of one output of an agent', use: 'inside' },
-  clean: { name: 'clean', summary: 'the text of a task as a prompt would get it', use: 'inside' },
+  analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
+  clean: { name: 'clean', summary: 'shows the text of a task as a prompt would get it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;

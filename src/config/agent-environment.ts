@@ -103,7 +103,7 @@ export function loginProblems(environment: Environment, provider: Provider): rea
 
 function keyProblem(name: string, value: string, forms: Provider['keyForms']): string | null {
   if (/\s/.test(value) || /^["']/.test(value))
-    return `\`${name}\` is not a key: it has blanks or quotation marks in it. Copy the key again into the repository secret, without them.`;
+    return `\`${name}\` is not a key: it contains spaces, line breaks or quotation marks. Copy the key again into the repository secret, without them.`;
   const form = forms.find(({ begin }) => value.startsWith(begin));
   return form === undefined || form.variable === name
     ? null

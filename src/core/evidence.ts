@@ -7,7 +7,7 @@ export type ObjectId = string;
 
 const snapshotSchema = z.object({ head: z.string(), tree: z.string() });
 
-/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state, the agent's notes, the files of tasks and what git ignores. */
+/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state, the agent's notes, the task files and what git ignores. */
 export type Snapshot = Immutable<z.infer<typeof snapshotSchema>>;
 
 const agentEndSchema = z.discriminatedUnion('kind', [
@@ -50,7 +50,7 @@ const checklistSchema = z.object({
   added: count,
 });
 
-/** What an iteration did to the files of tasks. */
+/** What an iteration did to the task files. */
 export type Checklist = Immutable<z.infer<typeof checklistSchema>>;
 
 export const evidenceSchema = z.object({
@@ -71,7 +71,7 @@ export const evidenceSchema = z.object({
   /** Whether that message ends in a status block that does not count because it stands in a code fence. */
   fencedBlock: z.boolean(),
   verification: verificationSchema,
-  /** What became of the files of tasks; null: the lane has none. Journals of before tasks could stand in files have none. */
+  /** What became of the task files; null: the lane has none. Journals of before tasks could stand in files have none. */
   checklist: checklistSchema.nullable().default(null),
 });
 

@@ -25,7 +25,7 @@ export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boo
   return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
 }
 
-/** Files of tasks. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */
+/** Task files. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(deps);

@@ -117,7 +117,7 @@ async function connect(
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UserError(
       'configuration',
-      'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.',
+      'The GitHub token is empty, or contains a space or a line break, which no token has. Set the input `github-token` to the bare token.',
     );
   }
   const [{ Octokit }, { retry }, { throttling }, send] = await Promise.all([

@@ -32,7 +32,7 @@ export interface Called {
   readonly sessionDroppedAt: number | null;
 }
 
-/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the files of tasks. */
+/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step }: Iteration,

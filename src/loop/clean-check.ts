@@ -53,7 +53,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
   const verification = await verifyClean(deps, work, base);
   // What the calls make could not be verified either, so that nothing of it would count.
   if (verification.kind === 'impossible') {
-    const message = `verify cannot run on a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
+    const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   const baseCheck = checkOf(subject, verification);
@@ -65,7 +65,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
     end: {
       kind: 'failed',
       reason: 'configuration',
-      message: `The verify command "${oneLine(verification.command, 200)}" cannot run on a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or let it install what it needs first, for example "npm ci && npm test".`,
+      message: `The verify command "${oneLine(verification.command, 200)}" cannot run in a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or let it install what it needs first, for example "npm ci && npm test".`,
     },
   };
 }
@@ -95,7 +95,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | n
     (awaits && lastIteration?.verification !== 'failed');
   if (!isNeeded) return { kind: 'not-needed' };
   await deps.agent.sweep();
-  deps.log.info(`verify runs on a clean clone of ${subject.commit.slice(0, 7)} …`);
+  deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();
   const unverified: Work = { ...work, state: reopen(work.state, finished, now) };
@@ -107,7 +107,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | n
   if (check === null) return { kind: 'checked', work: unverified };
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
-      `verify did not end in time on a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
+      `verify did not end in time in a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
     );
     return { kind: 'checked', work: unverified };
   }
@@ -120,7 +120,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | n
   deps.record(checked);
   if (check.kind === 'passed') return { kind: 'checked', work: checked };
   deps.log.warning(
-    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
+    `The verify command "${oneLine(check.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
   );
   return { kind: 'checked', work: checked };
 }

@@ -8,7 +8,7 @@ export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter((kind) => kind !== 'issue');
 }
 
-/** The items of the files of tasks in the work tree, as they stand now, those of the archive behind them. */
+/** The items of the task files in the work tree, as they stand now, those of the archive behind them. */
 export async function readFileTasks(
   { files }: Pick<LoopDeps, 'files'>,
   laneTasks: readonly Task[],

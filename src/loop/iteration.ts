@@ -109,7 +109,7 @@ interface Finished {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
-  /** The items of the files of tasks, before and after the call. */
+  /** The items of the task files, before and after the call. */
   readonly listed: readonly FileTask[];
   readonly listedAfter: readonly FileTask[];
   readonly agentRun: AgentRun;

@@ -46,7 +46,7 @@ export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed>
     })
     .catch(unanswered);
   const written = pushed.kind === 'pushed' ? pushed.along : null;
-  ride?.landed(written ?? { kind: 'unavailable', why: 'the push did not come through' });
+  ride?.landed(written ?? { kind: 'unavailable', why: 'the push did not go through' });
   if (pushed.kind !== 'pushed') return concluded(deps, work, pushed);
   const sequence = written?.kind === 'written' && ride !== null ? ride.sequence : work.state.sequence;
   const kept = written?.kind === 'written' ? `, and state #${String(sequence)} with it` : '';

@@ -48,7 +48,7 @@ export interface Repository {
 
 /** Text files of the work tree, as the agent leaves them: no link is followed. */
 export interface WorkFiles {
-  /** As they are now; `*` stays within its folder. A file that is absent, no text or longer than 1 MiB is left out. */
+  /** As they are now; `*` stays within its folder. A file that is absent, no text or larger than 1 MiB is left out. */
   read(paths: readonly string[]): Promise<FileTexts>;
   /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
@@ -57,7 +57,7 @@ export interface WorkFiles {
 /** Text by path. */
 export type FileTexts = Readonly<Record<string, string>>;
 
-/** Files that are absent, no text or longer than 1 MiB are left out. */
+/** Files that are absent, no text or larger than 1 MiB are left out. */
 interface ReadTexts {
   readonly base: FileTexts;
   /** null: no lane was asked for. */

@@ -57,14 +57,14 @@ export async function rememberFoldersAbove({ clones, temporary, inUse }: Places)
       if ((await realPathOf(clones)) !== place)
         throw new UserError(
           'infrastructure',
-          `The folder ${clones} lies somewhere else than before: the agent or another program on this machine put a link in its place.`,
+          `The folder ${clones} is no longer where it was: the agent or another program on this machine put a link in its place.`,
         );
       const now = await survey(ways);
       const undos: (() => Promise<void>)[] = [];
       const hidden: Hidden = { paths: differences(before, now), undo: () => undoAll(undos) };
       for (const path of hidden.paths)
         try {
-          if (now.get(path)?.print === UNREADABLE) throw new Error('the folder cannot be read any more');
+          if (now.get(path)?.print === UNREADABLE) throw new Error('the folder can no longer be read');
           undos.push(await makeAsBefore(path, before.get(path)?.original ?? null));
         } catch (error) {
           if (!(before.get(path) ?? now.get(path))?.decides) continue;

@@ -122,6 +122,6 @@ function identityOf(path: string): string {
 function changed(path: string): UserError {
   return new UserError(
     'infrastructure',
-    `${path} was changed or removed while this run used it, so it is not started any more: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`,
+    `${path} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`,
   );
 }

@@ -285,7 +285,7 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
   );
   if (settled?.kind === 'unavailable')
     log.warning(
-      `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead, for an hour, and its money for the day.`,
+      `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
     );
 }
 

@@ -46,7 +46,7 @@ export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
-/** Whether the next scheduled run takes up what is left: the queue works on every issue that has no branch of its own. */
+/** Whether the next scheduled run picks up what is left: the queue works on every issue that has no branch of its own. */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
 }

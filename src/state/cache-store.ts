@@ -45,7 +45,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const { key } = end.answer;
       const stray = (await readdir(workFolder)).find((name) => name !== STATE_FOLDER_NAME);
       if (stray !== undefined)
-        return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
+        return unavailable(`the cached state ${key} was refused: it contains files outside its folder`);
       const read = await readStateFolder(join(workFolder, STATE_FOLDER_NAME), options.seal.sign);
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
       const { lane: owner, ...copy } = read.copy;

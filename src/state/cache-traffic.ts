@@ -118,5 +118,5 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'connection cut';
+  return typeof code === 'string' ? code : 'connection closed';
 }

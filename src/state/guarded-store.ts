@@ -158,7 +158,7 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
   }
 
   async function advance(lane: LaneId, copy: RidingCopy): Promise<number | null> {
-    // Somebody may have left an order meanwhile: one more look is worth it, and no more.
+    // Somebody may have left an order in the meantime: one more look is worth it, and no more.
     for (const seen of [known.get(lane) ?? null, null]) {
       const next = advanced(seen ?? (await look(lane)), copy);
       if (next === null) return null;
@@ -271,6 +271,6 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
 
 function describeOutrun({ lease, sequence }: LaneRecord): string {
   return lease === null
-    ? `another run saved #${sequence} meanwhile`
+    ? `another run saved #${sequence} in the meantime`
     : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }

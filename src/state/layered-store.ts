@@ -145,7 +145,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   function notTaken({ dropped }: CachedState, sequence: number): readonly string[] {
     if (dropped.length === 0) return [];
     const why = guarded === null ? "it is not signed with this run's key" : `the ${guardedPlace} takes no writes`;
-    return [`Of the state #${sequence} in the ${copiesPlace}, ${namesOf(dropped)} are not taken: ${sentence(why)}`];
+    return [`Ignored in the state #${sequence} from the ${copiesPlace}: ${namesOf(dropped)}, since ${sentence(why)}`];
   }
 
   function readableCopy(lane: LaneId, copy: RestoredCopy | null): ReadableCopy | null {

@@ -89,7 +89,7 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
   const visit = async (folder: string): Promise<void> => {
     for (const name of await readdir(join(root, folder))) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      if (!PLAIN_NAME.test(name) || name.includes('..')) throw new Error('it holds a file with an unsafe name');
+      if (!PLAIN_NAME.test(name) || name.includes('..')) throw new Error('it contains a file with an unsafe name');
       // lstat, not stat: a link is refused, never followed; a pipe is never opened.
       const entry = await lstat(join(root, path));
       if (entry.isDirectory()) {
@@ -99,7 +99,7 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
       if (!entry.isFile() || entry.nlink > 1) throw new Error(`${path} is a link or a special file`);
       bytes += entry.size;
       if (bytes > maxBytes) throw new Error(`it is larger than ${String(Math.floor(maxBytes / (1024 * 1024)))} MiB`);
-      if (files.size === MAX_FILES) throw new Error(`it holds more than ${String(MAX_FILES)} files`);
+      if (files.size === MAX_FILES) throw new Error(`it contains more than ${String(MAX_FILES)} files`);
       files.set(path, await readFile(join(root, path)));
     }
   };

@@ -189,12 +189,12 @@ test('every command by a dispatch', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const table: readonly [string, string, number, RegExp][] = [
-    ['status', 'idle (answered)', 0, /0 of 1 task done/],
+    ['status', 'idle (answered)', 0, /0 of 1 tasks done/],
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
     ['retry', 'paused (by_person)', 0, /order: retry for the queue by octo, kept/],
     ['resume', 'idle (answered)', 0, /Resumed: work on the queue .* continues/],
-    ['reset circuit', 'idle (answered)', 0, /The circuit was closed already/],
+    ['reset circuit', 'idle (answered)', 0, /The circuit was already closed/],
     ['reset session', 'idle (answered)', 0, /No session to reset/],
     ['help', 'idle (answered)', 0, /reset session: start a new conversation with the agent/],
     ['statsu', 'failed (configuration)', 0, /"statsu", which is not a command\. Did you mean "status"\?/],

@@ -127,7 +127,7 @@ deepTest('closed without merging: the queue rests until the pull request is open
   if (pull === undefined) throw new Error('There is no pull request.');
   closePull(github.state, pull.number, { kind: 'closed', at: Date.now() });
   expect((await scene.run({ event: events.pullClosed(pull) })).main.log).toContain(
-    'was closed without merging, so work on the queue rests.',
+    'was closed without merging, so work on the queue is on hold.',
   );
   expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'paused' } });
   reopenIssue(github.state, pull.number, { by: 'octo', now: Date.now() });

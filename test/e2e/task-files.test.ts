@@ -58,7 +58,7 @@ function plays(
   return { kind: 'play', files, message: `I worked.\n\n${block}` };
 }
 
-describe('files of tasks, over scheduled runs', () => {
+describe('task files, over scheduled runs', () => {
   test('plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities', async () => {
     await using scene = await sceneWith({
       [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
@@ -150,10 +150,10 @@ describe('files of tasks, over scheduled runs', () => {
     expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '1' });
     const { body, status } = scene.pullOf('ralph/queue');
     expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
-      '- Iteration 1: The agent said that it finished 3 tasks; the files of tasks show 0.',
-      '- Iteration 2: The agent deleted 2 open items of the files of tasks.',
-      '- Iteration 3: The agent said that it finished 1 task; the files of tasks show 0.',
-      '- Iteration 4: The agent deleted 1 open item of the files of tasks.',
+      '- Iteration 1: The agent said that it finished 3 tasks; the task files show 0.',
+      '- Iteration 2: The agent deleted 2 open items of the task files.',
+      '- Iteration 3: The agent said that it finished 1 task; the task files show 0.',
+      '- Iteration 4: The agent deleted 1 open item of the task files.',
     ]);
     // The till was ticked in an iteration that was not about it, and nothing verified it.
     expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
@@ -245,9 +245,9 @@ describe('files of tasks, over scheduled runs', () => {
     {
       name: 'too long',
       text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
-      message: '.ralph/prd.json is longer than 1 MiB',
+      message: '.ralph/prd.json is larger than 1 MiB',
     },
-    { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json holds NUL bytes' },
+    { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json contains NUL bytes' },
   ])('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
     await using scene = await sceneWith({ [PRD_PATH]: text });
     const alone = await scene.run();

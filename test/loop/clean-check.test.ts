@@ -52,7 +52,7 @@ describe('before the first call the verify commands run on the base', () => {
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
     expect(run.outcome).toMatchObject({
       message: expect.stringMatching(
-        /"npm test" cannot run on a clean clone.*command not found.*npm ci && npm test/,
+        /"npm test" cannot run in a clean clone.*command not found.*npm ci && npm test/,
       ) as string,
     });
     expect([...project.origin.branches.keys()]).toEqual(['main']);
@@ -73,7 +73,7 @@ describe('at the end of a run that finished tasks the published head is verified
     const { project, places } = checkedProject(green, red, green);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head', 'work tree', 'clean head']);
-    expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
+    expect(project.script.calls[1]?.prompt).toContain('fails in a clean clone of the branch');
     expect(project.script.calls[1]?.prompt).toContain('1 failed');
     expect(savedState(project)).toMatchObject({
       headCheck: { kind: 'passed' },
@@ -96,7 +96,7 @@ describe('at the end of a run that finished tasks the published head is verified
     // The next run builds on it, looks once more before it makes a call, and tells the agent.
     await runOnce(project);
     expect(places.slice(3)).toEqual(['clean head', 'work tree', 'clean head']);
-    expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
+    expect(project.script.calls[1]?.prompt).toContain('fails in a clean clone of the branch');
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
   });
 });
@@ -172,7 +172,7 @@ describe('a head that a later task left red in the work tree is checked all the 
     // The next run is asked to continue with it, and hears why.
     await runOnce(project);
     const prompt = project.script.calls[2]?.prompt ?? '';
-    expect(prompt.includes('fails on a clean clone of the branch')).toBe(cleanHead.kind === 'failed');
+    expect(prompt.includes('fails in a clean clone of the branch')).toBe(cleanHead.kind === 'failed');
   });
 });
 
@@ -289,7 +289,7 @@ describe('where nothing can be verified', () => {
     const run = await runOnce(project, { tap: impossible });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
     expect(run.outcome).toMatchObject({
-      message: 'verify cannot run on a clean clone of the base branch, so no call was made. The disk is full.',
+      message: 'verify cannot run in a clean clone of the base branch, so no call was made. The disk is full.',
     });
   });
 

@@ -141,7 +141,7 @@ describe('an issue is opened again', () => {
     const project = createProject({ issues: [] });
     addIssue(project.forge, 1, { state: 'closed' });
     expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
-      'not open with the label "ralph" any more',
+      'no longer open with the label "ralph"',
     );
   });
 });
@@ -268,7 +268,7 @@ describe('a pull request of ours is closed', () => {
     if (pull !== undefined) project.forge.pulls[0] = { ...pull, state: 'closed' };
     const run = await runOnce(project, { event: pullClosed(project, false) });
     expect(messageOf(run)).toMatch(
-      /^Pull request #101 was closed without merging, so work on the queue rests\. Reopen it to continue/,
+      /^Pull request #101 was closed without merging, so work on the queue is on hold\. Reopen it to continue/,
     );
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });

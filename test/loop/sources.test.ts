@@ -99,7 +99,7 @@ describe('the queue merges its sources', () => {
     expect(titles(await runOnce(project))).toEqual(['Fix it']);
   });
 
-  test('without files of tasks nothing is asked of the disk or of GitHub for them', async () => {
+  test('without task files nothing is asked of the disk or of GitHub for them', async () => {
     const project = createProject({ issues: [], agent: [finisher] });
     const asked: unknown[] = [];
     await runOnce(project, {
@@ -309,7 +309,7 @@ describe('a file that cannot be read', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
-  /** Leaves a file out as the checkout leaves one out that holds NUL bytes. */
+  /** Leaves a file out as the checkout leaves one out that contains NUL bytes. */
   const withoutText =
     (path: string) =>
     (checkout: Checkout): void => {
@@ -322,7 +322,7 @@ describe('a file that cannot be read', () => {
         return {
           ...read,
           base,
-          unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is not UTF-8 text' },
+          unread: left === undefined ? {} : { [path]: 'contains NUL bytes, so it is not UTF-8 text' },
         };
       };
     };
@@ -335,7 +335,7 @@ describe('a file that cannot be read', () => {
     addIssue(project.forge, 1);
     const run = await runOnce(project, { prepare: withoutText(path) });
     expect([workedOn(run), run.end]).toEqual([['Title 1'], end]);
-    expect(warned(run)).toBe(`${path} holds NUL bytes, so it is not UTF-8 text, and none of its tasks is read`);
+    expect(warned(run)).toBe(`${path} contains NUL bytes, so it is not UTF-8 text, and none of its tasks are read`);
   });
 
   test('takes nothing off the list of what was merged without a mark', async () => {
@@ -397,7 +397,7 @@ describe('a file that cannot be read', () => {
       await runOnce(projectWith({ '.beads/issues.jsonl': lines }, { inputs: { 'task-sources': 'beads' } })),
     );
     expect(message.split('\n- ').slice(1)).toHaveLength(21);
-    expect(message).toContain('… and 10 more problems in files of tasks.');
+    expect(message).toContain('… and 10 more problems in task files.');
   });
 });
 
@@ -536,7 +536,7 @@ describe('dependencies of issues', () => {
     project.forge.faults.set('statesOf', new Error('Nobody should ask.'));
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['Title 2']);
-    expect(warned(run)).toContain('More than 100 issues to wait for are named by #1,');
+    expect(warned(run)).toContain('#1 names more than 100 issues to wait for,');
   });
 
   test('at most ten that do not exist are named', async () => {

@@ -300,7 +300,7 @@ describe('a label whose work cannot begin now is not lost: the answer says so, a
     expect(queue).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(label).toMatchObject({ end: 'refused (another_run)', calls: 0 });
     expect(label?.report && describeOutcome(label.report).next).toContain(
-      'Nothing to do: the next scheduled run takes up what is left.',
+      'Nothing to do: the next scheduled run picks up what is left.',
     );
     const next = await runOnce(project);
     expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-1']);

@@ -34,6 +34,16 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bis of (?:the|no|another)\b|\bof (?:no|another) lane\b/i, 'belongs to'],
   [/\b(?:may|can) not be taken for\b|\bis taken for\b/i, 'counts as'],
   [/\b(?:takes?|put|puts) (?:it|the label)[^.]{0,30} (?:off|on again)\b|\bput on by\b/i, 'adds or removes the label'],
+  [/\bany ?more\b/i, 'no longer'],
+  [/\b(?:fails?|is failing) since\b/i, 'has been failing since'],
+  [/\bwhen absent\b|\bits shape is\b/i, 'default: …, described by'],
+  [/\bfiles of tasks\b/i, 'task files'],
+  [/\b(?:take|taken|takes) out\b|\btake (?:it|them|one)(?: \w+)? out\b(?! of)/i, 'remove'],
+  [/\bThere are none at all\b|\bholds? completion\b|\bas much as one\b|\bwent on\b/i, 'see design: plain words'],
+  [/(?:^|[.:;] )See that \w/, 'make sure that'],
+  [/\bon a clean clone\b/i, 'in a clean clone'],
+  [/\brun that is at work\b/i, 'a run in progress'],
+  [/\bholds (?:NUL|control|the value|a file|files|no message)\b/i, 'contains'],
   [/\bsuch a thing\b|\bwhat stands in\b|\bstands? (?:in|on|at) (?!for\b)/i, 'is in'],
 ];
 

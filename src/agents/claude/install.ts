@@ -101,7 +101,7 @@ async function installedIn(folder: string, { version, ...surroundings }: Wanted)
 function notUsable(folder: string, version: string): never {
   throw new UserError(
     'infrastructure',
-    `npm installed ${PACKAGE}@${version} into ${folder}, but there is no program for ${process.platform}-${process.arch} in it that starts. Set agent-path to a Claude Code of your own.`,
+    `npm installed ${PACKAGE}@${version} into ${folder}, but it contains no program for ${process.platform}-${process.arch} that starts. Set agent-path to a Claude Code of your own.`,
   );
 }
 

@@ -32,7 +32,9 @@ export async function exportSession(
   const { content, hasMessage } = keepLines(tail, session.redact);
   if (!hasMessage)
     return leftBehind(
-      tail.isCut ? `its last prompt and what came of it are larger than ${MAX_MEBIBYTES} MiB` : 'it holds no message',
+      tail.isCut
+        ? `its last prompt and the answer to it are larger than ${MAX_MEBIBYTES} MiB`
+        : 'it contains no message',
     );
   // Bytes that are no UTF-8 have grown when they were read.
   if (content.length > MAX_SESSION_BYTES) return leftBehind(`it is larger than ${MAX_MEBIBYTES} MiB`);

@@ -55,7 +55,7 @@ function describeSignal({
   tasksCompleted,
   filesModified,
 }: Signal): string {
-  if (from === 'none') return 'no status block, and no phrase that says anything';
+  if (from === 'none') return 'no status block, and no phrase that indicates anything';
   if (from === 'phrases') return 'no status block; read from phrases';
   const fields = {
     STATUS: status,

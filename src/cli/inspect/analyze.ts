@@ -10,14 +10,14 @@ import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
 
-Reads what an agent printed in one call (FILE; stdin for - or without FILE) and says what the loop makes of it:
+Reads what an agent printed in one call (FILE; stdin for - or without FILE) and shows what the loop reads from it:
 its status block, errors, denials, usage limit and usage.
 
-  --json     prints one JSON object instead; its shape is schemas/ralph-analysis.schema.json
+  --json     prints one JSON object instead, described by schemas/ralph-analysis.schema.json
   --now ISO  the instant from which texts such as "resets 5pm (UTC)" are understood, for example
-             2026-11-21T12:00:00Z; the clock of this machine when absent
+             2026-11-21T12:00:00Z (default: now, by this machine's clock)
 
-Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 for a missing file or wrong arguments.
+Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
 `;
 
 /** A reader of the agent's output; `now` (ms) fixes the clock for texts such as `resets 5pm`. */

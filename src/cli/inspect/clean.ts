@@ -9,9 +9,9 @@ const HELP = `Usage: ralph clean [FILE|-] [--json]
 Prints the text of a task (FILE; stdin for - or without FILE) as a prompt gets it: what a reader sees on the page that
 GitHub renders, still as Markdown. The error output counts what was removed.
 
-  --json  prints one JSON object instead; its shape is schemas/ralph-clean.schema.json
+  --json  prints one JSON object instead, described by schemas/ralph-clean.schema.json
 
-Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 for a missing file or wrong arguments.
+Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
 `;
 
 /** `ralph clean`: the text of a task without what nobody sees. */

@@ -27,7 +27,7 @@ const whatIf = z.discriminatedUnion('kind', [
     .describe('It would have worked on a task on which the journal has nothing there.'),
   z
     .object({ kind: z.literal('goes-on'), ...asked, taskId: z.string() })
-    .describe('It would have gone on after the last iteration of the journal.'),
+    .describe('It would have continued after the last iteration of the journal.'),
 ]);
 
 /** What `ralph replay --json` prints. A change that breaks readers needs a new major version. */

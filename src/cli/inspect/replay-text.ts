@@ -79,9 +79,9 @@ function describeAnswer(answer: WhatIf): string {
     case 'ended':
       return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;
     case 'other-task':
-      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not know what would have come of that.`;
+      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not say what would have come of that.`;
     case 'goes-on':
-      return `After ${after} it would have gone on with ${plainLine(answer.taskId)}; the journal does not know what would have come of that.`;
+      return `After ${after} it would have continued with ${plainLine(answer.taskId)}; the journal does not say what would have come of that.`;
   }
 }
 

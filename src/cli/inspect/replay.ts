@@ -145,14 +145,14 @@ function whyNot(text: string): string {
   if (text.trim() === '') return 'it is empty';
   if (text.includes('\0')) return 'it is a binary file';
   return tryJson(text) === undefined && tryJson(text.split('\n')[0] ?? '') === undefined
-    ? 'it does not hold JSON lines'
+    ? 'it does not contain JSON lines'
     : 'it has no line about a run';
 }
 
 function brokenAt(line: number): string {
   return line === 1
     ? 'line 1: the chain of hashes is broken: lines before it are missing'
-    : `line ${String(line)}: the chain of hashes is broken: line ${String(line - 1)} was changed, or lines were added or taken out between them`;
+    : `line ${String(line)}: the chain of hashes is broken: line ${String(line - 1)} was changed, or lines were added or removed between them`;
 }
 
 function sha256(line: string): string {
@@ -167,7 +167,7 @@ async function readText(
     if (file.isDirectory()) return missing(name, 'is a folder');
     const { size } = file;
     if (size > MAX_BYTES)
-      return { kind: 'unusable', problems: [`it is longer than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
+      return { kind: 'unusable', problems: [`it is larger than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
     return { kind: 'text', text: await readFile(name, 'utf8') };
   } catch (error) {
     return missing(name, `cannot be read: ${reasonOf(error)}`);

@@ -17,7 +17,7 @@ export async function refuseUnknown(
   const lanes = await lanesOf(places);
   if (lane !== QUEUE && lanes !== null && !lanes.includes(lane))
     throw new UsageError([
-      `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so there is nothing to order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
+      `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot get an order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
     ]);
   if (task === null) return;
   const known = await tasksOf(places, lane, now);
@@ -26,10 +26,11 @@ export async function refuseUnknown(
   const ofFiles = listed?.tasks.map((found) => found.task.id) ?? [];
   if (ofFiles.includes(task) || (listed !== null && listed.problems.length > 0)) return;
   const elsewhere = lanes?.includes(task) === true ? ` It has a branch of its own: add --lane ${task}.` : '';
-  const where = isIssueTask(task)
-    ? ` that a run of ${lane} has worked on`
-    : ` in ${lane} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}`;
-  throw new UsageError([`${unknownTask(task, [...known, ...ofFiles], where)}${elsewhere}`]);
+  const branch = lane === QUEUE ? 'the queue' : `${nameOfTaskId(lane)}'s own branch`;
+  const what = isIssueTask(task)
+    ? `No run of ${branch} has worked on ${nameOfTaskId(task)}.`
+    : `There is no task ${nameOfTaskId(task)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
+  throw new UsageError([`${unknownTask(task, [...known, ...ofFiles], what)}${elsewhere}`]);
 }
 
 /** The lanes of all places; null: one of them did not answer. */

@@ -29,10 +29,10 @@ export interface Subject {
 }
 
 /** The help text of the options below. */
-export const LANE_OPTIONS_HELP = `  --lane LANE    queue (the default), or issue-N for an issue with a branch of its own
-  --dir FOLDER   a folder in the checkout; the current one when absent
-  --remote NAME  the remote that holds the state; origin when absent
-  --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
+export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default: queue)
+  --dir FOLDER   a folder in the checkout (default: the current one)
+  --remote NAME  the remote that holds the state (default: origin)
+  --json         prints one JSON object instead, described by schemas/ralph-lane.schema.json`;
 
 /** Reads the options of a state command and opens the places; `takes`: the command's one argument, `all-lanes`: the option --all instead, null: neither; throws one UsageError with every problem. */
 export async function readLaneArguments(
@@ -58,10 +58,10 @@ export async function readLaneArguments(
   const problems = [
     ...given.problems,
     ...(problem === null ? [] : [problem]),
-    ...(given.has('all') && given.has('lane') ? ['--all and --lane are both given: one at a time.'] : []),
+    ...(given.has('all') && given.has('lane') ? ['--all and --lane cannot be used together.'] : []),
     ...(isLaneId(lane)
       ? []
-      : [`--lane: ${JSON.stringify(cut(lane, 80))} is not one of queue and issue-N, for example issue-7.`]),
+      : [`--lane: ${JSON.stringify(cut(lane, 80))} is neither queue nor issue-N (for example issue-7).`]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
   if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);

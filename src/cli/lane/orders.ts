@@ -48,7 +48,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
       ...LISTED.reset,
       help: helpOf(
         'reset circuit|session',
-        `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,
+        'reset circuit: closes the circuit, whatever opened it.\nreset session: starts a new conversation with the agent.',
       ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, whatToReset);
@@ -127,7 +127,7 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
     ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
     : '';
   const now = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
-  return `Order kept (${names.join(' and ')}): ${words}. The next run of ${lane} obeys it before anything else; a run that is at work now ${now}.${obeyed}\n\n`;
+  return `Order kept (${names.join(' and ')}): ${words}. The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
 }
 
 function helpOf(usage: string, does: string): string {

@@ -10,14 +10,14 @@ import { LISTED } from '../listing.ts';
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
-Shows how the queue stands, or an issue with a branch of its own: its saved state and where that was found, which run
+Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
 works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, and the last
 changes with who asked for them. It reads the ref refs/ralph/state/LANE of the checkout's remote, with your own git
 credentials, and the checkout's folder .ralph/state if there is one. The two are separate.
 
-With --all: the queue and every issue's branch in a few lines, what waits for what, and what all of them spent in the
+With --all: the queue and every issue's branch in a few lines, what waits for what, and the spending of the
 last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for,
-and whether a pull request is open. The JSON then has another shape: schemas/ralph-overview.schema.json.
+and whether a pull request is open. The JSON is then described by schemas/ralph-overview.schema.json.
 
 ${LANE_OPTIONS_HELP}
   --all          the queue and every issue's branch

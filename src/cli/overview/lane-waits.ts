@@ -84,7 +84,7 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   const open = task.dependsOn.filter((other) => tasks.find((known) => known.id === other)?.progress.state !== 'done');
   if (open.length === 0) return [];
   const names = open.map((other) => nameOf(tasks.find((known) => known.id === other) ?? null, other));
-  const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: take one dependency out' : '';
+  const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: remove one of the dependencies' : '';
   return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
 }
 

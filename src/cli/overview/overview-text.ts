@@ -19,7 +19,7 @@ export function renderOverview(overview: Overview): string {
         .join(''),
     ),
     [
-      `Spend of the last 31 days: ${spendSummary(overview.spend)}\n`,
+      `Spending of the last 31 days: ${spendSummary(overview.spend)}\n`,
       ...spendBars(overview.spend).map((line) => `  ${line}\n`),
     ].join(''),
     ...(overview.repository === null
@@ -70,7 +70,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : `${String(done)} of ${count(tasks.length, 'task')} done`}`,
+    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : `${String(done)} of ${String(tasks.length)} tasks done`}`,
     ...(pullRequest === null
       ? []
       : [

@@ -18,13 +18,13 @@ issue and "/ralph status", with a scripted agent. It needs no account and no key
 of HEAD, with what ralph init wrote and nobody committed yet, and removes it again. Without --repo it plays the product
 on a sample project, and leaves the pull requests, comments and summaries to look at.
 
-It needs what this package is developed with: Node 24 and packages of npm, about 550 MB on disk, fetched once. In a clone
+It needs this package's development dependencies: Node 24 and npm packages, about 550 MB on disk, fetched once. In a clone
 they go beside it. Where npx started this, a clone of the same commit is fetched for them, into ~/.cache/ralph-action.
 
   --repo DIR         a checkout with a workflow that uses ralph-action
   --commands         with --repo: also runs the steps of your workflow and its verify, on this machine
-  --out FOLDER       where to leave what came of it; when absent: nowhere with --repo, otherwise sandbox-output
-  --agent KIND       without --repo: scripted (when absent), or claude: the real CLI with your key, which costs money
+  --out FOLDER       where to put the results (default: nowhere with --repo, otherwise sandbox-output)
+  --agent KIND       without --repo: scripted (default), or claude: the real CLI with your key, which costs money
   --scripted-model   with --agent claude: a scripted model behind the real CLI, without a key
 
 Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or nothing to try.

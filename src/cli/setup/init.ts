@@ -15,21 +15,21 @@ import { LISTED } from '../listing.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key api-key|subscription] [--prompt] [--remove] [--json]
 
-Sets a repository up: finds its languages, commands and files of tasks, asks what it cannot know, shows what it would
+Sets a repository up: finds its languages, commands and task files, asks what it cannot know, shows what it would
 write as a diff, and writes it when you agree: the workflow, .ralph/AGENT.md with the commands, an issue form and lines
-of .gitignore. A file that is there stays as it is, and a second run changes nothing. It ends with what is left to do
+of .gitignore. Existing files stay as they are, and a second run changes nothing. It ends with what is left to do
 by hand, and with what a run can cost.
 
   --yes              asks nothing and writes
-  --verify COMMAND   what must pass before work counts as done; when absent, the tests that were found
-  --key KIND         who pays for the model: api-key (when absent) or subscription
+  --verify COMMAND   what must pass before work counts as done (default: the tests that were found)
+  --key KIND         who pays for the model: api-key (default) or subscription
   --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
-  --workflow single  the shape of the workflow: one job
+  --workflow single  the form of the workflow: one job
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
-  --remove           takes back what init wrote and nobody changed
-  --dir FOLDER       the checkout; the current folder when absent
-  --remote NAME      the remote that names the repository; origin when absent
-  --json             prints one JSON object instead, and writes only with --yes; its shape is
+  --remove           removes what init wrote, unless somebody changed it
+  --dir FOLDER       the checkout (default: the current folder)
+  --remote NAME      the remote that names the repository (default: origin)
+  --json             prints one JSON object instead, and writes only with --yes; described by
                      schemas/ralph-init.schema.json
 
 Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be written, 2 wrong arguments.
@@ -54,7 +54,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const world = await open();
   const { yes, json, remove } = { yes: given.has('yes'), json: given.has('json'), remove: given.has('remove') };
   if (!yes && !json && world.person === null)
-    throw new UsageError(['nobody can be asked: there is no terminal. Say --yes to write, or --json to see the plan.']);
+    throw new UsageError([
+      'there is no terminal to ask in. Use --yes to write the files, or --json to see what would be written.',
+    ]);
   const checkout = await world.openCheckout({
     folder: given.values('dir')[0] ?? '.',
     remote: given.values('remote')[0] ?? null,
@@ -86,7 +88,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     terminal.out(previewText(changes, world.colours));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
-  const question = remove ? 'Take these files back?' : 'Write these files?';
+  const question = remove ? 'Undo these changes?' : 'Write these files?';
   const isAgreed = isNeeded && (yes || (!json && (await world.person?.confirm(question)) === true));
   const unwritten = isAgreed ? await changeFiles(changes, before) : [];
   if (json) terminal.out(`${JSON.stringify({ ...report, written: isAgreed && unwritten.length === 0 })}\n`);

@@ -30,7 +30,7 @@ export function previewText(changes: readonly FileChange[], colours: boolean): s
 function leftLines(change: FileChange): readonly string[] {
   if (change.kind !== 'left') return [];
   return [
-    `${change.path} is there and differs: it stays as it is. Init has this for it:`,
+    `${change.path} already exists and differs, so it stays as it is. Init would have written this:`,
     ...change.wanted.split('\n').map((line) => `    ${line}`.trimEnd()),
   ];
 }

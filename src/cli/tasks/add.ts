@@ -12,17 +12,17 @@ import { LISTED } from '../listing.ts';
 const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
 Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or @fix_plan.md) or to .ralph/prd.json:
-to the one that is there, to the plan when both or none are. Everything else in the file stays as it is written, and
-its id is printed. Nothing is committed: runs see the task when you have pushed it.
+to the one that exists, or to the plan if both or neither do. Everything else in the file stays as it is, and the
+task's id is printed. Nothing is committed: runs see the task when you have pushed it.
 
-  --body TEXT      what to do in more words; - reads it from stdin
-  --priority WORD  high, medium or low; when absent medium, and for user stories behind all others
-  --optional       never holds completion up; has a --priority only with --to prd
+  --body TEXT      what to do, in more detail; - reads it from stdin
+  --priority WORD  high, medium or low (default: medium; for user stories, after all others)
+  --optional       never blocks completion; can have a --priority only with --to prd
   --to plan|prd    which file
-  --dir FOLDER     the checkout; the current folder when absent
-  --json           prints one JSON object instead; its shape is schemas/ralph-add.schema.json
+  --dir FOLDER     the checkout (default: the current folder)
+  --json           prints one JSON object instead, described by schemas/ralph-add.schema.json
 
-Exit codes: 0 added, 1 a task of this title is there already or the file cannot be added to (nothing is written then),
+Exit codes: 0 added, 1 there is such a task already, or the file cannot be added to (nothing is written then),
 2 wrong arguments.
 `;
 
@@ -68,13 +68,13 @@ async function readArguments(
   const problems = [
     ...given.problems,
     ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
-    ...(body === null ? ['--body: what stdin has is longer than 1 MiB, or no UTF-8 text.'] : bodyProblems(body)),
+    ...(body === null ? ['--body: the text on stdin is larger than 1 MiB, or not UTF-8.'] : bodyProblems(body)),
     ...(priority === undefined || knownPriority !== null
       ? []
       : [`--priority: ${shown(priority)} is not a priority. Expected high, medium or low.`]),
     ...(priority !== undefined && given.has('optional') && target !== 'prd'
       ? [
-          '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
+          '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or use --to prd.',
         ]
       : []),
     ...(to === undefined || target !== null
@@ -97,20 +97,20 @@ async function readArguments(
 
 async function titleProblems(title: string): Promise<readonly string[]> {
   if (/[\r\n]/.test(title)) return ['TITLE is more than one line: give its first line, and the rest as --body.'];
-  if (/\p{Cc}/u.test(title)) return ['TITLE holds control characters: take them out.'];
+  if (/\p{Cc}/u.test(title)) return ['TITLE contains control characters: remove them.'];
   if (title.length > MAX_TITLE_CHARS)
-    return [`TITLE is longer than ${MAX_TITLE_CHARS} characters: say it shorter, and the rest as --body.`];
+    return [`TITLE is longer than ${MAX_TITLE_CHARS} characters: shorten it, and give the rest as --body.`];
   const { cleanTitle } = await import('../../core/text/clean.ts');
   return cleanTitle(title).text === ''
-    ? ['TITLE is empty, or nothing of it would be seen: say in a few words what to do.']
+    ? ['TITLE is empty, or has no visible text: say in a few words what to do.']
     : [];
 }
 
 function bodyProblems(body: string): readonly string[] {
-  if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it holds control characters: take them out.'];
+  if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it contains control characters: remove them.'];
   return body.length > MAX_BODY_CHARS
     ? [
-        `--body: it is longer than ${MAX_BODY_CHARS} characters, of which runs would not read the rest: name a file of the repository in it instead.`,
+        `--body: it is longer than ${MAX_BODY_CHARS} characters, more than runs read: name a file of the repository in it instead.`,
       ]
     : [];
 }
@@ -137,7 +137,7 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .filter((part) => part !== null)
     .join(':');
   if (report.kind === 'there')
-    return `${position}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
+    return `${position}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To add another one, give it a different title.`;
   return `${position}: ${sentence(plainLine(report.message, 600))} Nothing was written.`;
 }
 

@@ -18,17 +18,17 @@ tools Read and Write), and adds the tasks that it finds to the checkout's plan o
 issues that have the label, for a repository that works from its plan alone (task-sources: plan). Read what was added
 before you commit it: it is what the agent will be asked to do.
 
-  --agent-path PATH    the agent's CLI; claude on the PATH when absent
+  --agent-path PATH    the agent's CLI (default: claude on the PATH)
   --model MODEL        the model that it uses
-  --max-cost-usd USD   what the call may cost; 1 when absent
+  --max-cost-usd USD   what the call may cost (default: 1)
   --issues             reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the remote origin
-  --label LABEL        which issues; ralph when absent
-  --to plan|prd        which file; when absent the one that is there, the plan when both or none are
-  --dir FOLDER         the checkout; the current folder when absent
+  --label LABEL        which issues (default: ralph)
+  --to plan|prd        which file (default: the one that exists; the plan if both or neither do)
+  --dir FOLDER         the checkout (default: the current folder)
   --dry-run            prints the tasks and writes nothing
-  --json               prints one JSON object instead; its shape is schemas/ralph-import.schema.json
+  --json               prints one JSON object instead, described by schemas/ralph-import.schema.json
 
-A task whose title is there already is not added again. Exit codes: 0 imported, 1 nothing could be read or something
+A task with a title that exists already is not added again. Exit codes: 0 imported, 1 nothing could be read or something
 could not be added, 2 wrong arguments.
 `;
 
@@ -171,8 +171,8 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
   const document = name === undefined || given.has('issues') ? null : await readDocument(name, terminal);
   const problems = [
     ...given.problems,
-    ...(name === undefined && !given.has('issues') ? ['FILE or --issues is missing: say what to import.'] : []),
-    ...(name !== undefined && given.has('issues') ? ['FILE and --issues are both given: one at a time.'] : []),
+    ...(name === undefined && !given.has('issues') ? ['FILE or --issues is missing: name what to import.'] : []),
+    ...(name !== undefined && given.has('issues') ? ['FILE and --issues cannot be used together.'] : []),
     ...(given.has('label') && !given.has('issues') ? ['--label goes with --issues only.'] : []),
     ...(document?.kind === 'problem' ? [document.why] : []),
     ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
@@ -210,7 +210,7 @@ async function readDocument(
   for await (const chunk of input.bytes) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is longer than 1 MiB: give a part of it.`);
+    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is larger than 1 MiB: give a part of it.`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

@@ -15,15 +15,16 @@ import { LISTED } from '../listing.ts';
 const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
-wrong with these files: required tasks before optional ones, then by priority (1 is highest), then as they stand; no
-task before what it waits for, and last those that wait for themselves or for what does not exist. With GITHUB_TOKEN
-(or GH_TOKEN) the open issues with the label are among them, of the repository of the remote origin.
+wrong with these files: required tasks before optional ones, then by priority (1 is highest), then in file order; a
+task comes after what it waits for, and those that wait for themselves or for something that does not exist come last.
+With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label, from the repository of the remote
+origin.
 
-  --dir FOLDER         the checkout; the current folder when absent
+  --dir FOLDER         the checkout (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
-                       prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}); ${DEFAULT_SOURCES} when absent
-  --task-label LABEL   which issues, as the action's input; ${DEFAULT_TASK_LABEL} when absent
-  --json               prints one JSON object instead; its shape is schemas/ralph-tasks.schema.json
+                       prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}) (default: ${DEFAULT_SOURCES})
+  --task-label LABEL   which issues, as the action's input (default: ${DEFAULT_TASK_LABEL})
+  --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
 
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
 `;

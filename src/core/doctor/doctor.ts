@@ -29,7 +29,7 @@ function workflowFiles({ files }: Facts): readonly Finding[] {
       problem(
         'workflow-file',
         'No workflow in `.github/workflows/` uses the action.',
-        cure('Have it written.', { paste: 'ralph init' }),
+        cure('Let `ralph init` write it.', { paste: 'ralph init' }),
       ),
     ];
   return files.map((file) =>

@@ -14,7 +14,7 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
     case 'none':
       return unchecked(
         'key',
-        'Whether the key is accepted could not be checked: GitHub shows no secret to anybody, and there is none in the environment here.',
+        'Whether the key is accepted could not be checked: GitHub never shows secrets, and there is no key in the environment here.',
         cure('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
@@ -22,7 +22,7 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
         'key',
         key.why,
         cure(
-          'The environment here is looked at, not that of a run. To try the key, put it into `ANTHROPIC_API_KEY`.',
+          'This checked the environment here, not that of a run. To try the key, put it into `ANTHROPIC_API_KEY`.',
           {},
         ),
       );
@@ -51,7 +51,7 @@ export function keyFinding({ key }: Pick<Facts, 'key'>): Finding {
 export const tryOneIteration = cure('Try it with a short run.', { paste: 'max-iterations: 1' });
 export const tryAgain = cure('Remove the cause, then try again.', {});
 /** Of an expression only a run knows the value. */
-const byARun = cure('A run knows its value: have it checked there.', { paste: '/ralph doctor' });
+const byARun = cure('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** What a run of this step would do on its runner. */
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
@@ -70,14 +70,14 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
     return unchecked(
       'agent',
       `\`agent-path\` names a program of the runner, which could not be checked here: \`${path}\`.`,
-      cure('See that the runner has it.', {}),
+      cure('Make sure that the runner has it.', {}),
     );
   const version = inputOf(looked, 'agent-version');
   if (version === null)
     return unchecked(
       'agent',
       '`agent-version` is an expression, and could not be checked.',
-      cure('See that it is an exact version.', {}),
+      cure('Make sure that it is an exact version.', {}),
     );
   if (!/^\d+\.\d+\.\d+$/.test(version))
     return problem(
@@ -90,7 +90,7 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
     : warning(
         'agent',
         `Runs install version ${version} of the agent with npm, which this machine does not have.`,
-        cure('See that the runner has npm: those of GitHub do.', {}),
+        cure("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
 }
 
@@ -114,7 +114,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
   if (commands.length === 0)
     return warning(
       'verify',
-      'There is no `verify`: nothing but the agent says whether the work is done.',
+      'There is no `verify`: only the agent says whether the work is done.',
       cure('Name the commands that must pass. They also run in a clean clone.', {
         paste: 'verify: npm ci && npm test',
       }),
@@ -147,7 +147,10 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
   }
 }
 
-const toFix = cure('Let it install what a clean clone lacks, or fix what fails: no task can be done before.', {});
+const toFix = cure(
+  'Let it install what a clean clone lacks, or fix what fails: until then no task can be completed.',
+  {},
+);
 
 /** Words of the shell itself, which an agent does not need. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
@@ -221,7 +224,7 @@ export function spendFinding(
   if (limit === 0)
     return warning(
       'spend',
-      'There is no limit for the cost of a day.',
+      'There is no daily cost limit.',
       cure('Set one, in US dollars.', { paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day']}` }),
     );
   if (spentTodayUsd.kind === 'unknown')

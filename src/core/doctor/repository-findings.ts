@@ -37,7 +37,7 @@ function label(
       unchecked(
         'label',
         '`task-label` is an expression, so the label could not be checked.',
-        cure('See that the label exists.', { link: pageOf(repository, 'labels') }),
+        cure('Make sure that the label exists.', { link: pageOf(repository, 'labels') }),
       ),
     ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
@@ -48,7 +48,7 @@ function label(
       unchecked(
         'label',
         `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
-        cure('See that it is there.', { link }),
+        cure('Make sure that it is there.', { link }),
       ),
     ];
   if (known.value) return [fine('label', `The label \`${name}\` exists.`)];
@@ -70,7 +70,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
   const link = pageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
-  const seen = cure('See that the workflow is on the default branch and is not disabled.', { link });
+  const seen = cure('Make sure that the workflow is on the default branch and is not disabled.', { link });
   const file = settingOf(repository, 'onDefaultBranch');
   const states = settingOf(repository, 'workflows');
   if (file.kind === 'unknown' && states.kind === 'unknown')
@@ -147,7 +147,7 @@ function branchRules(repository: Asked<Repository>): Finding {
     return unchecked(
       'branch-rules',
       `Rules for Ralph's branches could not be checked: ${known.why}`,
-      cure("See that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
+      cure("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
     const effect = Object.hasOwn(BRANCH_RULES, rule.type) ? BRANCH_RULES[rule.type] : undefined;
@@ -166,7 +166,7 @@ function branchRules(repository: Asked<Repository>): Finding {
 function branchProtection(repository: Asked<Repository>): Finding {
   const link = pageOf(repository, 'settings/branches');
   const known = settingOf(repository, 'branchProtection');
-  const see = cure("See that no branch protection has a pattern that matches Ralph's branches.", { link });
+  const see = cure("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
   if (known.kind === 'unknown')
     return unchecked('branch-protection', `Classic branch protection could not be checked: ${known.why}`, see);
   if (known.value === null)
@@ -202,13 +202,13 @@ function pushRules(repository: Asked<Repository>): Finding {
     return unchecked(
       'push-rules',
       `Rulesets for all pushes, also to \`refs/ralph/state/\`, could not be checked: ${known.why}`,
-      cure('See that none of them forbids these pushes.', { link }),
+      cure('Make sure that none of them forbids these pushes.', { link }),
     );
   return known.value.length === 0
-    ? fine('push-rules', 'No ruleset restricts all pushes, so none the state in `refs/ralph/state/`.')
+    ? fine('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/state/`.')
     : warning(
         'push-rules',
         `Rulesets restrict all pushes, also to \`refs/ralph/state/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
-        cure('See that they allow what Ralph changes. Its state is small JSON files.', { link }),
+        cure('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
       );
 }

@@ -135,7 +135,7 @@ function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {
     return warning(
       'cache',
       '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-      cure('Remove it, unless each run is to begin from nothing.', {}),
+      cure('Remove it, unless each run should begin from scratch.', {}),
     );
   if (stateStore === 'ref') return fine('cache', 'The state is kept on a git ref alone, whatever the cache allows.');
   if (cacheObstacle === null) return fine('cache', `A run of \`${event}\` may write the cache.`);

@@ -174,7 +174,7 @@ function pullRequests({ step, repository }: LookedAt): Finding {
     return unchecked(
       'pull-requests',
       `${setting} could not be checked: ${token.why}`,
-      cure('See that it is turned on.', { link }),
+      cure('Make sure that it is turned on.', { link }),
     );
   return token.value.mayOpenPullRequests
     ? fine('pull-requests', 'GitHub Actions may create pull requests.')
@@ -194,7 +194,7 @@ function ownToken(check: 'permissions' | 'pull-requests'): Finding {
   return unchecked(
     check,
     'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
-    cure('See that it may write contents, issues and pull requests.', {}),
+    cure('Make sure that it may write contents, issues and pull requests.', {}),
   );
 }
 
@@ -205,7 +205,7 @@ function checkout({ step }: LookedAt): Finding {
   if (step.checkout === null)
     return problem(
       'checkout',
-      'No actions/checkout stands before the action.',
+      'There is no actions/checkout before the action.',
       cure('Add it as the first step.', { paste }),
     );
   const missing = [
@@ -246,7 +246,7 @@ function secrets({ step, rules, repository }: LookedAt): readonly Finding[] {
       unchecked(
         'secret',
         `Whether ${names} exists could not be checked: ${known.why}`,
-        cure('See that it is there.', { link }),
+        cure('Make sure that it is there.', { link }),
       ),
     ];
   const missing = wanted.filter((name) => !known.value.includes(name));
@@ -284,7 +284,7 @@ function notify(looked: LookedAt): readonly Finding[] {
         warning(
           'notify',
           'Nobody gets a message when a scheduled run needs a person: no entry of a file says who asked for it.',
-          cure('Name who should get one.', { paste: 'notify: your-login' }),
+          cure('Name the people who should get one.', { paste: 'notify: your-login' }),
         ),
       ]
     : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
@@ -299,13 +299,13 @@ function cache(looked: LookedAt): Finding {
     return warning(
       'cache',
       '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-      cure('Remove it, unless each run is to begin from nothing.', {}),
+      cure('Remove it, unless each run should begin from scratch.', {}),
     );
   if (store === null)
     return unchecked(
       'cache',
       '`state-store` is an expression, so where the state is kept could not be checked.',
-      cure('See that it is `auto`, unless you want something else.', {}),
+      cure('Make sure that it is `auto`, unless you want something else.', {}),
     );
   if (store !== 'cache') return fine('cache', 'The state is kept on a git ref, whatever the cache allows.');
   return refusing.length === 0

@@ -28,7 +28,7 @@ export type WhatIf =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
   /** From there on it would have worked on a task on which the journal has nothing at that point. */
   | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
-  /** It would have gone on after the last iteration of the journal. */
+  /** It would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
 /** Makes every decision of a recorded run again, and returns what differs from the record. `kindOf`: the rules of its agent. */

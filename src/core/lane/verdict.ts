@@ -204,13 +204,13 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
     found.push({
       hint: 'discrepancy_not_marked',
-      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the task files show ${checklist.finished}.`,
     });
   }
   if (checklist !== null && checklist.removed > 0) {
     found.push({
       hint: 'discrepancy_removed',
-      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
+      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the task files.`,
     });
   }
   if (
@@ -238,7 +238,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   return found;
 }
 
-/** The files of tasks are files that an agent may truly report, although they are no evidence. */
+/** The task files are files that an agent may truly report, although they are no evidence. */
 function wroteChecklist(checklist: Evidence['checklist']): boolean {
   return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
 }

@@ -32,7 +32,7 @@ const hints = {
   discrepancy_removed: {
     scope: 'lane',
     sentence:
-      'Open items are missing from the files of tasks: you deleted or reworded them, or a file can no longer be read. Put them back as they were in the last commit before yours.',
+      'Open items are missing from the task files: you deleted or reworded them, or a file can no longer be read. Put them back as they were in the last commit before yours.',
   },
   not_marked: {
     scope: 'task',
@@ -51,7 +51,7 @@ const hints = {
   clean_check: {
     scope: 'lane',
     sentence:
-      'The verification command fails on a clean clone of the branch. Commit everything that it needs; files that git ignores and packages that only you installed do not count.',
+      'The verification command fails in a clean clone of the branch. Commit everything that it needs; files that git ignores and packages that only you installed do not count.',
   },
   base_fails: {
     scope: 'lane',

@@ -25,7 +25,7 @@ export function stepsByHand(given: {
     ...(action.startsWith('OWNER/')
       ? [
           {
-            what: `In .github/workflows/ralph.yml, replace OWNER by the account that ralph-action belongs to.`,
+            what: `In .github/workflows/ralph.yml, replace OWNER with the account that ralph-action belongs to.`,
             path: null,
           },
         ]

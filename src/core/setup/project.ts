@@ -31,7 +31,7 @@ export interface Project {
   readonly layout:
     { readonly kind: 'single' | 'services' } | { readonly kind: 'packages'; readonly by: readonly string[] };
   readonly otherRalphs: readonly OtherRalph[];
-  /** Files of tasks that runs read as they are. */
+  /** Task files that runs read as they are. */
   readonly taskFiles: readonly string[];
   /** Files that should say which commands there are, and cannot be read. */
   readonly unreadable: readonly string[];

@@ -4,7 +4,7 @@ import { progressOf } from './queue.ts';
 import type { QueuedTask, Task, TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
-/** The files of tasks around one iteration on `taskId`, with what the lane knows of its tasks. */
+/** The task files around one iteration on `taskId`, with what the lane knows of its tasks. */
 export interface ChecklistFacts {
   readonly before: readonly FileTask[];
   readonly after: readonly FileTask[];
@@ -13,7 +13,7 @@ export interface ChecklistFacts {
   readonly progress: Readonly<Record<TaskId, TaskProgress>>;
 }
 
-/** What an iteration did to the files of tasks; null: there are none. An item that was reworded when it was ticked, or moved, is not gone. */
+/** What an iteration did to the task files; null: there are none. An item that was reworded when it was ticked, or moved, is not gone. */
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;
   const now = followed(before, after);

@@ -172,7 +172,7 @@ function warnOfUnasked(count: number): readonly string[] {
 function warnOfLength(numbers: readonly number[]): readonly string[] {
   if (numbers.length === 0) return [];
   return [
-    `More than ${MAX_NAMED} issues to wait for are named by ${namesOf(numbers.map((number) => `#${number}`))}, so Ralph does not work on that. Shorten the list.`,
+    `${namesOf(numbers.map((number) => `#${number}`))} ${numbers.length === 1 ? 'names' : 'name'} more than ${MAX_NAMED} issues to wait for, so Ralph does not work on ${numbers.length === 1 ? 'it' : 'them'}. Shorten the list.`,
   ];
 }
 

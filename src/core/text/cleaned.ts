@@ -10,7 +10,7 @@ const count = z.number().int().positive().exactOptional();
 /** What `ralph clean --json` prints: a change that breaks readers needs a new major version. */
 export const cleanedTextSchema = z.object({
   text: z.string().describe('What is left: what a reader of the rendered page sees, still as Markdown.'),
-  removed: z.number().int().nonnegative().describe('Code points that were taken out: the sum of kinds.'),
+  removed: z.number().int().nonnegative().describe('Code points that were removed: the sum of kinds.'),
   kinds: z
     .object({
       'html-comment': count.describe('HTML comments, also those that nobody closed.'),

@@ -9,6 +9,7 @@ import {
   QUEUE,
   type TaskId,
   taskIdOfIssue,
+  nameOfTaskId,
 } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import { refuse } from './answering.ts';
@@ -171,9 +172,9 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   const lane = await laneToOrder(deps, topic);
   if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
   const known = await knownTasks(deps, lane.id);
-  return known === null || known.includes(task)
-    ? lane
-    : { kind: 'none', why: `${unknownTask(task, known, ' in the queue')} Nothing was changed.` };
+  if (known === null || known.includes(task)) return lane;
+  const what = `There is no task ${nameOfTaskId(task)} in the queue.`;
+  return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
 }
 
 type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };
@@ -186,7 +187,8 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   if (issue !== null && hasTaskLabel(deps, issue)) return { kind: 'lane', id };
   if (issue === null) {
     const known = (await knownTasks(deps, QUEUE)) ?? [];
-    return { kind: 'none', why: `${unknownTask(taskIdOfIssue(topic.issue), known, '')} Nothing was changed.` };
+    const nearest = unknownTask(taskIdOfIssue(topic.issue), known, `There is no task #${topic.issue}.`);
+    return { kind: 'none', why: `${nearest} Nothing was changed.` };
   }
   return {
     kind: 'none',

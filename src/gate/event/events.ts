@@ -59,13 +59,13 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'issues',
     types: ['unlabeled', 'closed'],
-    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Work on its own branch rests until it is labelled again.",
+    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Work on its own branch is on hold until it is labelled again.",
     parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['deleted', 'transferred'],
-    does: 'Takes the issue out of the queue. Work on its own branch rests.',
+    does: 'Takes the issue out of the queue. Work on its own branch is on hold.',
     parse: parseWithdrawal,
   },
   {
@@ -89,7 +89,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'pull_request',
     types: ['closed'],
-    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch rests until the pull request is reopened.",
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
     parse: parseClosedPull,
   },
 ];

@@ -106,7 +106,7 @@ async function decide(
 
   const lookUpStart = (): ReturnType<typeof findStart> =>
     findStart({ forge: deps.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
-  // What a lane that rests has done is all published: where it begins matters only to files of tasks.
+  // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
   // A run without a call makes up for what people were not notified of.
   const rests = !request.redo && isPublished(restored, remoteHead) && isKnown;

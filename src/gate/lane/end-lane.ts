@@ -37,7 +37,7 @@ export async function endLane(
     return {
       ...updated(
         deps,
-        `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to continue from there, or delete the branch ${branch} to start again.`,
+        `${name} was closed without merging, so work on ${nameOfLane(lane)} is on hold. Reopen it to continue from there, or delete the branch ${branch} to start again.`,
       ),
       over,
     };

@@ -19,7 +19,7 @@ export async function withdraw(
   if (because === 'deleted' || because === 'transferred')
     return updated(
       deps,
-      `${name} was ${because}, so it is out of the queue. If it has a branch of its own, no run works on that any more; branch and pull request stay as they are.`,
+      `${name} was ${because}, so it is out of the queue. If it has a branch of its own, no run works on that one; the branch and pull request stay as they are.`,
     );
   // The event may be minutes old: what counts is how the issue stands now.
   const issue = await deps.forge.issue(number);
@@ -52,10 +52,7 @@ export async function takeBack(
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return updated(
-      deps,
-      `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is not a task.`,
-    );
+    return updated(deps, `${name} is no longer open with the label "${deps.config.taskLabel}", so it is not a task.`);
   const own = deps.config.branchPrefix + issueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane

@@ -47,7 +47,7 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   return {
     ...updated(
       deps,
-      `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`,
+      `The text of #${String(issue.number)} is still approved${waited ? ', so it no longer waits for the label' : ''}.`,
     ),
     ...(waited ? await takeLabelsOff(deps, issue, null) : {}),
     over: waited

@@ -14,7 +14,7 @@ import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 
-/** Files of tasks that the checkout has, as the job made it. */
+/** Task files that the checkout has, as the job made it. */
 export interface BaseFiles {
   readonly sources: readonly FileSource[];
   readonly base: FileTexts;
@@ -36,7 +36,7 @@ const MAX_PROBLEMS = 20;
 /** A warning names at most so many tasks of a file. */
 const MAX_NAMED = 5;
 
-/** The files of tasks in the checkout; null when there are none. Asks nobody but the disk. */
+/** The task files in the checkout; null when there are none. Asks nobody but the disk. */
 export async function findTaskFiles({
   config,
   repository,
@@ -70,7 +70,7 @@ export async function readTasks(
     file,
     line: null,
     column: null,
-    message: `${why}, and none of its tasks is read`,
+    message: `${why}, and none of its tasks are read`,
     ...(counting.has(file) ? { hidesTasks: true } : {}),
   }));
   const problems = [...ofUnread, ...ofBase.problems];
@@ -125,6 +125,6 @@ function sentence(problem: TaskProblem): string {
 }
 
 function firstProblems(problems: readonly string[]): readonly string[] {
-  const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in files of tasks.`);
+  const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in task files.`);
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }

@@ -28,7 +28,7 @@ export interface Request {
   readonly issues: readonly Issue[];
   /** Text of the one issue when its label was put on just now; null: not known. */
   readonly approvedText: IssueText | null;
-  /** null: there are no files of tasks, or the lane does not work on them. */
+  /** null: there are no task files, or the lane does not work on them. */
   readonly files: BaseFiles | null;
 }
 

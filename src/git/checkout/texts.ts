@@ -32,7 +32,9 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
     path,
     text: texts.get(id),
     why:
-      (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is not UTF-8 text',
+      (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES
+        ? 'is larger than 1 MiB'
+        : 'contains NUL bytes, so it is not UTF-8 text',
   }));
   return {
     texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),

@@ -43,7 +43,7 @@ export async function findWorkspace(
     ]);
     if (removed.length > 0)
       log.warning(
-        `git waited for named pipes that stood in the place of its files, so they were removed: ${oneLine(removed.join(', '), 300)}.`,
+        `git waited for named pipes in place of its files, so they were removed: ${oneLine(removed.join(', '), 300)}.`,
       );
   }
   return {

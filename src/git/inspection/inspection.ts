@@ -51,9 +51,9 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   async function inspectText(text: string): Promise<string | null> {
     const content = Buffer.from(text);
-    if (findsSecret(content)) return 'it holds the value of a secret of this job';
+    if (findsSecret(content)) return 'it contains the value of a secret of this job';
     const keys = await keysIn(content);
-    return keys.length > 0 ? `it looks like it holds a key (${[...new Set(keys)].join(', ')})` : null;
+    return keys.length > 0 ? `it looks like it contains a key (${[...new Set(keys)].join(', ')})` : null;
   }
 
   async function inspect(
@@ -83,9 +83,9 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
     // A value that is cut over folders as well.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name))))
-      return 'its name holds the value of a secret of this job';
+      return 'its name contains the value of a secret of this job';
     const keys = keysByPattern(path);
-    if (keys.length > 0) return `its name looks like it holds a key (${[...new Set(keys)].join(', ')})`;
+    if (keys.length > 0) return `its name looks like it contains a key (${[...new Set(keys)].join(', ')})`;
     if (isLoopState(path)) return 'it belongs to the state of the loop';
     if (isAllowed(path)) return null;
     if (isProtected(path)) return 'it is a protected path; the input allow-protected-paths can allow it';
@@ -110,7 +110,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     await objects.each(searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
-        if (findsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
+        if (findsSecret(content)) withheld.set(change.path, 'it contains the value of a secret of this job');
         if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
@@ -132,7 +132,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     for (const { path, oldId, newId } of suspects) {
       const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
       if (added.length > 0 && !withheld.has(path))
-        withheld.set(path, `it looks like it holds a key (${added.join(', ')})`);
+        withheld.set(path, `it looks like it contains a key (${added.join(', ')})`);
     }
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
   }

@@ -27,7 +27,7 @@ const loopState = matcher([
   '.ralph/progress.json',
 ]);
 
-/** The agent's notebook and the files of tasks, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
+/** The agent's notebook and the task files, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
 export const agentNotes: readonly string[] = [
   '.ralph/learnings.md',
   '.ralph/learnings_archive.md',

@@ -98,7 +98,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
     }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
   ): Promise<GitAnswer> {
     if (isSilent(command))
-      return notAnswered(`git ${command} was not answered less than a minute ago and is not retried yet`);
+      return notAnswered(`git ${command} got no answer less than a minute ago, so it is not retried yet`);
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
     if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);
@@ -108,7 +108,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
     });
     if (answer.exitCode !== -1 || performance.now() - startedAt < limitMs) return answer;
     silentSince.set(command, now());
-    return notAnswered(`git ${command} was not answered within ${String(Math.round(limitMs / 100) / 10)} s`);
+    return notAnswered(`git ${command} got no answer within ${String(Math.round(limitMs / 100) / 10)} s`);
   }
 
   function isSilent(command: NetworkCommand): boolean {

@@ -18,8 +18,8 @@ export function explainStateRefusal(
     return passing(
       `the name of the git server of ${url} cannot be resolved (DNS): check the address and the network (${answer})`,
     );
-  if (/was not answered|no time is left/.test(answer))
-    return passing(`the git server of ${url} gives no answer: ${answer}`);
+  if (/got no answer|no time is left/.test(answer))
+    return passing(`the git server of ${url} does not answer: ${answer}`);
   // A repository may be called `read-only`, and that is no refusal.
   const meant = answer.replaceAll(url, '').replaceAll(/'[a-z+]+:\/\/[^']*'/gi, '');
   const known = refusals.find(({ pattern }) => pattern.test(meant));

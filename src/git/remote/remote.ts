@@ -54,7 +54,7 @@ function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: read
 }
 
 const NOT_PUBLISHED =
-  'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so nobody knows where to begin to inspect them.';
+  'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so it is unknown where their inspection should begin.';
 
 type Publishing = Parameters<Remote['push']>[0];
 

@@ -41,7 +41,7 @@ export function renderLiveStatus(live: LiveStatus): string {
     STATUS_MARKER,
     `**🚧 Ralph is at work.** Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
-    `\`${tasksBar(tasks)}\` ${done} of ${count(tasks.length, 'task')} done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+    `\`${tasksBar(tasks)}\` ${done} of ${String(tasks.length)} tasks done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>',
   ].join('\n\n');

@@ -219,7 +219,7 @@ function renderReady(report: RunReport): string {
   const tested =
     verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
   return [
-    `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${count(tasks.length, 'task')} done. ${tested}`,
+    `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${String(tasks.length)} tasks done. ${tested}`,
     `**Next:** ${prose(`Review it and merge it. To have something changed, ${howToChange(report)}; to refuse it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }

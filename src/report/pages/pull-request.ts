@@ -82,7 +82,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
 
 function headline(report: WorkedReport, tests: TestState): string {
   const [done, all] = [doneTasks(report).length, report.tasks.length];
-  const tasks = all === 0 ? '' : `${done} of ${count(all, 'task')} done`;
+  const tasks = all === 0 ? '' : `${done} of ${String(all)} tasks done`;
   const tested = testWords(tests);
   switch (tests.kind) {
     case 'passed':
@@ -276,7 +276,7 @@ function details(report: WorkedReport): string {
 
 function footer(report: WorkedReport): string {
   const by = text(`${report.agent.name} ${report.agent.version}`, 80);
-  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what Ralph can be asked for. Text that you add above or below is kept.</sub>`;
+  return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }
 
 function upperFirst(words: string): string {

@@ -151,7 +151,7 @@ export function headCheckLine({ of, commit, verification }: HeadCheck, report: W
   if (!isLast) return `❌ ${command} **failed** ${where}: what was finished by then is open again.${rest}`;
   const passedBefore =
     newestThatRan(report.iterations).kind === 'passed' ? ', although it passed in the work tree' : '';
-  return `❌ ${command} **fails** ${where}${passedBefore}: nothing that this run finished counts as done yet.${passedBefore === '' ? '' : ' The agent gets to know. What `verify` needs must be committed, or installed by `verify` itself.'}`;
+  return `❌ ${command} **fails** ${where}${passedBefore}: nothing that this run finished counts as done yet.${passedBefore === '' ? '' : ' The next prompt says so. What `verify` needs must be committed, or installed by `verify` itself.'}`;
 }
 
 function newestThatRan(entries: readonly JournalEntry[]): Verification {
@@ -185,7 +185,7 @@ export function unlistedLine(report: RunReport): string {
     unlisted.map((id) => code(id, 80)),
     10,
   ).join(', ');
-  return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
+  return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
 /** What a reviewer looks at first: one line for each kind that there is, with about so many characters of names. No number of files makes it long. */

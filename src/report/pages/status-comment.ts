@@ -39,7 +39,7 @@ export const ANSWER_MARKER = ANSWER_PART;
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
 /** What becomes of a refusal when Ralph worked on what the thread is about since. */
-export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
+export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
 /** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). */
 export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
@@ -58,7 +58,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...stuckIn(report, task),
     ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
-    `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
+    `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${String(report.tasks.length)} tasks done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [

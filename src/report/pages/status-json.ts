@@ -68,7 +68,7 @@ const ralphStatusSchema = z.object({
   unlisted: z
     .array(z.string())
     .optional()
-    .describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
+    .describe('Ids of tasks that the branch has work of and that are no longer in the queue; the newest 25.'),
   title: z.string().optional().describe('Title of the pull request, as it was written last; only in its body.'),
   change: z
     .object({

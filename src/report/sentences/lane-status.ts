@@ -62,7 +62,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   return [
     tasks.length === 0
       ? 'No task is open here.'
-      : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
+      : `${style.own(tasksBar(tasks))} ${done} of ${String(tasks.length)} tasks done`,
     ...(current === undefined
       ? []
       : [
@@ -120,7 +120,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
   const ends =
     receipt.order === 'stop'
       ? 'ends after its running iteration.'
-      : 'continues to its end; the order holds from the next one on.';
+      : 'continues to its end; the order takes effect with the next one.';
   const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
@@ -133,7 +133,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
       // A stop of a lane that was paused before is not by whoever paused it.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
-      return `${style.strong(changed ? word : 'Paused already')}${by}: no run works on ${whose} until ${style.own('/ralph resume')}.`;
+      return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${style.own('/ralph resume')}.`;
     }
     case 'resume':
       return changed
@@ -142,9 +142,9 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
     case 'retry':
       return changed
         ? `${style.strong('Kept for another try')}: what failed or was blocked gets all its iterations again.`
-        : `${style.strong('Nothing to try again')}: no such task failed or is blocked.`;
+        : `${style.strong('Nothing to try again')}: no such task has failed or is blocked.`;
     case 'reset-circuit':
-      return changed ? style.strong('Circuit closed.') : style.strong('The circuit was closed already.');
+      return changed ? style.strong('Circuit closed.') : style.strong('The circuit was already closed.');
     case 'reset-session':
       return changed
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`

@@ -64,7 +64,7 @@ function withTests(what: string, report: RunReport): string {
     case 'not-run': {
       // Earlier runs left it so.
       const since = workOf(report)?.change.failingSince ?? null;
-      return since === null ? what : `❌ ${name} fails since iteration ${String(since)}. ${what}`;
+      return since === null ? what : `❌ ${name} has been failing since iteration ${String(since)}. ${what}`;
     }
   }
 }
@@ -109,7 +109,7 @@ export function describeEnd(report: RunReport): OutcomeText {
         ? {
             title: 'Another run is at work',
             what: outcome.message,
-            next: `This run made no call. ${isScheduled(report) ? 'Nothing to do: the next scheduled run takes up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
+            next: `This run made no call. ${isScheduled(report) ? 'Nothing to do: the next scheduled run picks up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
           }
         : {
             title: 'Refused',
@@ -154,7 +154,7 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
 }
 
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
-  const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
+  const done = `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
   switch (reason) {
     case 'plan_complete':
       return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
@@ -245,7 +245,7 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
   const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
   const reported = Date.parse(limit?.resumeAt ?? '');
   return limit?.unconfirmed === true && reported > resumeAt
-    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign says so: the wait is 6 hours at most.`
+    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign points to it: the wait is 6 hours at most.`
     : '';
 }
 
@@ -290,7 +290,7 @@ function usedUp(reason: ParkReason, report: RunReport): string {
 
 function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
-  const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
+  const done = `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
   const limits = {
     iterations: {
       title: 'Iteration limit',
@@ -336,7 +336,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
     case 'all_done':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done already.`,
+        what: `Nothing to do: ${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done already.`,
         next: `Merge the pull request. For more work, ${taskInvitation(where)}.`,
       };
     case 'waiting_for_review':
@@ -363,8 +363,8 @@ function waitingForReview(report: RunReport): string {
   const open = tasksOf(report).length - doneTasks(report).length;
   const left = open === 0 ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
   return pull === null && report.kind !== 'worked'
-    ? `As many pull requests of Ralph are open as \`max-open-prs\` allows, so the queue opens no more.${left}`
-    : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} has as much as one review should hold (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
+    ? `Ralph has as many open pull requests as \`max-open-prs\` allows, so the queue opens no more.${left}`
+    : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} is as large as one review should be (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
 }
 
 /** Which tasks wait for what: the first five, each in a line of its own. */

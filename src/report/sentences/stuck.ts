@@ -61,7 +61,7 @@ function opening(one: TaskReport, report: RunReport): string {
     case 'stuck': {
       const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
-      return `**Set aside** after ${count(progress.attempts, 'iteration')}: nothing changed any more, so other tasks go first.${again}`;
+      return `**Set aside** after ${count(progress.attempts, 'iteration')}: it stopped making progress, so other tasks go first.${again}`;
     }
     default:
       return progress.reason === 'nothing_to_do'

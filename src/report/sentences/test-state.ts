@@ -33,7 +33,9 @@ export function testWords(state: TestState): string {
     case 'passed':
       return `${state.name} passes`;
     case 'failed':
-      return `${state.name} fails${state.since === null ? '' : ` since iteration ${state.since}`}`;
+      return state.since === null
+        ? `${state.name} fails`
+        : `${state.name} has been failing since iteration ${state.since}`;
     case 'not-run':
       return `nothing was tested: ${state.name} has not run`;
     case 'unset':

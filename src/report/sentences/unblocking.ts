@@ -57,7 +57,7 @@ function theOthers(outside: readonly string[], report: RunReport): string {
     ...(here.length === outside.length
       ? []
       : [
-          `${here.length === 0 ? 'What they wait for is in another repository: close it there' : 'what is in another repository must be closed there'}, or take the dependency out`,
+          `${here.length === 0 ? 'What they wait for is in another repository: close it there' : 'what is in another repository must be closed there'}, or remove the dependency`,
         ]),
   ].join('; ');
 }

@@ -44,7 +44,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
   'dependency-unknown': 'what it depends on does not exist',
   'dependency-cycle': 'what it depends on depends on it',
   'circuit-open':
-    'nothing changed when its own branch worked on it, so it rests: label it again, or comment `/ralph run` on it, to try now',
+    'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,
   unreadable:
     'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',

@@ -37,7 +37,7 @@ const notDone: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
   holds: async ({ run, scene }) => {
     // It got as far as the clean clone.
     expect(run.main.log).toContain('verify passed');
-    expect(run.main.log).toContain('verify runs on a clean clone of');
+    expect(run.main.log).toContain('verify runs in a clean clone of');
     expect(run.outputs['tasks-done']).toBe('0');
     // And it ran there.
     expect(run.outputs['outcome']).toBe('limit');

@@ -547,7 +547,7 @@ repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PA
   },
   attacks: [
     byAgent('plants a cp of its own on the PATH', 'its use when the clean clone is laid', ({ used, run }) => {
-      expect(run.main.log).toMatch(/verify runs on a clean clone/);
+      expect(run.main.log).toMatch(/verify runs in a clean clone/);
       expect(run.outputs['outcome']).toBe('complete');
       expect(used).toBe('');
     }),

@@ -104,7 +104,7 @@ describe('the template, played', () => {
     const { git } = scene.sandbox;
     const played = await play(scene, events.pullClosed(await openedByHand(scene, 'ralph/queue')));
     expect(ending(played)).toBe('idle (updated), 0 calls');
-    expect(logOf(played)).toContain('was closed without merging, so work on the queue rests.');
+    expect(logOf(played)).toContain('was closed without merging, so work on the queue is on hold.');
     expect(await git('rev-list', '--count', '--merges', 'refs/pull/9/merge')).toBe('1');
   });
 

@@ -54,22 +54,22 @@ describe('what is not exported', () => {
     {
       what: 'a file without a message: the CLI would not know it',
       make: (path) => writeFile(path, lines({ type: 'mode' })),
-      why: 'it holds no message',
+      why: 'it contains no message',
     },
     {
       what: 'a file that is no transcript',
       make: (path) => writeFile(path, 'some text\n42\nnull\n'),
-      why: 'it holds no message',
+      why: 'it contains no message',
     },
     {
       what: 'a prompt that is too long itself',
       make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(MAX_SESSION_BYTES)))),
-      why: 'its last prompt and what came of it are larger than 10 MiB',
+      why: 'its last prompt and the answer to it are larger than 10 MiB',
     },
     {
       what: 'a prompt whose answers are too long together',
       make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(MEBIBYTE))))),
-      why: 'its last prompt and what came of it are larger than 10 MiB',
+      why: 'its last prompt and the answer to it are larger than 10 MiB',
     },
     {
       what: 'bytes that are no text, and grow when they are read',

@@ -128,11 +128,11 @@ describe('ralph status --all', () => {
       '  #3 Ship: waits for #2',
       '  #4 Greet: to do',
       '',
-      'issue-5  paused        0 of 1 task done',
+      'issue-5  paused        0 of 1 tasks done',
       '  paused by octo; to continue: ralph resume --lane issue-5',
       '  #5 Own lane: in progress, 2 iterations',
       '',
-      'Spend of the last 31 days: $7.00, 10 calls, 10.0k tokens, 20 min of agent time',
+      'Spending of the last 31 days: $7.00, 10 calls, 10.0k tokens, 20 min of agent time',
       `  ${daysAgo(2)}  ██████████                $2.00  3 calls`,
       `  ${daysAgo(1)}  ████████████████████████  $5.00  7 calls`,
       '',
@@ -148,7 +148,7 @@ describe('ralph status --all', () => {
     expect(out.split('\n').slice(0, 5)).toEqual([
       expect.stringMatching(/: 1 branch, 1 pull request to review$/),
       '',
-      'queue  to review     1 of 1 task done',
+      'queue  to review     1 of 1 tasks done',
       `  pull request #1 Sign in (open)  ${world.github.url}/octo/demo/pull/1`,
       '  waits for a review of #1',
     ]);
@@ -172,7 +172,7 @@ describe('ralph status --all', () => {
     expect(out).toMatch(
       /: 2 branches\n\nqueue +ready +1 of 2 tasks done\n {2}\.ralph\/fix_plan\.md:2 Wave: to do\n\nissue-7 +ready/,
     );
-    expect(out).toContain('Spend of the last 31 days: nothing\n');
+    expect(out).toContain('Spending of the last 31 days: nothing\n');
   });
 
   test('before the first run, and with a token that is not good', async () => {

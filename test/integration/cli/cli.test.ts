@@ -137,7 +137,7 @@ describe('ralph replay', () => {
     ['a folder', () => Promise.resolve(folder), 'is a folder'],
     ['an empty file', () => fileOf('empty', '\n'), 'is not a journal: it is empty'],
     ['a binary', () => fileOf('binary', '\u007fELF\0\0\u0001'), 'is not a journal: it is a binary file'],
-    ['prose', () => fileOf('prose.md', '# Title\n\nText\n'), 'is not a journal: it does not hold JSON lines'],
+    ['prose', () => fileOf('prose.md', '# Title\n\nText\n'), 'is not a journal: it does not contain JSON lines'],
     [
       'JSON of something else',
       () => fileOf('a.json', '{\n "a": 1\n}\n'),

@@ -222,7 +222,7 @@ describe('snapshot() and compare() measure content', () => {
       },
     ],
     [
-      'the files of tasks and what is archived of them',
+      'the task files and what is archived of them',
       false,
       async (folder: string) => {
         for (const path of [

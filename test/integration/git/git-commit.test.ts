@@ -305,17 +305,17 @@ describe('commit() withholds what must not be published, publishes the rest, and
       /value of a secret/,
       (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(SECRET)])),
     ],
-    ['the same as a file name', SECRET, /name holds the value/, (scene) => scene.write(SECRET, 'x')],
+    ['the same as a file name', SECRET, /name contains the value/, (scene) => scene.write(SECRET, 'x')],
     [
       'the same over folders',
       `${SECRET.slice(0, 9)}/${SECRET.slice(9)}`,
-      /name holds the value/,
+      /name contains the value/,
       (scene) => scene.write(`${SECRET.slice(0, 9)}/${SECRET.slice(9)}`, 'x'),
     ],
     [
       'the same in hex as a file name',
       Buffer.from(SECRET).toString('hex'),
-      /name holds the value/,
+      /name contains the value/,
       (scene) => scene.write(Buffer.from(SECRET).toString('hex'), 'x'),
     ],
     [
@@ -327,14 +327,14 @@ describe('commit() withholds what must not be published, publishes the rest, and
     [
       'a key as a file name',
       NPM_TOKEN,
-      /name looks like it holds a key \(npm\)/,
+      /name looks like it contains a key \(npm\)/,
       (scene) => scene.write(NPM_TOKEN, 'x'),
     ],
     ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', TOKEN)],
     [
       'a key by its pattern',
       '.npmrc',
-      /looks like it holds a key \(npm\)/,
+      /looks like it contains a key \(npm\)/,
       (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n`),
     ],
     [

@@ -473,7 +473,7 @@ describe('a server in trouble', () => {
       return Promise.resolve('silent');
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000 });
-    expect(await cells.write('queue', null, '1')).toEqual(unavailable('git push was not answered within 1 s'));
+    expect(await cells.write('queue', null, '1')).toEqual(unavailable('git push got no answer within 1 s'));
     expect(await cells.write('queue', null, '1')).toEqual(unavailable('is not retried yet'));
     expect(await cells.readHead('queue')).toEqual({ kind: 'head', head: null });
     expect(pushes).toBe(1);
@@ -502,7 +502,7 @@ describe('a server in trouble', () => {
     const cells = await scene.machine({ url: way.url, timeoutMs: 500 });
     const startedAt = performance.now();
     for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
-      expect(answer).toEqual(unavailable('gives no answer'));
+      expect(answer).toEqual(unavailable('does not answer'));
     // fetch, push and ls-remote wait once each. A single wait without the limit takes 10 s; a busy machine may take some too.
     expect(performance.now() - startedAt).toBeLessThan(9_000);
     const asked = requests;
@@ -521,7 +521,7 @@ describe('a server in trouble', () => {
     let [now, isSilent] = [1_790_000_000_000, true];
     await using way = await startWay(scene.server, () => Promise.resolve(isSilent ? 'silent' : 'open'));
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000, now: () => now });
-    expect(await cells.write('queue', null, 'claim')).toEqual(unavailable('gives no answer'));
+    expect(await cells.write('queue', null, 'claim')).toEqual(unavailable('does not answer'));
     [now, isSilent] = [now + laterMs, false];
     expect(await cells.write('queue', null, 'save')).toMatchObject({ kind });
     expect(await cells.readHead('queue')).toMatchObject({ kind: kind === 'written' ? 'head' : 'unavailable' });

@@ -118,12 +118,12 @@ describe('readTexts()', () => {
     [
       'a file with a NUL',
       ({ write }) => write(PLAN, '- [ ] x\0\n'),
-      { [PLAN]: 'holds NUL bytes, so it is not UTF-8 text' },
+      { [PLAN]: 'contains NUL bytes, so it is not UTF-8 text' },
     ],
     [
       'a file of more than 1 MiB',
       ({ write }) => write(PLAN, 'x'.repeat(1024 * 1024 + 1)),
-      { [PLAN]: 'is longer than 1 MiB' },
+      { [PLAN]: 'is larger than 1 MiB' },
     ],
   ])('%s is left out', async (_, lay, unread = {}) => {
     await using scene = await setScene();

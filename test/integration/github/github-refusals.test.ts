@@ -118,7 +118,7 @@ describe('a token that is no good', () => {
   ])('it %s: said before anything is sent, without the token', async (_case, sentToken) => {
     await using at = await openForge({ sentToken });
     const error = await refusedWith(at.forge.defaultBranch());
-    expect(error.message).toMatch(/^The GitHub token is empty, or holds a blank or a line break/);
+    expect(error.message).toMatch(/^The GitHub token is empty, or contains a space or a line break/);
     expect(inspect(error)).not.toContain('ghs_');
     expect(at.sent()).toEqual([]);
   });

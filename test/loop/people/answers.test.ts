@@ -52,11 +52,11 @@ describe('an order is answered with what became of it', () => {
     ],
     [
       ['pause', 'pause'],
-      '**Paused already**: no run works on the queue (all tasks without a branch of their own) until `/ralph resume`.',
+      '**Already paused**: no run works on the queue (all tasks without a branch of their own) until `/ralph resume`.',
     ],
     [['pause', 'resume'], '**Resumed**: work on the queue (all tasks without a branch of their own) continues.'],
     [['resume'], '**Nothing to resume**: nothing is paused here.'],
-    [['reset circuit'], '**The circuit was closed already.**'],
+    [['reset circuit'], '**The circuit was already closed.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
     expect(await ask(createProject(), ...words)).toContain(

@@ -260,7 +260,7 @@ describe('a text that was changed after the label', () => {
     deeds.edit(eve, project.clock.now() + MINUTE, 'Body 1');
     const run = await runOnce(project, { event: edited(1, 'eve') });
     expect(run.outcome).toMatchObject({
-      message: 'The text of #1 is still approved, so it does not wait for the label any more.',
+      message: 'The text of #1 is still approved, so it no longer waits for the label.',
     });
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });

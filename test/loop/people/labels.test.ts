@@ -177,7 +177,7 @@ describe('an issue that left the queue', () => {
       const { body = '' } = project.forge.pulls[0] ?? {};
       expect([run, /^1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([
         run,
-        '1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.',
+        '1 task of this branch is no longer in the queue, and nothing here closes it: `issue-1`.',
       ]);
       expect(body).not.toContain('Closes #1');
     }
@@ -192,7 +192,7 @@ describe('an issue that left the queue', () => {
     addIssue(project.forge, 2);
     await runOnce(project);
     expect(project.forge.pulls[1]?.body).toContain('Closes #2');
-    expect(project.forge.pulls[1]?.body).not.toContain('not in the queue any more');
+    expect(project.forge.pulls[1]?.body).not.toContain('no longer in the queue');
   });
 });
 

@@ -6,7 +6,11 @@ import type { Project } from '../stage/project.ts';
 const findings = [
   fine('inputs', 'Every input is an input of the action.'),
   problem('label', 'The label does not exist. @octo', cure('Create it.', { paste: 'gh label create ralph' })),
-  unchecked('secret', 'It cannot be seen.', cure('See that it is there.', { link: 'https://github.com/acme/shop' })),
+  unchecked(
+    'secret',
+    'It cannot be seen.',
+    cure('Make sure that it is there.', { link: 'https://github.com/acme/shop' }),
+  ),
 ];
 const dispatched: Event = {
   name: 'repository_dispatch',

@@ -594,7 +594,7 @@ function matches(path: string, pattern: string): boolean {
     : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
 }
 
-/** Files of tasks and notes are committed like any other, and are no evidence. */
+/** Task files and notes are committed like any other, and are no evidence. */
 function isNote(path: string): boolean {
   return /^\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|prd(?:_archive)?\.json)$|^\.beads\//.test(path);
 }

@@ -116,12 +116,12 @@ describe('the file', () => {
     ],
     ['is a folder', () => mkdir(join(checkout, PLAN)), 'is no file'],
     [
-      'holds NUL bytes',
+      'contains NUL bytes',
       () => write(PLAN, '# Plan\n- [ ] a\0\n'),
-      'ralph add: .ralph/fix_plan.md:2: holds NUL bytes, so no run reads it: take them out, or save it as UTF-8. Nothing was written.\n',
+      'ralph add: .ralph/fix_plan.md:2: contains NUL bytes, so no run reads it: remove them, or save it as UTF-8. Nothing was written.\n',
     ],
     ['is no text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is not UTF-8 text'],
-    ['is longer than 1 MiB', () => write(PLAN, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
+    ['is larger than 1 MiB', () => write(PLAN, 'x'.repeat(1024 * 1024 + 1)), 'is larger than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {
     await prepare();
     const before = await readdir(folder, { recursive: true });
@@ -136,7 +136,7 @@ describe('the file', () => {
       code: 1,
       out: '',
       error:
-        'ralph add: .ralph/prd.json:3:17: not valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks is read. Nothing was written.\n',
+        'ralph add: .ralph/prd.json:3:17: not valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks are read. Nothing was written.\n',
     });
     expect(await read(PRD)).toBe('{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
   });
@@ -147,7 +147,7 @@ test('a title that is there already is not added again', async () => {
   expect(await add('Do it')).toEqual({
     code: 1,
     out: '',
-    error: `ralph add: .ralph/fix_plan.md:2: "Do it" is there already (${idOf('Do it')}, done); nothing was written. To have another, give it another title.\n`,
+    error: `ralph add: .ralph/fix_plan.md:2: "Do it" is there already (${idOf('Do it')}, done); nothing was written. To add another one, give it a different title.\n`,
   });
   expect(await read(PLAN)).toBe('- [ ] a\n- [x] **Do** it\n');
 });
@@ -155,19 +155,19 @@ test('a title that is there already is not added again', async () => {
 describe('arguments that make no sense end with 2, say what to do, and write nothing', () => {
   test.each([
     ['no title', [], 'TITLE is missing.'],
-    ['an empty title', [''], 'TITLE is empty, or nothing of it would be seen: say in a few words what to do.'],
-    ['a title that nobody would see', ['\u200B'], 'TITLE is empty, or nothing of it would be seen'],
+    ['an empty title', [''], 'TITLE is empty, or has no visible text: say in a few words what to do.'],
+    ['a title that nobody would see', ['\u200B'], 'TITLE is empty, or has no visible text'],
     ['a title over lines', ['Do\nit'], 'TITLE is more than one line: give its first line, and the rest as --body.'],
-    ['a title with an escape', ['Do \u001B[2Jit'], 'TITLE holds control characters: take them out.'],
+    ['a title with an escape', ['Do \u001B[2Jit'], 'TITLE contains control characters: remove them.'],
     [
       'a title that is too long',
       ['x'.repeat(201)],
-      'TITLE is longer than 200 characters: say it shorter, and the rest as --body.',
+      'TITLE is longer than 200 characters: shorten it, and give the rest as --body.',
     ],
     [
       'a body with control characters',
       ['Do it', '--body', 'a\u0007b'],
-      '--body: it holds control characters: take them out.',
+      '--body: it contains control characters: remove them.',
     ],
     ['a body that is too long', ['Do it', '--body', 'x'.repeat(20_001)], '--body: it is longer than 20000 characters'],
     [
@@ -178,7 +178,7 @@ describe('arguments that make no sense end with 2, say what to do, and write not
     [
       'a priority of what is optional',
       ['Do it', '--priority', 'high', '--optional'],
-      '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
+      '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or use --to prd.',
     ],
     ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is not a place for tasks. Expected plan or prd.'],
     ['a title in several words', ['Do', 'it'], 'too many arguments: "it".'],

@@ -143,7 +143,7 @@ test('--json prints what the published schema says', async () => {
 
 test.each<[string, readonly string[], string]>([
   ['nothing to import', [], 'FILE or --issues is missing'],
-  ['two things at once', ['wishes.md', '--issues'], 'both given'],
+  ['two things at once', ['wishes.md', '--issues'], 'cannot be used together'],
   ['a file that is not there', ['nowhere.md'], 'there is no such file'],
   ['--label without --issues', ['-', '--label', 'x'], '--label goes with --issues only'],
   ['no amount', ['-', '--max-cost-usd', 'much'], '--max-cost-usd: "much" is not an amount above 0'],

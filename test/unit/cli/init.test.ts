@@ -44,7 +44,7 @@ test('what a person changed stays', async () => {
   await init('--yes');
   const path = join(folder, '.ralph/AGENT.md');
   await writeFile(path, 'mine\n');
-  expect((await init('--yes')).out).toContain('.ralph/AGENT.md is there and differs');
+  expect((await init('--yes')).out).toContain('.ralph/AGENT.md already exists and differs');
   await init('--remove', '--yes');
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
@@ -69,7 +69,7 @@ test('--json prints the plan and writes nothing without --yes', async () => {
 });
 
 test.each<[string, readonly string[], string]>([
-  ['no terminal', [], 'nobody can be asked'],
+  ['no terminal', [], 'there is no terminal'],
   ['a kind of key that is none', ['--yes', '--key', 'x'], '--key: expected'],
   ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
 ])('%s ends with 2', async (_, args, why) => {

@@ -54,7 +54,7 @@ describe('who waits for whom', () => {
 
   test.each<[string, Partial<LaneState>, readonly string[]]>([
     ['nothing to do', {}, ['queue  idle          no tasks']],
-    ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 task done']],
+    ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 tasks done']],
     [
       'an open circuit',
       { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null } },
@@ -119,7 +119,7 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
 test('--all and --lane exclude each other', async () => {
   expect(await ralph(['status', '--all', '--lane', 'queue'], '', at(createPlace('ref')))).toMatchObject({
     code: 2,
-    error: expect.stringContaining('--all and --lane are both given') as string,
+    error: expect.stringContaining('--all and --lane cannot be used together') as string,
   });
 });
 

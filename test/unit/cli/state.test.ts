@@ -195,7 +195,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = await placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run that is at work now ends after its running iteration\./,
+      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its running iteration\./,
     );
     expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
@@ -216,22 +216,18 @@ describe('orders', () => {
   });
 
   test.each([
-    [
-      'a task that no run worked on',
-      ['retry', '99'],
-      'There is no task #99 that a run of queue has worked on. Nearest: #12, #13.',
-    ],
+    ['a task that no run worked on', ['retry', '99'], 'No run of the queue has worked on #99. Nearest: #12, #13.'],
     [
       'a task with a branch of its own',
       ['retry', '7'],
-      'There is no task #7 that a run of queue has worked on. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
+      'No run of the queue has worked on #7. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
     ],
-    ['an entry of no file', ['retry', 'prd-US-1'], 'There is no task prd-US-1 in queue or in .ralph/fix_plan.md, '],
+    ['an entry of no file', ['retry', 'prd-US-1'], 'There is no task prd-US-1 in the queue or in .ralph/fix_plan.md, '],
     ...[['pause'], ['resume'], ['stop'], ['reset', 'circuit'], ['reset', 'session'], ['retry', '99']].map(
       (args): [string, readonly string[], string] => [
         `${args.join(' ')} of an issue without a branch of its own`,
         [...args, '--lane', 'issue-99'],
-        '--lane: #99 does not have a branch of its own yet, so there is nothing to order. Known: queue, issue-7.',
+        '--lane: #99 does not have a branch of its own yet, so it cannot get an order. Known: queue, issue-7.',
       ],
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
@@ -268,7 +264,7 @@ describe('orders', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
       new RegExp(
-        `^Order kept \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run that is at work now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
+        `^Order kept \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);

@@ -213,7 +213,7 @@ describe('ralph tasks --json', () => {
       'a file that is too long',
       { '@fix_plan.md': 'x'.repeat(1024 * 1024 + 1) },
       ['plan'],
-      [{ file: '@fix_plan.md', line: null, message: 'is longer than 1 MiB, which no run reads' }],
+      [{ file: '@fix_plan.md', line: null, message: 'is larger than 1 MiB, so no run reads it' }],
     ],
     [
       'a file in UTF-16',
@@ -223,7 +223,7 @@ describe('ralph tasks --json', () => {
         {
           file: '@fix_plan.md',
           line: 1,
-          message: 'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8',
+          message: 'contains NUL bytes, so no run reads it: remove them, or save it as UTF-8',
         },
       ],
     ],
@@ -231,7 +231,7 @@ describe('ralph tasks --json', () => {
       'a file with a NUL',
       { '@fix_plan.md': '# Plan\n\n- [ ] a\0\n' },
       ['plan'],
-      [{ file: '@fix_plan.md', line: 3, message: expect.stringMatching(/^holds NUL bytes/) as string }],
+      [{ file: '@fix_plan.md', line: 3, message: expect.stringMatching(/^contains NUL bytes/) as string }],
     ],
     [
       'a file that is no file',

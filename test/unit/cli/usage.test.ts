@@ -97,7 +97,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
       [
         'there is no option --jsn',
         'circuit or session is missing',
-        '"main" is not one of queue and issue-N',
+        '"main" is neither queue nor issue-N',
         'there is no checkout.',
       ],
     ],
@@ -115,9 +115,9 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown lane, and no checkout',
       ['status', '--lane', 'issue-07'],
-      ['--lane: "issue-07" is not one of queue and issue-N', 'there is no checkout.'],
+      ['--lane: "issue-07" is neither queue nor issue-N', 'there is no checkout.'],
     ],
-    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is not one of queue and issue-N']],
+    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is neither queue nor issue-N']],
     [
       'something else to reset',
       ['reset', 'everything'],

@@ -111,8 +111,8 @@ describe('a key for the agent', () => {
       { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-api03-abc' },
       ['`CLAUDE_CODE_OAUTH_TOKEN` holds an API key', 'Pass it as `anthropic-api-key`'],
     ],
-    ['a key cut in two', { ANTHROPIC_API_KEY: 'sk-ant-api03-abc\n def' }, ['blanks or quotation marks']],
-    ['a key in quotation marks', { ANTHROPIC_API_KEY: '"sk-ant-api03-abc"' }, ['blanks or quotation marks']],
+    ['a key cut in two', { ANTHROPIC_API_KEY: 'sk-ant-api03-abc\n def' }, ['line breaks or quotation marks']],
+    ['a key in quotation marks', { ANTHROPIC_API_KEY: '"sk-ant-api03-abc"' }, ['line breaks or quotation marks']],
     [
       'a key under a name of its own',
       { CLAUDE_API_KEY: 'k' },

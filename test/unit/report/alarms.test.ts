@@ -41,7 +41,7 @@ test('a denied command of several parts comes with the rules of its parts; one t
     '⛔ The agent was denied a tool. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(tee:*)`.',
   ]);
   expect(denied('cd app && npm test')).toEqual([
-    '⛔ The agent was denied a tool: `cd app && npm test`. Each part of such a command is allowed alone, or none of it should be.',
+    '⛔ The agent was denied a tool: `cd app && npm test`. Either each part of such a command is already allowed on its own, or none of it should be.',
   ]);
   expect(denied(null, 'AskUserQuestion')).toEqual([]);
 });

@@ -34,7 +34,7 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
     [
       'that it fails, although it passed in the work tree',
       { headCheck: failed },
-      `❌ \`npm test\` **fails** in a clean clone of ${LINK}, although it passed in the work tree: nothing that this run finished counts as done yet. The agent gets to know. What \`verify\` needs must be committed, or installed by \`verify\` itself.\n`,
+      `❌ \`npm test\` **fails** in a clean clone of ${LINK}, although it passed in the work tree: nothing that this run finished counts as done yet. The next prompt says so. What \`verify\` needs must be committed, or installed by \`verify\` itself.\n`,
     ],
     [
       'that it fails, where the work tree had not been verified',

@@ -168,14 +168,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [dependent(1, ['issue-99', 'elsewhere-other.my.repo-x.4'])] },
     '- #1 (Task 1): it depends on #99, other/my.repo-x#4, not done yet',
-    'To have Ralph work on what they wait for, put the label `ralph` on #99; or close it; what is in another repository must be closed there, or take the dependency out; the next run looks again.',
+    'To have Ralph work on what they wait for, put the label `ralph` on #99; or close it; what is in another repository must be closed there, or remove the dependency; the next run looks again.',
   ],
   [
     "an issue's own lane that waits for another repository",
     { kind: 'blocked', reason: 'needs_human' },
     { ...onIssueLane, tasks: [dependent(12, ['elsewhere-other.repo.4'])] },
     'other/repo#4',
-    'What they wait for is in another repository: close it there, or take the dependency out; then comment `/ralph run` on the issue.',
+    'What they wait for is in another repository: close it there, or remove the dependency; then comment `/ralph run` on the issue.',
   ],
   [
     'a blocked run whose tasks only wait for people',
@@ -243,7 +243,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
       ],
     },
     "The provider's usage limit is reached.",
-    'but only one sign says so: the wait is 6 hours',
+    'but only one sign points to it: the wait is 6 hours',
   ],
   [
     'parked on an issue lane: no schedule takes it up',
@@ -300,7 +300,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'idle with all done',
     { kind: 'idle', reason: 'all_done' },
     { tasks: [taskReport(1, { state: 'done' })] },
-    '1 of 1 task done already',
+    '1 of 1 tasks done already',
     'Merge the pull request',
   ],
   [
@@ -350,7 +350,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
     {},
     'Another run is ahead.',
-    'the next scheduled run takes up what is left.',
+    'the next scheduled run picks up what is left.',
   ],
   [
     "another run on an issue's own lane: ask again",

@@ -70,12 +70,12 @@ describe('headline', () => {
     [
       'red since an iteration of the branch',
       { tasks: done, ...verified(failed), change: { ...noChange, failingSince: 4 } },
-      '❌ `npm test` fails since iteration 4; 2 of 2 tasks done',
+      '❌ `npm test` has been failing since iteration 4; 2 of 2 tasks done',
     ],
     [
       'red since an earlier run',
       { tasks: open, iterations: [], change: { ...noChange, failingSince: 4 } },
-      '❌ `npm test` fails since iteration 4; 1 of 2 tasks done',
+      '❌ `npm test` has been failing since iteration 4; 1 of 2 tasks done',
     ],
     [
       'green since an earlier run',
@@ -204,7 +204,7 @@ describe('body', () => {
       bodyOf(report({ kind: 'limit', reason: 'iterations' }, { tasks: [task], change, iterations: [] })),
     );
     expect(body).toContain(
-      '  > “All tests pass now.”\n  >\n  > ⚠️ The agent says so. `npm test` fails since iteration 2.\n\n  `verify` **failed**',
+      '  > “All tests pass now.”\n  >\n  > ⚠️ The agent says so. `npm test` has been failing since iteration 2.\n\n  `verify` **failed**',
     );
     expect(body).toContain(
       '### Claims overruled\n\n- Iterations 2–4, 6: The agent said that the tests pass; they failed.',
@@ -252,10 +252,10 @@ describe('body', () => {
   });
 
   test.each([
-    [['issue-4'], '1 task of this branch is not in the queue any more, and nothing here closes it: `issue-4`.'],
+    [['issue-4'], '1 task of this branch is no longer in the queue, and nothing here closes it: `issue-4`.'],
     [
       ['issue-4', 'plan-0a1b2c3d'],
-      '2 tasks of this branch are not in the queue any more, and nothing here closes them: `issue-4`, `plan-0a1b2c3d`.',
+      '2 tasks of this branch are no longer in the queue, and nothing here closes them: `issue-4`, `plan-0a1b2c3d`.',
     ],
   ])('says which tasks of the branch are not listed any more: %j', (unlisted, line) => {
     expect(shown(bodyOf(report(complete, { unlisted })))).toContain(line);

@@ -398,7 +398,7 @@ describe('the receipt of an order comes first', () => {
     durationMs: 3_600_000,
   };
   const goesOn =
-    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end; the order holds from the next one on.';
+    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end; the order takes effect with the next one.';
 
   test.each<[OrderKind, 'changed' | 'as before', Partial<LaneView>, string]>([
     [
@@ -423,7 +423,7 @@ describe('the receipt of an order comes first', () => {
       'pause',
       'as before',
       { ...pausedBy('Ann Other'), claimedBy },
-      `**Paused already**: no run works on ${queue} until \`/ralph resume\`.`,
+      `**Already paused**: no run works on ${queue} until \`/ralph resume\`.`,
     ],
     [
       'stop',
@@ -431,18 +431,18 @@ describe('the receipt of an order comes first', () => {
       { ...pausedBy('octocat'), claimedBy },
       `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
     ],
-    ['stop', 'as before', pausedBy('octocat'), `**Paused already**: no run works on ${queue} until \`/ralph resume\`.`],
+    ['stop', 'as before', pausedBy('octocat'), `**Already paused**: no run works on ${queue} until \`/ralph resume\`.`],
     [
       'retry',
       'changed',
       { claimedBy },
       `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`,
     ],
-    ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
+    ['retry', 'as before', {}, '**Nothing to try again**: no such task has failed or is blocked.'],
     ['resume', 'changed', {}, `**Resumed**: work on ${queue} continues.`],
     ['resume', 'as before', {}, '**Nothing to resume**: nothing is paused here.'],
     ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.**${goesOn}`],
-    ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],
+    ['reset-circuit', 'as before', {}, '**The circuit was already closed.**'],
     ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],
     [
       'reset-session',

@@ -250,7 +250,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
           orders: [],
           lease: null,
           warnings: [
-            `Of the state #40 in the cache, approvals, a pause, a conversation are not taken: the ${place} takes no writes.`,
+            `Ignored in the state #40 from the cache: approvals, a pause, a conversation, since the ${place} takes no writes.`,
           ],
         },
       });
@@ -469,7 +469,7 @@ describe('the cache alone', () => {
         kind: 'found',
         state: stateOf(40),
         warnings: [
-          "Of the state #40 in the cache, a pause, a conversation are not taken: it is not signed with this run's key.",
+          "Ignored in the state #40 from the cache: a pause, a conversation, since it is not signed with this run's key.",
         ],
       },
     ],

@@ -4,7 +4,7 @@ import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 import type { FileSource } from '../task-sources.ts';
 
-/** What was read from files of tasks. */
+/** What was read from task files. */
 export interface ParsedTasks {
   readonly tasks: readonly FileTask[];
   readonly problems: readonly TaskProblem[];

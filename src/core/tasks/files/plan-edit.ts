@@ -26,7 +26,7 @@ export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTas
       return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
   }
   return refused(
-    'no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?',
+    'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?',
   );
 }
 

@@ -59,7 +59,7 @@ type Problem = Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
 const tooLong: Problem = {
   line: MAX_LINES + 1,
-  message: `only the first ${MAX_LINES} lines are read: split the plan, or take out what is done`,
+  message: `only the first ${MAX_LINES} lines are read: split the plan, or remove what is done`,
   hidesTasks: true,
 };
 
@@ -67,7 +67,7 @@ function tooMany(items: readonly Item[]): Problem {
   const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
   return {
     line: null,
-    message: `only ${MAX_TASKS} of its ${items.length} items are tasks, open ones first: take out what is done`,
+    message: `only ${MAX_TASKS} of its ${items.length} items are tasks, open ones first: remove what is done`,
     ...(losesOpen ? { hidesTasks: true } : {}),
   };
 }

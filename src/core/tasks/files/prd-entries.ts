@@ -53,7 +53,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
       problems: parsed.problems.map((problem) => ({
         file: path,
         ...problem,
-        message: `not valid JSON: ${sentence(problem.message)} None of its tasks is read`,
+        message: `not valid JSON: ${sentence(problem.message)} None of its tasks are read`,
         hidesTasks: true,
       })),
     };

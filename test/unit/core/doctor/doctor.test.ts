@@ -179,7 +179,7 @@ describe('what the workflow file says', () => {
       changed(/ {6}- uses: actions\/checkout(?:.*\n){4}/, ''),
       'checkout',
       'problem',
-      /No actions\/checkout/,
+      /no actions\/checkout/,
       /fetch-depth/,
     ],
     [
@@ -217,7 +217,7 @@ describe('what the workflow file says', () => {
     ['no exact version', input('agent-version: latest'), 'agent', 'problem', /latest/, /2\./],
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
-    ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no limit/, /20/],
+    ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],
   ])('%s', (_, facts, check, kind, says, cure) => {
     const [found] = of(facts, check);
     expect(found).toMatchObject({ kind, says: expect.stringMatching(says) });
@@ -349,7 +349,7 @@ describe('what GitHub and this machine say', () => {
       /401/,
       /platform\.claude\.com/,
     ],
-    ['no key here', { ...good, key: { kind: 'none' } }, 'key', 'unchecked', /shows no secret/, /ANTHROPIC_API_KEY/],
+    ['no key here', { ...good, key: { kind: 'none' } }, 'key', 'unchecked', /never shows secrets/, /ANTHROPIC_API_KEY/],
     [
       'a key here under another name',
       { ...good, key: { kind: 'misnamed', why: '`CLAUDE_KEY` seems to be one.' } },

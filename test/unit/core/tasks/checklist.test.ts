@@ -46,7 +46,7 @@ function facts(
   };
 }
 
-describe('the files of tasks before and after an iteration on a', () => {
+describe('the task files before and after an iteration on a', () => {
   test.each<[string, readonly string[], readonly string[], Partial<Checklist> | null]>([
     ['no file of tasks', [], [], null],
     ['nothing changed', ['[ ] a', '[x] b'], ['[ ] a', '[x] b'], { current: 'open', done: ['plan-b'] }],
@@ -361,12 +361,12 @@ describe('tasks that an iteration finished along with its own', () => {
   });
 });
 
-describe('claims against the files of tasks', () => {
+describe('claims against the task files', () => {
   test.each<[string, Play, readonly string[], string | null]>([
     [
       'three claimed, none marked',
       progress({ checklist: open, output: { signal: { tasksCompleted: 3 } } }),
-      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
+      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the task files show 0.'],
       'discrepancy_not_marked',
     ],
     ['one claimed, one marked', progress({ checklist: marked, output: claims }), [], null],
@@ -385,13 +385,13 @@ describe('claims against the files of tasks', () => {
     [
       'two open items deleted',
       progress({ checklist: { ...open, removed: 2 } }),
-      ['It deleted 2 open items of the files of tasks.'],
+      ['It deleted 2 open items of the task files.'],
       'discrepancy_removed',
     ],
     [
       'one open item deleted',
       progress({ checklist: { ...open, removed: 1 } }),
-      ['It deleted 1 open item of the files of tasks.'],
+      ['It deleted 1 open item of the task files.'],
       'discrepancy_removed',
     ],
     [

@@ -195,7 +195,7 @@ describe('a task waits for', () => {
     expect(waits['issue-2']).toHaveLength(100);
     expect(obstacles).toEqual({ 'issue-1': 'unchecked' });
     expect(warnings).toEqual([
-      'More than 100 issues to wait for are named by #1, so Ralph does not work on that. Shorten the list.',
+      '#1 names more than 100 issues to wait for, so Ralph does not work on it. Shorten the list.',
     ]);
   });
 

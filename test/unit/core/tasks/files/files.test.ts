@@ -16,7 +16,7 @@ const titles = (
   sources: readonly FileSource[] = fileSources,
 ): readonly string[] => parseTaskFiles(files, sources).tasks.map(({ task }) => task.title);
 
-describe('files of tasks', () => {
+describe('task files', () => {
   const all = {
     '.ralph/fix_plan.md': '- [ ] item',
     '.ralph/prd.json': prd({ id: 'S1', title: 'story' }),

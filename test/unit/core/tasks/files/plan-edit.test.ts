@@ -14,7 +14,7 @@ const high = { priority: 'high' } as const;
 const low = { priority: 'low' } as const;
 const optional = { optional: true };
 const NO_PLACE =
-  'no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?';
+  'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?';
 
 /** Each plan with the place of the new item: the lines with `+` are what is added. */
 describe('an item goes under its heading', () => {

@@ -328,7 +328,7 @@ describe('large plans', () => {
         file: 'plan.md',
         line: null,
         column: null,
-        message: 'only 1000 of its 1100 items are tasks, open ones first: take out what is done',
+        message: 'only 1000 of its 1100 items are tasks, open ones first: remove what is done',
       },
     ]);
   });
@@ -367,7 +367,7 @@ describe('large plans', () => {
         file: 'plan.md',
         line: 5_001,
         column: null,
-        message: 'only the first 5000 lines are read: split the plan, or take out what is done',
+        message: 'only the first 5000 lines are read: split the plan, or remove what is done',
         hidesTasks: true,
       },
     ]);

@@ -321,7 +321,7 @@ describe('nothing is added', () => {
         file: PATH,
         line: 1,
         column: 12,
-        message: 'not valid JSON: the file ends in the middle of a value. None of its tasks is read',
+        message: 'not valid JSON: the file ends in the middle of a value. None of its tasks are read',
         hidesTasks: true,
       },
     ],

@@ -381,14 +381,14 @@ describe('what is no list of tasks has none, and says why', () => {
     [
       'a file cut off in the middle',
       STORIES_FORM.slice(0, 300),
-      '11:7 not valid JSON: the file ends in the middle of a value. None of its tasks is read',
+      '11:7 not valid JSON: the file ends in the middle of a value. None of its tasks are read',
     ],
     [
       'a trailing comma',
       '{\n "tasks": [\n  {"title": "a"},\n ]\n}',
-      '4:2 not valid JSON: expected a value (and no comma before `]`). None of its tasks is read',
+      '4:2 not valid JSON: expected a value (and no comma before `]`). None of its tasks are read',
     ],
-    ['nothing', '', '1:1 not valid JSON: the file ends in the middle of a value. None of its tasks is read'],
+    ['nothing', '', '1:1 not valid JSON: the file ends in the middle of a value. None of its tasks are read'],
     ['a number', '42', '1:1 it is a number, not an object with `tasks` or `userStories`'],
     ['null', 'null', '1:1 it is null, not an object with `tasks` or `userStories`'],
     ['an array', '[{"id":1,"title":"a"}]', '1:1 it is an array, not an object with `tasks` or `userStories`'],
