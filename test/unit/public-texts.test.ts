@@ -49,7 +49,7 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
 
 /** Texts of the documents that people read, by path. */
 function documents(): readonly (readonly [string, string])[] {
-  return ['action.yml', ...PAGES, ...filesIn('templates')].flatMap((path) =>
+  return ['action.yml', ...PAGES, ...filesIn('templates'), ...filesIn('.github')].flatMap((path) =>
     read(path)
       .split('\n')
       .map((line, index) => [`${path}:${String(index + 1)}`, line] as const),

@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { INPUTS_PAGE, renderInputsPage, withCurrentWorkflow, WORKFLOW_PAGES } from '../../../scripts/docs.ts';
+import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
+import { usualPace } from '../../../src/github/client.ts';
+import { cacheTimeouts } from '../../../src/state/cache-store.ts';
 import { commands } from '../cli/fixture.ts';
 import { cellsOf, filesIn, namesIn, nodesOf, PAGES, proseOf, read, tableUnder, USER_PAGES } from './pages.ts';
 
@@ -155,6 +158,18 @@ describe('names', () => {
     expect(said.map(([, value = '', name]) => [name, value === 'none' ? '0' : value.replace(/[$,]/g, '')])).toEqual(
       said.map(([, , name = '']) => [name, defaults[name]]),
     );
+  });
+
+  test('of limits that no input sets stand beside the constants of the source', () => {
+    const { requestMs, retries } = usualPace;
+    const { restoreTimeoutMs, saveTimeoutMs } = cacheTimeouts;
+    const rows = tableUnder('docs/how-it-stops.md', '## Limits').map(([what = '', most = '']) => [what, most]);
+    expect(Object.fromEntries(rows)).toMatchObject({
+      'GitHub API': `${String(requestMs / 1000)} s per request, ${String(retries)} retries`,
+      'Actions cache': `${String(restoreTimeoutMs / 1000)} s to restore, ${String(saveTimeoutMs / 1000)} s to save`,
+      state: `${String(MAX_STATE_BYTES / 1024)} KiB`,
+      transcript: `${String(MAX_SESSION_BYTES / 1024 / 1024)} MiB`,
+    });
   });
 
   const documents = [...PAGES, 'action.yml', '.github/workflows/ci.yml', ...filesIn('templates')];
