@@ -273,17 +273,17 @@ const CACHE_WRITERS: readonly string[] = [
   'page_build',
 ];
 
-/** Who put a label on is notified; nobody put an entry into a file, as far as a run knows. */
+/** Who put a label on is notified; nobody put an entry into a file, as far as a run knows. The files that go without saying may not exist. */
 function notify(looked: LookedAt): readonly Finding[] {
   const sources = inputOf(looked, 'task-sources');
   const isScheduled = looked.workflow.triggers.some(({ event }) => event === 'schedule');
-  const isOfFiles = sources !== null && !/\bissues\b/.test(sources);
+  const isOfFiles = Object.hasOwn(looked.step.inputs, 'task-sources') && /\b(?:plan|prd|beads)\b/.test(sources ?? '');
   if (!isScheduled || !isOfFiles) return [];
   return inputOf(looked, 'notify') === 'auto'
     ? [
         warning(
           'notify',
-          'Nobody gets a message when a scheduled run needs a person: no entry of a file says who asked for it.',
+          'Nobody gets a message when a scheduled run needs a person for an entry of a file: the file does not say who asked for it.',
           cure('Name the people who should get one.', { paste: 'notify: your-login' }),
         ),
       ]

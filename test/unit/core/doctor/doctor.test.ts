@@ -108,7 +108,9 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   ['entries of files on a schedule have nobody who asked', 'task-sources: plan, prd', 'warning'],
   ['with somebody named', 'task-sources: plan\nnotify: ann', 'ok'],
   ['without messages, since that was wanted', 'task-sources: plan\nnotify: none', 'ok'],
-  ['issues have who put the label on', 'task-sources: plan, issues', undefined],
+  ['beside issues as well', 'task-sources: issues, plan', 'warning'],
+  ['issues have who put the label on', 'task-sources: issues', undefined],
+  ['nobody knows whether the files of the default exist', 'max-iterations: 5', undefined],
   ['an expression says nothing', 'task-sources: ${{ vars.SOURCES }}', undefined],
 ])('who gets a message: %s', (_, lines, kind) => {
   expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
