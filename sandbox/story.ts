@@ -191,7 +191,7 @@ function performer(
     await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
     const { outcome = 'none', reason = 'none' } = result.outputs;
     console.log(
-      `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`,
+      `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, requests to the API: ${String(sandbox.github.requests.length - requestsBefore)}, ${(result.main.durationMs / 1000).toFixed(1)} s`,
     );
     return outcome === expected && result.main.exitCode === 0
       ? null

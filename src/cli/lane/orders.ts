@@ -105,7 +105,7 @@ async function order(
   for (const { name, ordered } of kept) {
     if (ordered.kind !== 'kept')
       terminal.error(
-        `ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`,
+        `ralph ${words}: the order could not be kept in the ${name}, and nothing was changed there: ${plainLine(ordered.why, 600)}\n`,
       );
   }
   const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');

@@ -152,7 +152,7 @@ function titleOf(kind: Need['kind'], task: Task): string {
     case 'failed':
       return `Ralph gave up ${name}.`;
     default:
-      return `Ralph is stuck with ${name}.`;
+      return `Ralph is stuck on ${name}.`;
   }
 }
 
@@ -207,7 +207,7 @@ function nextOf(kind: Need['kind'], { task }: TaskReport, report: RunReport): st
 /** A task that is done stays done: what is missing is new work. */
 function howToChange(report: RunReport): string {
   if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return 'add a task for it';
-  const asked = 'write it into the issue and comment `/ralph run` there';
+  const asked = 'describe it in the issue and comment `/ralph run` there';
   return isQueue(report) ? `${asked} (that opens a pull request of its own)` : asked;
 }
 
@@ -220,6 +220,6 @@ function renderReady(report: RunReport): string {
     verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
   return [
     `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${String(tasks.length)} tasks done. ${tested}`,
-    `**Next:** ${prose(`Review it and merge it. To have something changed, ${howToChange(report)}; to refuse it, close the pull request.`, 500)}`,
+    `**Next:** ${prose(`Review it and merge it. To request a change, ${howToChange(report)}; to reject it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }

@@ -239,7 +239,7 @@ function costLine({ change }: WorkedReport): string {
   if (change.iterations === 0) return '';
   const measured =
     change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
-  return `**In all:** ${[
+  return `**In total:** ${[
     `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,

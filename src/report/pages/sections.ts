@@ -92,13 +92,13 @@ export function statusTable(report: RunReport): string {
   return table(['RALPH_STATUS', ''], rows);
 }
 
-/** `passed (8 s)`, ``failed: `npm test` ended with 1``, `not run`. */
+/** `passed (8 s)`, ``failed: `npm test` exited with code 1``, `not run`. */
 export function verificationWord(verification: Verification): string {
   switch (verification.kind) {
     case 'passed':
       return verification.durationMs === 0 ? 'passed' : `passed (${formatDuration(verification.durationMs)})`;
     case 'failed':
-      return `**failed**: ${code(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `ended with ${verification.code}`}`;
+      return `**failed**: ${code(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `exited with code ${verification.code}`}`;
     case 'not-run':
       return 'not run';
   }

@@ -234,7 +234,7 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
     usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
   return {
-    title: 'Waiting for a limit',
+    title: 'Waiting for a limit to reset',
     what: `${usedUp(outcome.reason, report)} Work continues after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
@@ -272,15 +272,15 @@ function resumption(by: string, report: RunReport): string {
 }
 
 /** The windows do not distinguish the two. */
-const USED_OR_RESERVED = 'used, or reserved by other runs';
+const USED_OR_RESERVED = 'used up, or reserved by other runs';
 
 function usedUp(reason: ParkReason, report: RunReport): string {
   const policy = settingOf(report)?.policy;
   switch (reason) {
     case 'calls_per_hour':
-      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${USED_OR_RESERVED}.`;
+      return `The hourly limit of ${policy ? count(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
     case 'tokens_per_hour':
-      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are ${USED_OR_RESERVED}.`;
+      return `The hourly limit of ${policy ? `${formatTokens(policy.maxTokensPerHour)} tokens` : 'tokens'} is ${USED_OR_RESERVED}.`;
     case 'cost_per_day':
       return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${USED_OR_RESERVED}.`;
     case 'usage_limit':

@@ -26,7 +26,7 @@ test('a task that never gets anywhere notifies who labelled it, once; the others
   const [asked, ...more] = scene.notificationsOn(stuck.number);
   expect(more).toEqual([]);
   expect(asked?.body.replaceAll('\u200B', '')).toMatch(
-    /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck with .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
+    /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
   );
   // The agent's words mention nobody.
   expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);

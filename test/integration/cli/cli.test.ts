@@ -258,7 +258,7 @@ describe('state commands in a checkout', () => {
     await runGit(top, ['remote', 'set-url', 'origin', 'http://ann:hunter2hunter2@127.0.0.1:9/x.git']);
     const { code, out, error } = await ralph('pause', '--dir', top);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(error).toContain('ralph pause: the order could not be kept in the ref, nothing was changed there:');
+    expect(error).toContain('ralph pause: the order could not be kept in the ref, and nothing was changed there:');
     expect(error).not.toContain('hunter2');
   });
 

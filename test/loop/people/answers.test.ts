@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Nothing to do: the next scheduled run after that works on the issue[^]*\n\n\*\*Status of issue #2\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit to reset\.\*\* The hourly limit of 1 call is [^]*\n\n\*\*Next:\*\* Nothing to do: the next scheduled run after that works on the issue[^]*\n\n\*\*Status of issue #2\*\*\n/,
     );
   });
 

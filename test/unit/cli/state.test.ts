@@ -290,7 +290,7 @@ describe('orders', () => {
     expect(code).toBe(1);
     expect(out).toContain('Order kept (directory): pause.');
     expect(error).toBe(
-      'ralph pause: the order could not be kept in the ref, nothing was changed there: the server cannot be reached\n',
+      'ralph pause: the order could not be kept in the ref, and nothing was changed there: the server cannot be reached\n',
     );
   });
 

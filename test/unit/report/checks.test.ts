@@ -87,7 +87,7 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
 describe('of the published head, a clean clone outranks the work tree', () => {
   test('in the words for verification', () => {
     const bad = pagesOf(ended({ headCheck: failed }));
-    const word = '**failed**: `npm test` ended with 1 in a clean clone';
+    const word = '**failed**: `npm test` exited with code 1 in a clean clone';
     expect(bad['comment']).toContain(`verification ${word}`);
     expect(bad['body']).toContain(`| Tests | ${word} |`);
     expect(bad['body']).toMatch(/^## ❌ `npm test` fails; 1 of 2 tasks done$/m);

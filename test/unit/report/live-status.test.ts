@@ -36,7 +36,7 @@ test('later: what the last iteration came to, without a limit of money', () => {
     limits: { ...policy, maxCostUsd: 0 },
     now: END + 3 * 60_000,
   });
-  expect(later).toMatch(/\nLast iteration: progress · .*`verify` \*\*failed\*\*: `npm test` ended with 1 · /);
+  expect(later).toMatch(/\nLast iteration: progress · .*`verify` \*\*failed\*\*: `npm test` exited with code 1 · /);
   expect(later).toMatch(/ · 3 of 50 min · \$[\d.]+\n/);
 });
 

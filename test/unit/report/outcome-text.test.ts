@@ -215,14 +215,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'parked on calls: when and which input',
     { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
     {},
-    'All 100 calls of this hour are used, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min).',
+    'The hourly limit of 100 calls is used up, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min).',
     '`max-calls-per-hour`',
   ],
   [
     'parked on cost: in hours',
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},
-    "Today's budget of $20.00 is used, or reserved by other runs.",
+    "Today's budget of $20.00 is used up, or reserved by other runs.",
     'the next scheduled run continues after that',
   ],
   [

@@ -180,7 +180,7 @@ describe('body', () => {
       '- ⛔ **Task 13** ([#13](https://github.com/acme/shop/issues/13)): blocked\n',
       '2 iterations · < $0.01\n',
       '<summary>1 task not started</summary>\n\n- [#14](https://github.com/acme/shop/issues/14) Later\n',
-      '**In all:** $1.21, 812.0k tokens · 5 iterations in 3 runs, 25 min · 142 changed lines (generated files not counted)',
+      '**In total:** $1.21, 812.0k tokens · 5 iterations in 3 runs, 25 min · 142 changed lines (generated files not counted)',
       'Closes #12, Part of #13',
       '<summary>Evidence, and the state of the last run</summary>',
       '| Calls left | 99 of 100 this hour |',
@@ -308,7 +308,7 @@ describe('body', () => {
       '⚠️ 1 changed file is not in the branch',
       '- no transcript',
       '<summary>Last output of <code>npm test</code></summary>\n\n```text\n✖ greets\n```',
-      '| Tests | **failed**: `npm test` ended with 1 |',
+      '| Tests | **failed**: `npm test` exited with code 1 |',
       '**not saved**: the cache is read-only',
     ])
       expect(body).toContain(part);

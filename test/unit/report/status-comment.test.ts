@@ -303,7 +303,7 @@ describe('answers', () => {
       { warnings: ['A part is reserved by a run on issue #2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
-      '**Waiting for a limit.** All 100 calls of this hour are used, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
+      '**Waiting for a limit to reset.** The hourly limit of 100 calls is used up, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run continues after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
       '- A part is reserved by a run on issue #2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',

@@ -152,7 +152,7 @@ describe('tasks that do not continue', () => {
         [2, 3, 4]
           .map(
             (iteration) =>
-              `- Iteration ${String(iteration)}: progress; changed \`src/greeting.ts\` (+20 −1); verification **failed**: \`npm test\` ended with 1${iteration === 4 ? '; It said that `npm test` passes.' : ''}`,
+              `- Iteration ${String(iteration)}: progress; changed \`src/greeting.ts\` (+20 −1); verification **failed**: \`npm test\` exited with code 1${iteration === 4 ? '; It said that `npm test` passes.' : ''}`,
           )
           .join('\n'),
         '<details>\n<summary>Last output of <code>npm test</code></summary>\n\n```text\n1 failing\n```\n\n</details>',
