@@ -41,6 +41,7 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
     'registry-url',
     'scope',
     'cache',
+    'package-manager-cache',
     'cache-dependency-path',
   ],
   'actions/setup-go': ['go-version', 'go-version-file', 'cache', 'cache-dependency-path'],

@@ -42,6 +42,7 @@ export function javascript(place: Place): Stack | null {
   const lock = firstOf(place, Object.keys(LOCKS));
   // Without a lock file, only npm installs without writing one.
   const manager = lock === null ? 'npm' : (LOCKS[lock] ?? 'npm');
+  const isCached = lock !== null && manager !== 'bun';
   const isModernYarn = place.has('.yarnrc.yml') || /^yarn@(?!1\.)/.test(manifest.packageManager);
   const dependencies = { ...manifest.dependencies, ...manifest.devDependencies };
   const script = (name: string): string | null =>
@@ -67,8 +68,10 @@ export function javascript(place: Place): Stack | null {
       ...(manager === 'yarn' && isModernYarn ? ['- run: corepack enable'] : []),
       ...uses('actions/setup-node@v5', {
         ...nodeVersion(place, manifest.engines, manifest.volta),
-        cache: lock === null || manager === 'bun' ? null : manager,
-        'cache-dependency-path': lock === null || manager === 'bun' || place.folder === '' ? null : pathIn(place, lock),
+        cache: isCached ? manager : null,
+        // Otherwise the action caches what the manifest names, and fails without a lock file.
+        'package-manager-cache': !isCached && /^(?:npm|pnpm|yarn)@/.test(manifest.packageManager) ? 'false' : null,
+        'cache-dependency-path': isCached && place.folder !== '' ? pathIn(place, lock) : null,
       }),
     ],
     programs: [manager],

@@ -18,7 +18,7 @@ export type FileChange =
 
 const DIGITS = 16;
 const MARK = /^(?:# |<!-- )Written by ralph init \(([0-9a-f]{16})\)[^\n]*\n?$/;
-const BLOCK = /(?:^|\n)# Added by ralph init \(([0-9a-f]{16})\)\n((?:[^\n#]+\n)*)/;
+const BLOCK = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\n#]+\n)*)/;
 
 /** What brings a file there; a file that is there stays as it is. */
 export function writing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
@@ -42,12 +42,11 @@ export function removing(wanted: WantedFile, before: string | null, digest: Dige
     return isAsWritten(before, digest)
       ? { kind: 'delete', path, before }
       : { kind: 'left', path, wanted: marked(wanted, digest) };
-  const text = plain(before);
-  const found = BLOCK.exec(text);
+  const found = BLOCK.exec(before);
   if (found === null) return { kind: 'absent', path };
   const [block, hash, lines = ''] = found;
-  if (digest(lines).slice(0, DIGITS) !== hash) return { kind: 'left', path, wanted: lines };
-  const after = text.slice(0, found.index) + text.slice(found.index + block.length);
+  if (digest(plain(lines)).slice(0, DIGITS) !== hash) return { kind: 'left', path, wanted: lines };
+  const after = before.slice(0, found.index) + before.slice(found.index + block.length);
   return after === '' ? { kind: 'delete', path, before } : { kind: 'shorten', path, before, after };
 }
 

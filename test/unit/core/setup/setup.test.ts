@@ -169,6 +169,52 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
   });
 });
 
+test.each<[string, string, Files, string]>([
+  ['an extra', '[project.optional-dependencies]\ntest = ["cov[toml]", "pytest>=8"]', {}, "pip install '.[test]'"],
+  ['a group', '[dependency-groups]\ndev = [\n  "pytest",\n]\n[tool.x]', {}, 'pip install . --group dev'],
+  ['the package', '[project]\ndependencies = ["pytest"]', {}, 'pip install .'],
+  ['nothing', '[tool.pytest.ini_options]', {}, 'pip install . pytest'],
+  [
+    'nothing, beside requirements',
+    '[tool.pytest]',
+    { 'requirements.txt': 'a' },
+    'pip install -r requirements.txt pytest',
+  ],
+  [
+    'an extra of uv',
+    '[project.optional-dependencies]\ndev = ["pytest"]',
+    { 'uv.lock': '' },
+    'uv sync --locked --extra dev',
+  ],
+  ['a group of uv', '[dependency-groups]\ntest = ["pytest"]', { 'uv.lock': '' }, 'uv sync --locked --group test'],
+  ["uv's own group", '[tool.uv]\ndev-dependencies = ["pytest"]', { 'uv.lock': '' }, 'uv sync --locked'],
+  [
+    'Poetry without a lock file',
+    '[tool.poetry]\n[tool.poetry.group.dev.dependencies]\npytest = "*"',
+    {},
+    'poetry install',
+  ],
+  [
+    "Poetry's extra",
+    '[project.optional-dependencies]\nt = ["pytest"]',
+    { 'poetry.lock': '' },
+    'poetry install --extras t',
+  ],
+])('pytest is installed from %s', async (_, manifest, more, install) => {
+  const files = { 'pyproject.toml': manifest, ...more };
+  const text = workflowOf(files);
+  expect(projectOf(files).stacks.map((stack) => stack.install)).toEqual([install]);
+  expect(stepsOf(text).map(({ run }) => run)).toContain(install);
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+});
+
+test.each<[string, Files, object]>([
+  ['none to cache', { 'package.json': node({ packageManager: 'pnpm@10.1.0' }) }, { 'package-manager-cache': false }],
+  ['npm', { 'package.json': node({ packageManager: 'npm@11.1.0' }), 'package-lock.json': '' }, { cache: 'npm' }],
+])('setup-node caches only what has a lock file: %s', (_, files, given) => {
+  expect(stepsOf(workflowOf(files))[1]?.with).toEqual({ 'node-version': 'lts/*', ...given });
+});
+
 test.each<[string, Files, string, string]>([
   ['a version file', { 'package.json': node(), '.nvmrc': '' }, 'node-version-file', '.nvmrc'],
   ['engines', { 'package.json': node({ engines: { node: '22' } }) }, 'node-version-file', 'package.json'],
@@ -183,6 +229,12 @@ test.each<[string, Files, string, string]>([
     { 'package.json': node(), '.github/workflows/ci.yml': '  node-version: ${{ matrix.node }}\n' },
     'node-version',
     'lts/*',
+  ],
+  [
+    'requires-python',
+    { 'pyproject.toml': '[project]\nrequires-python = ">=3.9,<3.13"\n' },
+    'python-version-file',
+    'pyproject.toml',
   ],
 ])('the version comes from %s', (_, files, input, value) => {
   expect(stepsOf(workflowOf(files))[1]?.with?.[input]).toBe(value);
@@ -278,6 +330,13 @@ test('lines are added once, and taken back exactly, whatever the file holds', ()
       expect('after' in back ? back.after : '').toBe(before);
     }),
   );
+});
+
+test('lines are taken back from a file with the line ends of Windows, which keeps them', () => {
+  const added = writing(ignore, 'a\r\n', digest);
+  const after = 'after' in added ? added.after : '';
+  expect(removing(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
+  expect(removing(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
 });
 
 test('a file that is there stays as it is', () => {
