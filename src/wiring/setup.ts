@@ -33,12 +33,18 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
     const top = found.stdout.toString().replace(/\n$/, '');
     const name = remote ?? 'origin';
     const whole = createGit({ folder: top, env: process.env, configuration: 'own' });
-    const [paths, url, head, branch] = await Promise.all([
+    const [paths, url, head, branch, branches] = await Promise.all([
       whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
       firstLine(whole, ['remote', 'get-url', name]),
       firstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
       firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
+      whole.answer(['for-each-ref', '--format=%(refname)', 'refs/heads', `refs/remotes/${name}`]),
     ]);
+    // Where there is another branch, the current one may be no more than a feature's.
+    const others = branches.stdout
+      .toString()
+      .split('\n')
+      .filter((ref) => ref !== '' && ref !== `refs/heads/${branch}` && ref !== `refs/remotes/${name}/${branch}`);
     const named = url === null ? null : repositoryOf(url);
     return {
       kind: 'open',
@@ -51,7 +57,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
               server: `https://${named.host.replace(/^(?:www|ssh)\.github\.com$/i, 'github.com')}`,
               repository: `${named.repository.owner}/${named.repository.repo}`,
             },
-      defaultBranch: head === null ? branch : head.slice(name.length + 1),
+      defaultBranch: head === null ? (others.length === 0 ? branch : null) : head.slice(name.length + 1),
     };
   } catch (error) {
     if (error instanceof UserError) return { kind: 'missing', why: error.message };

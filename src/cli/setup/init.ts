@@ -1,6 +1,6 @@
-import { stepsByHand } from '../../core/setup/by-hand.ts';
+import { presentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
-import { filesOf, type Choices, type Templates } from '../../core/setup/files.ts';
+import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { removing, writing, type FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
 import { verifyOf } from '../../core/setup/workflow.ts';
@@ -68,9 +68,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const found = choicesOf(given, project);
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, defaults };
-  if (isAsking) terminal.out(foundText(reportOf(facts, found, [])));
+  if (isAsking) terminal.out(foundText(reportOf(facts, found, { changes: [], workflow: '' })));
   const choices = isAsking ? await world.person.choose(found) : found;
-  if (choices === null) return 'failed';
+  if (choices === null) return failed(terminal, ['nothing was written.']);
 
   const wanted = filesOf(project, remove ? { ...choices, prompt: true } : choices, defaults.templates);
   const before = await readFiles(
@@ -81,7 +81,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (refused.length > 0) return failed(terminal, refused);
   const change = remove ? removing : writing;
   const changes = wanted.map((file) => change(file, textsOf(before).get(file.path) ?? null, world.digest));
-  const report = reportOf(facts, choices, changes);
+  const ownWorkflow = wanted.find(({ path }) => path === SETUP_PATHS.workflow);
+  const workflow = textsOf(before).get(SETUP_PATHS.workflow) ?? (ownWorkflow?.kind === 'whole' ? ownWorkflow.text : '');
+  const report = reportOf(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
     if (!isAsking) terminal.out(foundText(report));
@@ -172,7 +174,7 @@ function reportOf(
     readonly defaults: Defaults;
   },
   choices: Choices,
-  changes: readonly FileChange[],
+  { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
 ): SetupReport {
   const { project, checkout, defaults } = facts;
   const { home, defaultBranch } = checkout;
@@ -181,7 +183,7 @@ function reportOf(
     label: defaults.templates.taskLabel,
     defaultBranch,
     unreadable: project.unreadable,
-    action: choices.action ?? /uses: (\S+\/ralph-action@\S+)/.exec(defaults.templates.workflow)?.[1] ?? '',
+    workflow: presentWorkflow(workflow),
   });
   return {
     written: false,

@@ -7,22 +7,41 @@ interface Step {
   readonly path: string | null;
 }
 
-/** What is left to do after the files are written, in order. `action` is what the workflow uses. */
+/** The workflow as it stands after init; `another`: a person's, which does not use ralph-action. */
+type PresentWorkflow =
+  { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean } | { readonly kind: 'another' };
+
+/** What a workflow's text says about itself. */
+export function presentWorkflow(text: string): PresentWorkflow {
+  const action = /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(text)?.[1];
+  if (action === undefined) return { kind: 'another' };
+  return { kind: 'ralph', action, hasVerify: /^\s+verify:/m.test(text) };
+}
+
+/** What is left to do after the files are written, in order. */
 export function stepsByHand(given: {
   readonly choices: Choices;
   readonly label: string;
   readonly defaultBranch: string | null;
-  readonly action: string;
+  readonly workflow: PresentWorkflow;
   /** Paths of files that are no JSON. */
   readonly unreadable: readonly string[];
 }): readonly Step[] {
-  const { choices, label, defaultBranch, action, unreadable } = given;
+  const { choices, label, defaultBranch, workflow, unreadable } = given;
   return [
     ...unreadable.map((path) => ({
       what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
       path: null,
     })),
-    ...(action.startsWith('OWNER/')
+    ...(workflow.kind === 'another'
+      ? [
+          {
+            what: `Rename .github/workflows/ralph.yml, which does not use ralph-action, and run init again: it never replaces a file.`,
+            path: null,
+          },
+        ]
+      : []),
+    ...(workflow.kind === 'ralph' && workflow.action.startsWith('OWNER/')
       ? [
           {
             what: `In .github/workflows/ralph.yml, replace OWNER with the account that ralph-action belongs to.`,
@@ -30,7 +49,7 @@ export function stepsByHand(given: {
           },
         ]
       : []),
-    ...(choices.verify.length === 0
+    ...(workflow.kind === 'ralph' && !workflow.hasVerify
       ? [{ what: 'Set verify in .github/workflows/ralph.yml: the command that proves that work is done.', path: null }]
       : []),
     {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -47,6 +47,36 @@ test('what a person changed stays', async () => {
   expect((await init('--yes')).out).toContain('.ralph/AGENT.md already exists and differs');
   await init('--remove', '--yes');
   expect(await readFile(path, 'utf8')).toBe('mine\n');
+});
+
+test('what a person already did in the workflow is not left to do', async () => {
+  const path = join(folder, '.github/workflows/ralph.yml');
+  await writeFile(join(folder, 'package.json'), '{}');
+  const first = (await init('--yes')).out;
+  expect(first).toContain('replace OWNER');
+  expect(first).toContain('Set verify');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.replace('OWNER/', 'acme/').replace('# verify:', 'verify:'));
+  const { out } = await init('--yes');
+  expect(out).not.toContain('replace OWNER');
+  expect(out).not.toContain('Set verify');
+});
+
+test('another workflow of the same name stays, and init says what to do about it', async () => {
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  await writeFile(join(folder, '.github/workflows/ralph.yml'), 'on: push\njobs: {}\n');
+  const { out } = await init('--yes');
+  expect(out).toContain('1. Rename .github/workflows/ralph.yml, which does not use ralph-action, and run init again');
+  expect(out).not.toContain('replace OWNER');
+});
+
+test('a feature branch is not called the default branch', async () => {
+  await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x']);
+  expect((await init('--yes')).out).toContain('onto trunk');
+  await runGit(folder, ['checkout', '-q', '-b', 'feature/x']);
+  expect((await init('--yes')).out).toContain('onto the default branch');
+  await runGit(folder, ['symbolic-ref', 'refs/remotes/origin/HEAD', 'refs/remotes/origin/trunk']);
+  expect((await init('--yes')).out).toContain('onto trunk');
 });
 
 test('a package.json that is no JSON is named, with what to do', async () => {
