@@ -151,9 +151,9 @@ describe('task files, over scheduled runs', () => {
     const { body, status } = scene.pullOf('ralph/queue');
     expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
       '- Iteration 1: The agent said that it finished 3 tasks; the task files show 0.',
-      '- Iteration 2: The agent deleted 2 open items of the task files.',
+      '- Iteration 2: The agent deleted 2 open items from the task files.',
       '- Iteration 3: The agent said that it finished 1 task; the task files show 0.',
-      '- Iteration 4: The agent deleted 1 open item of the task files.',
+      '- Iteration 4: The agent deleted 1 open item from the task files.',
     ]);
     // The till was ticked in an iteration that was not about it, and nothing verified it.
     expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);

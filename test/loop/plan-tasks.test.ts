@@ -134,8 +134,8 @@ describe('a plan', () => {
     );
     const run = await runOnce(project);
     expect(journalOf(run).map(({ verdict }) => verdict.discrepancies)).toEqual([
-      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the task files show 0.'],
-      ['It deleted 1 open item of the task files.'],
+      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
+      ['It deleted 1 open item of the files of tasks.'],
     ]);
     expect(journalOf(run).some(({ verdict }) => verdict.taskDone)).toBe(false);
     expect(promptOf(project, 1)).toContain('You reported more finished tasks than their files show');
@@ -258,8 +258,8 @@ describe('a plan', () => {
         'plan',
         false,
         [
-          'It reported TASKS_COMPLETED_THIS_LOOP: 1, but the task files show 0.',
-          'It deleted 1 open item of the task files.',
+          'It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.',
+          'It deleted 1 open item of the files of tasks.',
         ],
       ],
     ]);
@@ -336,7 +336,7 @@ describe('a prd', () => {
     const [entry] = journalOf(await runOnce(project));
     expect(entry?.verdict).toMatchObject({
       taskDone: false,
-      discrepancies: ['It deleted 2 open items of the task files.'],
+      discrepancies: ['It deleted 2 open items of the files of tasks.'],
     });
   });
 

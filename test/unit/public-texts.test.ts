@@ -37,7 +37,8 @@ const STOP_LIST: readonly (readonly [RegExp, string])[] = [
   [/\bany ?more\b/i, 'no longer'],
   [/\b(?:fails?|is failing) since\b/i, 'has been failing since'],
   [/\bwhen absent\b|\bits shape is\b/i, 'default: …, described by'],
-  [/\bfiles of tasks\b/i, 'task files'],
+  // But for two sentences that journals hold.
+  [/^(?!It (?:reported|deleted) ).*\bfiles of tasks\b/i, 'task files'],
   [/\b(?:take|taken|takes) out\b|\btake (?:it|them|one)(?: \w+)? out\b(?! of)/i, 'remove'],
   [/\bThere are none at all\b|\bholds? completion\b|\bas much as one\b|\bwent on\b/i, 'see design: plain words'],
   [/(?:^|[.:;] )See that \w/, 'make sure that'],

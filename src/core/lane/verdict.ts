@@ -25,7 +25,7 @@ export const verdictSchema = z.object({
   nothingToDo: z.boolean().default(false),
   /** Why its task was set aside; null: it was not. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do']).nullable().default(null),
-  /** Claims that the evidence contradicts, as fixed sentences with numbers. */
+  /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
   discrepancies: z.array(z.string()),
   /** Why a claim that everything is done was overruled; empty when it was not. */
   vetoes: z.array(z.string()),
@@ -204,13 +204,13 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
     found.push({
       hint: 'discrepancy_not_marked',
-      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the task files show ${checklist.finished}.`,
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
     });
   }
   if (checklist !== null && checklist.removed > 0) {
     found.push({
       hint: 'discrepancy_removed',
-      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the task files.`,
+      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
     });
   }
   if (

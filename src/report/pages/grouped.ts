@@ -45,9 +45,10 @@ export function claimWords(sentence: string): string {
       (_, files: string) => `The agent said that it changed ${count(Number(files), 'file')}; nothing changed.`,
     )
     .replace(
-      /^It reported TASKS_COMPLETED_THIS_LOOP: (\d+), but the task files show (\d+)\.$/,
+      /^It reported TASKS_COMPLETED_THIS_LOOP: (\d+), but the files of tasks show (\d+)\.$/,
       (_, said: string, shown: string) =>
         `The agent said that it finished ${count(Number(said), 'task')}; the task files show ${shown}.`,
     )
+    .replace(/ of the files of tasks\.$/, ' from the task files.')
     .replace(/^It (?=claimed|deleted|reported)/, 'The agent ');
 }

@@ -52,7 +52,7 @@ const ralphStatusSchema = z.object({
         .enum(taskObstacles)
         .nullable()
         .optional()
-        .describe('Why it may not be worked although it is open; null: nothing is in the way.'),
+        .describe('Why it may not be worked on although it is open; null: nothing is in the way.'),
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
       iterations: whole.optional().describe('Iterations spent on it since the branch began.'),

@@ -366,7 +366,7 @@ describe('claims against the task files', () => {
     [
       'three claimed, none marked',
       progress({ checklist: open, output: { signal: { tasksCompleted: 3 } } }),
-      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the task files show 0.'],
+      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
       'discrepancy_not_marked',
     ],
     ['one claimed, one marked', progress({ checklist: marked, output: claims }), [], null],
@@ -385,13 +385,13 @@ describe('claims against the task files', () => {
     [
       'two open items deleted',
       progress({ checklist: { ...open, removed: 2 } }),
-      ['It deleted 2 open items of the task files.'],
+      ['It deleted 2 open items of the files of tasks.'],
       'discrepancy_removed',
     ],
     [
       'one open item deleted',
       progress({ checklist: { ...open, removed: 1 } }),
-      ['It deleted 1 open item of the task files.'],
+      ['It deleted 1 open item of the files of tasks.'],
       'discrepancy_removed',
     ],
     [
