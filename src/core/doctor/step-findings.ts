@@ -65,7 +65,7 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
   return unknown.map((name) => {
     const renamed = rules.renamed(name.toLowerCase());
     if (renamed !== null)
-      return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses the old name.', {}));
+      return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses this name.', {}));
     const near = nearest(name.toLowerCase().replaceAll('_', '-'), rules.inputs);
     return problem(
       'inputs',

@@ -198,6 +198,9 @@ describe('problems', () => {
 
   test.each([
     ['cb-no-progress', 'cb-no-progress: is now called circuit-no-progress.'],
+    ['api-key', 'api-key: is called anthropic-api-key here.'],
+    ['claude_api_key', 'claude_api_key: is called anthropic-api-key here.'],
+    ['oauth-token', 'oauth-token: is called claude-code-oauth-token here.'],
     ['max_iterations', 'max_iterations: is not an input of this action. Did you mean max-iterations?'],
     ['anthropic-api-keys', 'anthropic-api-keys: is not an input of this action. Did you mean anthropic-api-key?'],
     ['something-else', 'something-else: is not an input of this action.'],

@@ -130,7 +130,7 @@ describe('what the workflow file says', () => {
       /YAML/,
     ],
     ['the placeholder', changed('acme/', 'OWNER/'), 'placeholder', 'problem', /OWNER/, /account/],
-    ['an old name', input("cb-no-progress: '2'"), 'inputs', 'problem', /circuit-no-progress/, /old name/],
+    ['an old name', input("cb-no-progress: '2'"), 'inputs', 'problem', /circuit-no-progress/, /this name/],
     ['a slip', input('max_iteration: 3'), 'inputs', 'problem', /`max_iteration`/, /`max-iterations`/],
     ['a name far from all', input('frobnicate: 3'), 'inputs', 'problem', /not an input/, /Remove/],
     ['a foreign event', changed('on:\n', 'on:\n  release:\n'), 'triggers', 'problem', /`release`/, /Remove/],
