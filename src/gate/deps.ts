@@ -11,7 +11,7 @@ export interface GateDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly repository: Pick<Repository, 'problems' | 'readTexts' | 'openLane'>;
+  readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'openLane'>;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   readonly store: StateStore;
   /** null: nothing is kept for the whole repository. */

@@ -21,8 +21,19 @@ export interface AskedIssue {
 export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
-  if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
+  if (issues.length === 0 && files === null) {
+    await needCheckout(deps);
+    return endIntake({ kind: 'idle', reason: 'no_tasks' });
+  }
   return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
+}
+
+/** A job without a checkout never sees a task of a file: where there are no others, that is no rest but a mistake. */
+async function needCheckout({ config, repository, log }: GateDeps): Promise<void> {
+  const missing = config.taskSources.every((source) => source === 'issues') ? null : await repository.missing();
+  if (missing === null) return;
+  if (!config.taskSources.includes('issues')) throw new UserError('configuration', missing);
+  log.warning(missing);
 }
 
 /** Task files. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */

@@ -12,6 +12,8 @@ export type LaneStart =
 
 /** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
 export interface Repository {
+  /** Why there is no checkout to read from, as a sentence for a person; null: there is one. Asks nobody but the disk. */
+  missing(): Promise<string | null>;
   /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */

@@ -323,8 +323,13 @@ describe('task files, over scheduled runs', () => {
     for (const line of notes.trimEnd().split('\n')) expect(`${archived}\n${kept}`).toContain(line);
   });
 
-  test('a job without a checkout and without issues is idle and green', async () => {
+  test('a job without a checkout: without issues it is idle and says so; where only files have tasks it is a mistake', async () => {
     await using scene = await createScene();
-    expect((await scene.run({ checkout: 'none' })).outputs).toMatchObject({ outcome: 'idle', reason: 'no_tasks' });
+    const idle = await scene.run({ checkout: 'none' });
+    expect(idle.outputs).toMatchObject({ outcome: 'idle', reason: 'no_tasks' });
+    expect(idle.main.log).toMatch(/^::warning::There is no git checkout in .*Run actions\/checkout/m);
+    const files = await scene.run({ checkout: 'none', inputs: { 'task-sources': 'plan' } });
+    expect(files.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });
+    expect(files.main.log).toContain('There is no git checkout in ');
   });
 });

@@ -22,7 +22,7 @@ import { createPrivateRepository, lostObjects, type OwnRepository } from './priv
 import { problemsOf } from './problems.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createWorkspaceRestorer, type WorkspaceRestorer } from './restore.ts';
-import { mayHave, textsOf } from './texts.ts';
+import { mayHave, textsOf, topOf } from './texts.ts';
 import { putBackWorkTree, readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
@@ -106,6 +106,12 @@ export function createRepository(options: RepositoryOptions): Repository {
   }
 
   return {
+    async missing() {
+      return (await topOf(options.folder)) !== null
+        ? null
+        : `There is no git checkout in ${options.folder}, so no task files can be read. Run actions/checkout with "fetch-depth: 0" before this action.`;
+    },
+
     async problems() {
       const found = await opened();
       return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found);

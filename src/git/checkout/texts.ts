@@ -58,7 +58,7 @@ export async function mayHave(folder: string, paths: readonly string[]): Promise
 }
 
 /** The closest folder upwards that has a `.git`; null: there is none. */
-async function topOf(folder: string): Promise<string | null> {
+export async function topOf(folder: string): Promise<string | null> {
   if (
     await lstat(join(folder, '.git')).then(
       () => true,

@@ -83,6 +83,7 @@ export function createCheckout(origin: Origin): Checkout {
     credentials: () => credentials,
     faults,
     broken: [],
+    missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
     readTexts: (paths, lane) =>
       guarded(faults, 'readTexts', () => {
