@@ -1,13 +1,16 @@
+import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Facts } from './facts.ts';
-import { checks, cure, fine, problem, type Finding } from './finding.ts';
+import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
-import { stepFindings } from './step-findings.ts';
+import { inputOf, stepFindings } from './step-findings.ts';
+import type { Workflow } from './workflow.ts';
 
 /** What would stop runs of this repository, and what is fine, in the order of the checks. */
 export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFiles(facts),
+    ...rivals(facts, rules),
     ...facts.files.flatMap((file) =>
       file.kind === 'unreadable'
         ? []
@@ -21,6 +24,26 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
     ...repositoryFindings(facts, rules),
   ];
   return findings.toSorted((a, b) => checks.indexOf(a.check) - checks.indexOf(b.check));
+}
+
+/** Workflows that start on the same events for the same tasks: only one of their runs can work. */
+function rivals({ files }: Facts, rules: ActionRules): readonly Finding[] {
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const tasksOf = ({ uses }: Workflow): readonly string[] =>
+    uses.map((step) =>
+      JSON.stringify([inputOf({ step, rules }, 'task-label'), inputOf({ step, rules }, 'branch-prefix')]),
+    );
+  return workflows.flatMap((workflow, at) =>
+    workflows.slice(0, at).flatMap((earlier) => {
+      const shared = workflow.triggers.filter(({ event }) => earlier.triggers.some((one) => one.event === event));
+      const isSameWork = tasksOf(workflow).some((tasks) => tasksOf(earlier).includes(tasks));
+      if (!isSameWork || shared.length === 0) return [];
+      const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
+      const says = `It starts on ${events}, as \`${earlier.path}\` does, for the same tasks: only one of the two runs can work.`;
+      const what = cure('Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.', {});
+      return [{ ...warning('workflow-file', says, what), where: workflow.path }];
+    }),
+  );
 }
 
 function workflowFiles({ files }: Facts): readonly Finding[] {

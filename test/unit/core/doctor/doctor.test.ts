@@ -104,6 +104,26 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
   ]);
 });
 
+test.each<[string, string, boolean]>([
+  ['with the same tasks', template, true],
+  [
+    'with a label and branches of its own',
+    template.replace(/( +)verify:/, '$1task-label: other\n$1branch-prefix: other/\n$1verify:'),
+    false,
+  ],
+  ['on other events', template.replace(/on:[^]*?permissions:/, 'on:\n  push:\n\npermissions:'), false],
+])('a second workflow %s', (_, text, isRival) => {
+  const second = fileWith(text);
+  if (second.kind !== 'workflow') throw new Error('the text is a workflow');
+  const other: WorkflowFile = { ...second, workflow: { ...second.workflow, path: '.github/workflows/agent.yml' } };
+  const found = of({ ...good, files: [...good.files, other] }, 'workflow-file').filter(({ kind }) => kind !== 'ok');
+  expect(found).toMatchObject(
+    isRival
+      ? [{ kind: 'warning', where: '.github/workflows/agent.yml', says: expect.stringContaining(PATH) as string }]
+      : [],
+  );
+});
+
 test.each<[string, string, Finding['kind'] | undefined]>([
   ['entries of files on a schedule have nobody who asked', 'task-sources: plan, prd', 'warning'],
   ['with somebody named', 'task-sources: plan\nnotify: ann', 'ok'],
