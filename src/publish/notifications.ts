@@ -75,7 +75,9 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   await attempt('Earlier notifications could not be marked as settled', async () => {
     known = await settle(deps, plan, known);
   });
-  if (plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review') && pullRequest !== null)
+  const isForReview = plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review');
+  // What waits for tomorrow's notifications is not asked for by every run until then.
+  if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   await attempt('Nobody could be notified', async () => {
     known = await notify(deps, end, { needs: plan.notify, known, warn });
@@ -229,10 +231,11 @@ async function settle(
   const comments = [...new Set(inOrder)].slice(0, MAX_SETTLED);
   const settled = plan.filter(({ notification }) => comments.includes(notification.comment));
   const notified = known.notified.filter((one) => !settled.some(({ notification }) => notification === one));
-  if (comments.length === 0) return known;
+  const written = comments.filter((id) => id !== null);
+  if (written.length === 0) return { ...known, notified };
   try {
     await deps.forge.settleComments(
-      comments.map((id) => ({
+      written.map((id) => ({
         id,
         words: deps.redact(renderSettled(settled.filter(({ notification }) => notification.comment === id))),
         closing: !notified.some(({ comment }) => comment === id),
@@ -281,10 +284,23 @@ async function notify(
     notices: work.notes.notices,
     mentions,
   });
-  const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
+  const comment = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body))).then(
+    ({ id }) => id,
+    (error: unknown) => {
+      // A run without a call makes up for a missing `ready`: it must not come again for what is never allowed, as on a locked pull request.
+      const isFinal = error instanceof UserError && error.kind !== 'infrastructure';
+      if (!isFinal || needs.every(({ kind }) => kind !== 'ready')) throw error;
+      warn(`Nobody could be notified: ${sentence(error.message)}`);
+      return null;
+    },
+  );
+  if (comment === null) {
+    const ready = needs.filter(({ kind }) => kind === 'ready');
+    return withNotification(known, ready, { thread, comment, at: now });
+  }
   const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
   log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
-  return withNotification(known, needs, { thread, comment: id, at: now });
+  return withNotification(known, needs, { thread, comment, at: now });
 }
 
 /** Said where there is no place for a notification. */

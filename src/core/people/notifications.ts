@@ -29,8 +29,8 @@ export const notificationSchema = z.object({
   about: z.string().max(120),
   /** Issue or pull request that has the comment. */
   thread: z.number().int().positive(),
-  /** GitHub's id of the comment. */
-  comment: z.number().int().positive(),
+  /** GitHub's id of the comment; null: it may not be written there, and is not tried again. */
+  comment: z.number().int().positive().nullable(),
   at: instant,
 });
 

@@ -152,7 +152,9 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
       ? one.kind === 'circuit_open' && one.about === aboutLane(lane)
       : one.kind === kind && one.about === id;
   const found = notified.findLast(isAbout);
-  return found === undefined ? null : { thread: found.thread, comment: found.comment, at: found.at };
+  return found === undefined || found.comment === null
+    ? null
+    : { thread: found.thread, comment: found.comment, at: found.at };
 }
 
 function isSame(a: TaskProgress, b: TaskProgress): boolean {

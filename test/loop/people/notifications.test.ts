@@ -296,6 +296,22 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
+  test('that may not be commented on: tried once, and no later run comes back for it', async () => {
+    const project = createProject({ agent: [finisher] });
+    project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
+    const run = await runOnce(project);
+    expect(warningsIn(run)).toContain('Nobody could be notified: The conversation is locked.');
+    project.clock.advance(DAY);
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(project.forge.writes.filter((write) => write.startsWith('review of'))).toHaveLength(1);
+
+    project.forge.faults.clear();
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher];
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+  });
+
   test('asks whom the inputs name', async () => {
     const inputs = { 'pr-reviewers': 'carl,acme/core', 'pr-assignees': 'auto' };
     const project = createProject({ agent: [finisher], inputs });
