@@ -144,7 +144,7 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
   return circuit.kind === 'open' && circuit.taskId !== null ? [circuit.taskId] : [];
 }
 
-/** The newest comment that asks a person about it. */
+/** The newest comment that asks a person about it; null also for one of the queue's that asks more: whoever works on one issue must not hide what is asked of others. */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssue['notice'] {
   const kind = kindOfProgress(progressOf(tasks, id));
   const isAbout = (one: Notification): boolean =>
@@ -152,7 +152,8 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
       ? one.kind === 'circuit_open' && one.about === aboutLane(lane)
       : one.kind === kind && one.about === id;
   const found = notified.findLast(isAbout);
-  return found === undefined || found.comment === null
+  const asksMore = notified.some(({ comment, about }) => comment === found?.comment && about !== found.about);
+  return found === undefined || found.comment === null || (lane === QUEUE && asksMore)
     ? null
     : { thread: found.thread, comment: found.comment, at: found.at };
 }

@@ -201,4 +201,17 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(await later(project, DAY)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(notified(project)).toBe(2);
   });
+
+  test('a comment about other tasks as well stays open for those, and the queue settles its part', async () => {
+    const project = createProject({ issues: [1, 2], agent: [idler] });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    expect(notified(project)).toBe(1);
+    project.script.behaviours = [finisher];
+    expect(await later(project, MINUTE, labeled(1))).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual([]);
+    addIssue(project.forge, 3);
+    expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect(settled(project)).toEqual(['settled in part on #1']);
+    expect(savedState(project).notified).toMatchObject([{ kind: 'nothing_to_do', about: 'issue-2' }]);
+  });
 });
