@@ -293,7 +293,8 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     inject: ({ forge }) => {
       forge.faults.set(method, error());
     },
-    ...(method === 'upsertComment' ? madeKnownLater : complete),
+    // What may not be commented on stays so: it is not tried again.
+    ...(method === 'upsertComment' && reason === 'infrastructure' ? madeKnownLater : complete),
     reported: SAID,
   })),
 ]);
