@@ -61,6 +61,13 @@ function workflowFiles({ files }: Facts): readonly Finding[] {
           ...problem('workflow-file', `The workflow cannot be read: ${file.why}`, cure('Fix its YAML.', {})),
           where: file.path,
         }
-      : { ...fine('workflow-file', 'The workflow uses the action.'), where: file.workflow.path },
+      : { ...fine('workflow-file', useOf(file.workflow)), where: file.workflow.path },
   );
+}
+
+function useOf({ uses }: Workflow): string {
+  const alike = uses.filter(({ knownBy }) => knownBy === 'inputs').map(({ action }) => `\`${action}\``);
+  return alike.length === uses.length
+    ? `The inputs of ${namesOf([...new Set(alike)])} look like those of this action, so it is checked as a copy of it.`
+    : 'The workflow uses the action.';
 }

@@ -221,7 +221,8 @@ function checkout({ step }: LookedAt): Finding {
     : warning('checkout', `actions/checkout lacks ${missing.join('; and ')}.`, cure('Give it both.', { paste }));
 }
 
-function secrets({ step, rules, repository }: LookedAt): readonly Finding[] {
+function secrets(looked: LookedAt): readonly Finding[] {
+  const { step, rules, repository } = looked;
   const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
   const environment = {
     ...Object.fromEntries(
@@ -230,14 +231,42 @@ function secrets({ step, rules, repository }: LookedAt): readonly Finding[] {
         .filter(([, text]) => text !== '')
         .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
     ),
-    ...Object.fromEntries(given.map(([name]) => [name.toUpperCase().replaceAll('-', '_'), 'given'])),
+    ...Object.fromEntries(given.map(([name]) => [variableOf(name), 'given'])),
   };
   const link = pageOf(repository, 'settings/secrets/actions');
   const problems = rules.loginProblems(environment);
   if (problems.length > 0)
     return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
-  const named = [...given.map(([, text]) => text), ...Object.values(step.environment)].flatMap(secretsIn);
-  const wanted = [...new Set(named)].filter((name) => name !== 'GITHUB_TOKEN');
+  const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
+  return [...swappedKeys(given, rules), ...existence(looked, texts, link)];
+}
+
+/** Key inputs that are fed from a secret with the name of another of them. */
+function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs }: ActionRules): readonly Finding[] {
+  return given.flatMap(([name, text]) => {
+    const named = secretsIn(text);
+    const other = keyInputs.find((input) => input !== name && named.includes(variableOf(input)));
+    if (other === undefined || named.includes(variableOf(name))) return [];
+    const secret = variableOf(other);
+    return [
+      warning(
+        'secret',
+        `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
+        cure('Pass it to that input. If only its name is wrong, rename the secret.', {
+          paste: `${other}: \${{ secrets.${secret} }}`,
+        }),
+      ),
+    ];
+  });
+}
+
+function variableOf(input: string): string {
+  return input.toUpperCase().replaceAll('-', '_');
+}
+
+/** Whether the secrets exist that the keys and the environment of the step name. */
+function existence({ step, repository }: LookedAt, texts: readonly string[], link: string | null): readonly Finding[] {
+  const wanted = [...new Set(texts.flatMap(secretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
   const known = settingOf(repository, 'secrets');
   const names = namesOf(wanted.map((name) => `\`${name}\``));

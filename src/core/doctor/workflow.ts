@@ -11,6 +11,8 @@ export interface RalphStep {
   readonly job: string;
   /** `owner/ralph-action@v1`. */
   readonly action: string;
+  /** `inputs`: the action has another name, but takes what only this one takes. */
+  readonly knownBy: 'name' | 'inputs';
   /** The conditions of its job and of itself, one after the other; empty: none. */
   readonly condition: string;
   readonly permissions: Permissions;
@@ -43,12 +45,18 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
   return steps.flatMap((step, index) => {
     const action = textOf(step.uses);
-    if (!RALPH_ACTION.test(action)) return [];
+    const knownBy = RALPH_ACTION.test(action)
+      ? 'name'
+      : takesRalphInputs(Object.keys(entriesOf(step.with)))
+        ? 'inputs'
+        : null;
+    if (action === '' || knownBy === null) return [];
     const checkout = steps.slice(0, index).find(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
     return [
       {
         job,
         action,
+        knownBy,
         condition: [given.if, step.if].map(textOf).join(' ').trim(),
         permissions: permissionsOf(given.permissions ?? file.permissions),
         cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
@@ -63,6 +71,17 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
 
 /** Of any owner, also of a folder of a repository that has it under another name. */
 const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
+
+/** Inputs that hardly any other action has, those of earlier versions included. */
+const TELLING =
+  /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls-per-hour|tokens-per-hour|iterations(?:-per-task)?|cost-usd(?:-per-day)?|open-prs|tasks-per-pr|lines-per-pr|patch-(?:files|kib))|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
+const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token)$/;
+
+/** Whether a step's inputs look like this action's: two telling ones, or one beside a key for the agent. */
+export function takesRalphInputs(inputs: readonly string[]): boolean {
+  const telling = inputs.filter((name) => TELLING.test(name)).length;
+  return telling >= 2 || (telling === 1 && inputs.some((name) => KEYS.test(name)));
+}
 
 function triggersOf(on: unknown): Workflow['triggers'] {
   if (typeof on === 'string') return [{ event: on, types: null }];

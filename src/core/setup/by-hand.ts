@@ -1,4 +1,6 @@
+import { takesRalphInputs } from '../doctor/workflow.ts';
 import type { Choices } from './files.ts';
+import { hasMark } from './ownership.ts';
 import { SECRETS } from './workflow.ts';
 
 /** Something that a person does; `path` is the page below the repository's own, null: it is on no page. */
@@ -13,9 +15,11 @@ type PresentWorkflow =
 
 /** What a workflow's text says about itself. */
 export function presentWorkflow(text: string): PresentWorkflow {
-  const action = /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(text)?.[1];
-  if (action === undefined) return { kind: 'another' };
-  return { kind: 'ralph', action, hasVerify: /^\s+verify:/m.test(text) };
+  const named = /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(text)?.[1];
+  const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
+  // A copy of the action may have another name; what init wrote uses the action that it was asked for.
+  if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
+  return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text) };
 }
 
 /** What is left to do after the files are written, in order. */

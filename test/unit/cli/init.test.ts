@@ -70,6 +70,16 @@ test('another workflow of the same name stays, and init says what to do about it
   expect(out).not.toContain('replace OWNER');
 });
 
+test('a workflow with a copy of the action under another name is not one to rename', async () => {
+  const path = join(folder, '.github/workflows/ralph.yml');
+  expect((await init('--yes', '--action', 'acme/my-ralph@v1')).out).not.toContain('Rename');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.replace(/^# Written by.*\n/m, ''));
+  const { out } = await init('--yes');
+  expect(out).toContain('ralph.yml already exists and differs');
+  expect(out).not.toContain('Rename');
+});
+
 test('a feature branch is not called the default branch', async () => {
   await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x']);
   expect((await init('--yes')).out).toContain('onto trunk');

@@ -221,6 +221,30 @@ describe('what the workflow file says', () => {
       /`CLAUDE_API_KEY` seems to be one/,
       /Pass/,
     ],
+    [
+      'an OAuth token as an API key',
+      changed('secrets.ANTHROPIC_API_KEY', 'secrets.CLAUDE_CODE_OAUTH_TOKEN'),
+      'secret',
+      'warning',
+      /`anthropic-api-key` is set from the secret `CLAUDE_CODE_OAUTH_TOKEN`/,
+      /claude-code-oauth-token: \$\{\{ secrets\.CLAUDE_CODE_OAUTH_TOKEN \}\}/,
+    ],
+    [
+      'an API key as an OAuth token',
+      changed('anthropic-api-key:', 'claude-code-oauth-token:'),
+      'secret',
+      'warning',
+      /`claude-code-oauth-token` is set from the secret `ANTHROPIC_API_KEY`/,
+      /anthropic-api-key: /,
+    ],
+    [
+      'either of two secrets, one of them with its own name',
+      changed('secrets.ANTHROPIC_API_KEY', 'secrets.ANTHROPIC_API_KEY || secrets.CLAUDE_CODE_OAUTH_TOKEN'),
+      'secret',
+      'problem',
+      /`CLAUDE_CODE_OAUTH_TOKEN`, which is not a secret/,
+      /gh secret set/,
+    ],
     ['the cache alone', input('state-store: cache'), 'cache', 'problem', /issues, issue_comment, pull_request/, /auto/],
     [
       'the cache, with its mode',
@@ -420,6 +444,28 @@ describe('what GitHub and this machine say', () => {
       { says: expect.stringContaining('60 days'), cure: { paste: 'gh workflow enable ralph.yml' } },
     ]);
   });
+});
+
+test.each<[string, string, string, boolean]>([
+  ['of another name', 'someone/my-ralph@v1', 'verify: npm test', true],
+  ['in a folder of the repository', './.github/actions/agent', 'verify: npm test', true],
+  ['by two inputs alone', 'someone/my-ralph@v1', 'circuit-no-progress: 2\n          task-sources: plan', true],
+  ['of earlier versions', './', 'cb-no-progress: 2\n          max-calls-per-hour: 3', true],
+  ['no copy: another action for the same agent', 'anthropics/claude-code-action@v1', 'allowed-tools: Read', false],
+  ['no copy: one name that others have too', 'someone/checker@v1', 'verify: npm test', false],
+])('a copy of the action, %s', (_, name, inputs, isOne) => {
+  const isBare = inputs.includes('\n') || name.includes('checker');
+  const text = template
+    .replace(/acme\/ralph-action@\S+/, name)
+    .replace(/( +)anthropic-api-key: .*\n/, isBare ? '' : '$&')
+    .replace(/verify: .*/, inputs);
+  const parsed = parseYaml(text);
+  const workflow = parsed.kind === 'data' ? parseWorkflow(PATH, parsed.data) : null;
+  expect(workflow?.uses.map(({ knownBy }) => knownBy) ?? []).toEqual(isOne ? ['inputs'] : []);
+  if (workflow === null) return;
+  const found = diagnose({ ...good, files: [{ kind: 'workflow', text, workflow }] }, actionRules);
+  expect(found[0]).toMatchObject({ kind: 'ok', says: expect.stringContaining(`\`${name}\` look like`) as string });
+  expect(found.filter(({ check }) => check === 'inputs')).not.toEqual([]);
 });
 
 test('odd data for a workflow is none of ours, and never throws', () => {
