@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { UserError } from '../errors.ts';
@@ -33,8 +35,9 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
     const top = found.stdout.toString().replace(/\n$/, '');
     const name = remote ?? 'origin';
     const whole = createGit({ folder: top, env: process.env, configuration: 'own' });
-    const [paths, url, head, branch, branches] = await Promise.all([
+    const [paths, executable, url, head, branch, branches] = await Promise.all([
       whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
+      executableWrappers(whole, top),
       firstLine(whole, ['remote', 'get-url', name]),
       firstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
       firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
@@ -50,6 +53,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
       kind: 'open',
       folder: top,
       paths: [...new Set(paths)],
+      executable,
       home:
         named === null
           ? null
@@ -64,6 +68,22 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
     throw error;
   }
 };
+
+/** The wrappers that a clone can start: as git has them, and new ones as they are here. */
+async function executableWrappers(git: Git, top: string): Promise<readonly string[]> {
+  const everywhere = wrappers.map((name) => `:(glob)**/${name}`);
+  const [tracked, others] = await Promise.all([
+    git.records(['ls-files', '-z', '--stage', '--', ...everywhere]),
+    git.records(['ls-files', '-z', '--others', '--exclude-standard', '--', ...everywhere]),
+  ]);
+  const isStartable = async (path: string): Promise<boolean> =>
+    access(join(top, path), constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+  const startable = await Promise.all(others.map(async (path) => ((await isStartable(path)) ? [path] : [])));
+  return [...tracked.flatMap((line) => /^100755 [^\t]*\t(.*)$/s.exec(line)?.[1] ?? []), ...startable.flat()];
+}
 
 async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
   const { exitCode, stdout } = await git.answer(args);

@@ -63,7 +63,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   });
   if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
   const texts = await readFiles(checkout.folder, filesToRead(checkout.paths));
-  const project = detectProject({ paths: checkout.paths, texts: textsOf(texts) });
+  const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
   const found = choicesOf(given, project);
   const isAsking = !yes && !json && !remove && world.person !== null;

@@ -13,6 +13,8 @@ export type Checkout =
       readonly kind: 'open';
       readonly folder: string;
       readonly paths: readonly string[];
+      /** As in a `Listing`. */
+      readonly executable: readonly string[];
       readonly home: Home | null;
       /** Null: nothing says which. */
       readonly defaultBranch: string | null;

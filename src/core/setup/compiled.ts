@@ -70,7 +70,11 @@ export function java(place: Place): Stack | null {
   const isMaven = manifest === 'pom.xml';
   const text = place.text(manifest);
   const wrapper = isMaven ? 'mvnw' : 'gradlew';
-  const program = place.has(wrapper) ? `./${wrapper}` : isMaven ? 'mvn' : 'gradle';
+  const program = place.has(wrapper)
+    ? `${place.isExecutable(wrapper) ? '' : 'sh '}./${wrapper}`
+    : isMaven
+      ? 'mvn'
+      : 'gradle';
   const start = isMaven ? `${program} -B` : program;
   const version =
     /<(?:maven\.compiler\.(?:release|source|target)|java\.version|release)>\s*(?:1\.)?(\d{1,2})\s*</.exec(text)?.[1] ??
@@ -94,5 +98,27 @@ export function java(place: Place): Stack | null {
     }),
     programs: [program],
     leaves: isMaven ? ['target/'] : ['build/', '.gradle/'],
+  };
+}
+
+/** C and C++, by the CMakeLists.txt at the root; runners have CMake. */
+export function cmake(place: Place): Stack | null {
+  if (!place.has('CMakeLists.txt')) return null;
+  const manifest = place.text('CMakeLists.txt');
+  const hasTests = /^\s*(?:enable_testing\s*\(|include\s*\(\s*CTest\b)/im.test(manifest);
+  const folder = place.has('build') ? '_build' : 'build';
+  const build = `cmake -S . -B ${folder} && cmake --build ${folder}`;
+  return {
+    language: /^\s*project\s*\([^)]*\bC\s*\)/im.test(manifest) ? 'C' : 'C++',
+    folder: place.folder,
+    packageManager: 'cmake',
+    frameworks: [],
+    install: null,
+    build,
+    test: hasTests ? `${build} && ctest --test-dir ${folder} --output-on-failure` : null,
+    lint: null,
+    setup: [],
+    programs: ['cmake', 'ctest'],
+    leaves: [`${folder}/`],
   };
 }

@@ -1,5 +1,7 @@
-import { go, java, rust } from './compiled.ts';
+import { cmake, go, java, rust } from './compiled.ts';
+import { deno } from './deno.ts';
 import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
+import { elixir } from './elixir.ts';
 import { javascript, parsedObject } from './javascript.ts';
 import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
@@ -11,19 +13,21 @@ import { taskFilePaths } from '../tasks/files/file-task.ts';
 /** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
 const detections: readonly { readonly detect: (place: Place) => Stack | null; readonly by: readonly string[] }[] = [
   { detect: javascript, by: ['package.json'] },
+  { detect: deno, by: ['deno.json', 'deno.jsonc'] },
   { detect: python, by: ['pyproject.toml', 'requirements.txt', 'setup.py'] },
   { detect: go, by: ['go.work', 'go.mod'] },
   { detect: rust, by: ['Cargo.toml'] },
   { detect: java, by: ['pom.xml', 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'] },
   { detect: ruby, by: ['Gemfile'] },
   { detect: php, by: ['composer.json'] },
+  { detect: elixir, by: ['mix.exs'] },
   { detect: dotnet, by: DOTNET_ENDINGS },
 ];
 
 /** Files whose content says more than their name. */
 const READ_NAMES: ReadonlySet<string> = new Set([
   ...detections.flatMap(({ by }) => by),
-  ...['requirements-dev.txt', 'setup.cfg', 'Makefile', 'makefile', 'GNUmakefile'],
+  ...['requirements-dev.txt', 'setup.cfg', 'Makefile', 'makefile', 'GNUmakefile', '.tool-versions'],
 ]);
 const MAX_READ = 60;
 const MAX_FOLDERS = 8;
@@ -61,10 +65,13 @@ const otherRalphs: readonly OtherRalph[] = [
 /** Where a run looks for a prompt of the repository's own; the first one counts. */
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
+/** Files that are read at the root alone: below it they may be many. */
+const ROOT_FILES: readonly string[] = [...PROMPTS, 'CMakeLists.txt'];
+
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isWorkflow(path) || PROMPTS.includes(path) || (isOurs(path) && isRead(nameOf(path))),
+    (path) => isWorkflow(path) || ROOT_FILES.includes(path) || (isOurs(path) && isRead(nameOf(path))),
   );
   return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
 }
@@ -75,8 +82,10 @@ export function detectProject(listing: Listing): Project {
   const found = detections.flatMap(({ detect, by }) =>
     foldersOf(listing.paths, by).flatMap((folder) => detect(placeAt(folder, listing, known)) ?? []),
   );
-  const fallback = found.length > 0 ? null : make(placeAt('', listing, known));
-  const stacks = fallback === null ? found : [fallback];
+  const root = placeAt('', listing, known);
+  const native = found.some(({ folder }) => folder === '') ? null : cmake(root);
+  const fallback = native ?? (found.length > 0 ? null : make(root));
+  const stacks = fallback === null ? found : [fallback, ...found];
   const by = packageMarks.filter((name) => known.has(name));
   const text = (path: string): string => listing.texts.get(path) ?? '';
   if (/"workspaces"\s*:/.test(text('package.json'))) by.push('package.json');
@@ -127,11 +136,12 @@ function isNamed(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(endOf(name));
 }
 
-function placeAt(folder: string, { texts }: Listing, known: ReadonlySet<string>): Place {
+function placeAt(folder: string, { texts, executable }: Listing, known: ReadonlySet<string>): Place {
   const at = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
   return {
     folder,
     has: (name) => known.has(at(name)),
+    isExecutable: (name) => executable.includes(at(name)),
     ending: (end) => {
       for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return nameOf(path);
       return null;

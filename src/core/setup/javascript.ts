@@ -39,9 +39,8 @@ type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 export function javascript(place: Place): Stack | null {
   if (!place.has('package.json')) return null;
   const manifest = manifestSchema.parse(objectOf(place.text('package.json')));
-  const lock = firstOf(place, Object.keys(LOCKS));
-  // Without a lock file, only npm installs without writing one.
-  const manager = lock === null ? 'npm' : (LOCKS[lock] ?? 'npm');
+  const lock = lockOf(place);
+  const manager = (lock === null ? managerIn(manifest.packageManager) : LOCKS[lock]) ?? 'npm';
   const isCached = lock !== null && manager !== 'bun';
   const isModernYarn = place.has('.yarnrc.yml') || /^yarn@(?!1\.)/.test(manifest.packageManager);
   const dependencies = { ...manifest.dependencies, ...manifest.devDependencies };
@@ -75,13 +74,36 @@ export function javascript(place: Place): Stack | null {
       }),
     ],
     programs: [manager],
-    leaves: ['node_modules/'],
+    leaves: [
+      'node_modules/',
+      // The others install without writing a lock file; this one cannot.
+      ...(manager === 'yarn' && isModernYarn && lock === null ? ['yarn.lock', '.pnp.*', '.yarn/'] : []),
+    ],
   };
 }
 
+/** The lock file of a package.json; null: there is none. */
+export function lockOf(place: Place): string | null {
+  return firstOf(place, Object.keys(LOCKS));
+}
+
+/** What `packageManager` names, such as `pnpm@10.1.0`. */
+function managerIn(named: string): Manager | undefined {
+  return (['pnpm', 'yarn', 'bun'] as const).find((manager) => named.startsWith(`${manager}@`));
+}
+
+/** By manager: with a lock file, and without one. */
+const INSTALLS: Readonly<Record<Manager, readonly [string, string]>> = {
+  npm: ['ci', 'install --no-package-lock'],
+  pnpm: ['install --frozen-lockfile', 'install --no-lockfile'],
+  yarn: ['install --frozen-lockfile', 'install --no-lockfile'],
+  bun: ['install --frozen-lockfile', 'install --no-save'],
+};
+const MODERN_YARN = ['install --immutable', 'install --no-immutable'] as const;
+
 function installOf(manager: Manager, isLocked: boolean, isModernYarn: boolean): string {
-  if (manager === 'npm') return isLocked ? 'npm ci' : 'npm install --no-package-lock';
-  return `${manager} install ${manager === 'yarn' && isModernYarn ? '--immutable' : '--frozen-lockfile'}`;
+  const [locked, unlocked] = manager === 'yarn' && isModernYarn ? MODERN_YARN : INSTALLS[manager];
+  return `${manager} ${isLocked ? locked : unlocked}`;
 }
 
 /** The action looks for a version at the root, unless it is told another manifest. */

@@ -43,12 +43,19 @@ export interface Project {
 export interface Listing {
   readonly paths: readonly string[];
   readonly texts: ReadonlyMap<string, string>;
+  /** Those of `wrappers` that can be started as they are. */
+  readonly executable: readonly string[];
 }
+
+/** Names of programs that projects bring along, and whose permission to be executed is easily lost. */
+export const wrappers = ['gradlew', 'mvnw'] as const;
 
 /** A folder as the detection of one language sees it. */
 export interface Place {
   readonly folder: string;
   has(name: string): boolean;
+  /** Whether one of `wrappers` can be started as it is. */
+  isExecutable(name: (typeof wrappers)[number]): boolean;
   /** The first file whose name ends so; null: there is none. */
   ending(end: string): string | null;
   /** `''` when it is absent or was not read. */

@@ -80,6 +80,20 @@ test('a workflow with a copy of the action under another name is not one to rena
   expect(out).not.toContain('Rename');
 });
 
+test.each<[string, number, string, string]>([
+  ['new and executable', 0o755, '', './gradlew test'],
+  ['new and not executable', 0o644, '', 'sh ./gradlew test'],
+  ['executable here, but not in git', 0o755, '-x', 'sh ./gradlew test'],
+  ['executable in git, whatever it is here', 0o644, '+x', './gradlew test'],
+])('a wrapper that is %s', async (_, mode, inGit, verify) => {
+  await writeFile(join(folder, 'package.json'), '{}');
+  await writeFile(join(folder, 'build.gradle'), '');
+  await writeFile(join(folder, 'gradlew'), '#!/bin/sh\n', { mode });
+  if (inGit !== '') await runGit(folder, ['add', `--chmod=${inGit}`, 'gradlew']);
+  await init('--yes');
+  expect(await readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8')).toContain(` verify: ${verify}\n`);
+});
+
 test('a feature branch is not called the default branch', async () => {
   await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-q', '--allow-empty', '-m', 'x']);
   expect((await init('--yes')).out).toContain('onto trunk');

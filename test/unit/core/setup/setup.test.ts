@@ -24,7 +24,9 @@ type Files = Readonly<Record<string, string>>;
 
 function projectOf(files: Files) {
   const texts = new Map(filesToRead(Object.keys(files)).map((path) => [path, files[path] ?? '']));
-  return detectProject({ paths: Object.keys(files), texts });
+  // A script with content begins with `#!`, and is executable here.
+  const executable = Object.keys(files).filter((path) => files[path]?.startsWith('#!') === true);
+  return detectProject({ paths: Object.keys(files), texts, executable });
 }
 
 function choicesFor(files: Files): Choices {
@@ -95,16 +97,71 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
   ],
   [
     'Java with Maven',
-    { 'pom.xml': '<java.version>17</java.version>', mvnw: '' },
+    { 'pom.xml': '<java.version>17</java.version>', mvnw: '#!' },
     ['actions/setup-java@v5'],
     ['./mvnw -B test'],
   ],
   [
     'Java with Gradle',
-    { 'build.gradle.kts': 'jvmToolchain(21)', gradlew: '' },
+    { 'build.gradle.kts': 'jvmToolchain(21)', gradlew: '#!' },
     ['actions/setup-java@v5'],
     ['./gradlew test'],
   ],
+  [
+    'Java whose wrapper is not executable',
+    { 'build.gradle': '', gradlew: '' },
+    ['actions/setup-java@v5'],
+    ['sh ./gradlew test'],
+  ],
+  [
+    'Node with pnpm that only the manifest names',
+    { 'package.json': node({ packageManager: 'pnpm@10.1.0' }) },
+    ['pnpm/action-setup@v4', 'actions/setup-node@v5', 'pnpm install --no-lockfile'],
+    ['pnpm install --no-lockfile && pnpm test'],
+  ],
+  [
+    'Node with a Yarn that only the manifest names',
+    { 'package.json': node({ packageManager: 'yarn@4.5.0' }) },
+    ['corepack enable', 'actions/setup-node@v5', 'yarn install --no-immutable'],
+    ['yarn install --no-immutable && yarn test'],
+  ],
+  [
+    'Node with Yarn 1 that only the manifest names',
+    { 'package.json': node({ packageManager: 'yarn@1.22.22' }) },
+    ['actions/setup-node@v5', 'yarn install --no-lockfile'],
+    ['yarn install --no-lockfile && yarn test'],
+  ],
+  [
+    'Deno',
+    { 'deno.jsonc': '{\n  // tasks\n  "tasks": { "test": "deno test -R", },\n}', 'deno.lock': '' },
+    ['denoland/setup-deno@v2', 'deno install --frozen'],
+    ['deno install --frozen && deno task test'],
+  ],
+  [
+    'Deno without tasks or a lock file',
+    { 'deno.json': '{}', 'main.ts': '' },
+    ['denoland/setup-deno@v2'],
+    ['deno test --allow-all'],
+  ],
+  [
+    'Node beside a file of Deno',
+    { 'deno.json': '{}', 'package.json': node(), 'package-lock.json': '' },
+    ['actions/setup-node@v5', 'npm ci'],
+    ['npm ci && npm test'],
+  ],
+  [
+    'Elixir with Phoenix',
+    { 'mix.exs': 'defp deps, do: [{:phoenix, "~> 1.8"}]', 'mix.lock': '' },
+    ['erlef/setup-beam@v1', 'mix deps.get --check-locked'],
+    ['mix deps.get --check-locked && mix test'],
+  ],
+  [
+    'C++ with CMake, and documents that Python makes',
+    { 'CMakeLists.txt': 'project(x LANGUAGES CXX)\nenable_testing()\n', 'docs/requirements.txt': 'sphinx' },
+    ['actions/setup-python@v6', 'pip install -r requirements.txt'],
+    ['cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure'],
+  ],
+  ['C with CMake and without tests', { 'CMakeLists.txt': 'project(x C)\n', Makefile: 'test:\n' }, [], []],
   [
     'Ruby',
     { Gemfile: "gem 'rspec'\n", 'Gemfile.lock': '', '.ruby-version': '3.4' },
@@ -212,7 +269,8 @@ test.each<[string, Files, object]>([
   ['none to cache', { 'package.json': node({ packageManager: 'pnpm@10.1.0' }) }, { 'package-manager-cache': false }],
   ['npm', { 'package.json': node({ packageManager: 'npm@11.1.0' }), 'package-lock.json': '' }, { cache: 'npm' }],
 ])('setup-node caches only what has a lock file: %s', (_, files, given) => {
-  expect(stepsOf(workflowOf(files))[1]?.with).toEqual({ 'node-version': 'lts/*', ...given });
+  const found = stepsOf(workflowOf(files)).find(({ uses }) => uses?.startsWith('actions/setup-node@'));
+  expect(found?.with).toEqual({ 'node-version': 'lts/*', ...given });
 });
 
 test.each<[string, Files, string, string]>([
@@ -285,7 +343,14 @@ test.each<[string, Files, object]>([
   ['global.json', { 'A.sln': '', 'global.json': '{}' }, { 'global-json-file': 'global.json' }],
   ['nowhere', { 'A.sln': '' }, { 'dotnet-version': '10.0.x' }],
   ['composer.json', { 'composer.json': '{"require":{"php":">=8.2"}}' }, { 'php-version': '8.2' }],
-])('the version of .NET or PHP comes from %s', (_, files, given) => {
+  [
+    'a file with Elixir and Erlang',
+    { 'mix.exs': '', '.tool-versions': 'erlang 27.2\nelixir 1.18.1-otp-27\n' },
+    { 'version-file': '.tool-versions', 'version-type': 'strict' },
+  ],
+  ['nowhere, for Elixir', { 'mix.exs': '' }, { 'elixir-version': '1.18', 'otp-version': '27' }],
+  ['a file for Deno', { 'deno.json': '{}', '.dvmrc': '2.1.0' }, { 'deno-version-file': '.dvmrc' }],
+])('the version of .NET, PHP, Elixir or Deno comes from %s', (_, files, given) => {
   expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
 });
 
