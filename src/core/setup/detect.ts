@@ -62,16 +62,20 @@ const otherRalphs: readonly OtherRalph[] = [
   },
 ];
 
+/** The loop of snarktank/ralph; others have scripts of this name, too. */
+const LOOP_SCRIPTS: readonly string[] = ['scripts/ralph/ralph.sh', 'ralph.sh'];
+const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerously-)/;
+
 /** Where a run looks for a prompt of the repository's own; the first one counts. */
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
-/** Files that are read at the root alone: below it they may be many. */
-const ROOT_FILES: readonly string[] = [...PROMPTS, 'CMakeLists.txt'];
+/** Files that are read at these paths alone: elsewhere the names may be frequent. */
+const READ_PATHS: readonly string[] = [...PROMPTS, ...LOOP_SCRIPTS, 'CMakeLists.txt'];
 
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isWorkflow(path) || ROOT_FILES.includes(path) || (isOurs(path) && isRead(nameOf(path))),
+    (path) => isWorkflow(path) || READ_PATHS.includes(path) || (isOurs(path) && isRead(nameOf(path))),
   );
   return wanted.sort((a, b) => depthOf(a) - depthOf(b) || compare(a, b)).slice(0, MAX_READ);
 }
@@ -109,7 +113,12 @@ function isManifest(path: string): boolean {
 
 /** Files of other Ralphs; a prompt is one of theirs where there are others, unless init wrote it. */
 function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): readonly OtherRalph[] {
-  const found = otherRalphs.filter(({ path }) => known.has(path));
+  const loops = LOOP_SCRIPTS.filter((path) => IS_LOOP.test(text(path))).map((path) => ({
+    name: 'snarktank/ralph',
+    path,
+    advice: 'The workflow replaces it: delete it when you no longer use it.',
+  }));
+  const found = [...otherRalphs.filter(({ path }) => known.has(path)), ...loops];
   const prompt = PROMPTS.find((path) => known.has(path)) ?? '';
   const name = found[0]?.name ?? '';
   if (prompt === '' || name === '' || hasMark(text(prompt))) return found;

@@ -316,6 +316,20 @@ test.each<[string, string]>([
   expect(projectOf({ [path]: '' }).otherRalphs.map((other) => other.name)).toEqual([name]);
 });
 
+const LOOP = `PRD_FILE="$SCRIPT_DIR/prd.json"
+claude --dangerously-skip-permissions < "$SCRIPT_DIR/CLAUDE.md" | grep -q "<promise>COMPLETE</promise>"
+`;
+
+test.each<[string, Files, readonly string[]]>([
+  ['beside its tasks', { 'scripts/ralph/ralph.sh': LOOP, 'scripts/ralph/prd.json': '{}' }, ['prd.json', 'ralph.sh']],
+  ['alone', { 'scripts/ralph/ralph.sh': LOOP }, ['ralph.sh']],
+  ['at the root', { 'ralph.sh': LOOP }, ['ralph.sh']],
+  ['that does something else', { 'ralph.sh': 'echo "hello, Ralph"\n' }, []],
+  ['in a folder of examples', { 'examples/ralph.sh': LOOP }, []],
+])('the script of snarktank/ralph %s', (_, files, named) => {
+  expect(projectOf(files).otherRalphs.map(({ path }) => path.split('/').at(-1))).toEqual(named);
+});
+
 const OLD_PROMPT = '# Ralph\n\nPick a task.\n';
 
 test.each<[string, Files, readonly string[]]>([
