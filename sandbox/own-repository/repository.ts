@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseWorkflow } from '../../src/core/doctor/workflow.ts';
 import { SETUP_PATHS } from '../../src/core/setup/files.ts';
+import { parseYaml } from '../../src/yaml/parse.ts';
 import { git, SAMPLE_ENVIRONMENT } from '../git.ts';
 
 /** A person's repository that can be tried; nothing is ever written to it. */
@@ -78,11 +80,16 @@ export async function readWorkflows(bare: string): Promise<readonly [OwnWorkflow
   const all = await Promise.all(paths.map(async (path) => ({ path, text: await git(bare, ['show', `main:${path}`]) })));
   const isUsual = ({ path }: OwnWorkflow): boolean => path === SETUP_PATHS.workflow;
   const [first, ...others] = all
-    .filter(({ text }) => USES_ACTION.test(text))
+    .filter(({ path, text }) => USES_ACTION.test(text) || parsesAsOurs(path, text))
     .sort((one, other) => Number(isUsual(other)) - Number(isUsual(one)));
   if (first === undefined)
     throw new NotPlayable(`No workflow in ${WORKFLOWS}/ uses ralph-action: run ralph init in the repository first.`);
   return [first, ...others];
+}
+
+function parsesAsOurs(path: string, text: string): boolean {
+  const parsed = parseYaml(text);
+  return parsed.kind === 'data' && parseWorkflow(path, parsed.data) !== null;
 }
 
 function own(folder: string, args: readonly string[]): Promise<string> {

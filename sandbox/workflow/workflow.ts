@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { actionKnownBy } from '../../src/core/doctor/workflow.ts';
 import type { Happening } from './event.ts';
 
 const text = z
@@ -88,9 +89,9 @@ export function parseWorkflow(source: string): Workflow {
   throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** Whether a step uses the action. */
-export function usesAction({ uses }: Step): boolean {
-  return uses === './' || /^[^/]+\/ralph-action@/.test(uses ?? '');
+/** Whether a step uses the action, or a copy of it. */
+export function usesAction({ uses, with: inputs }: Step): boolean {
+  return uses === './' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null;
 }
 
 /** The types of an event for which a workflow runs that names none; other events: all. */

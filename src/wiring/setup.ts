@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, constants, readFile } from 'node:fs/promises';
+import { access, constants, readFile, realpath } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
@@ -16,7 +17,7 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     openCheckout,
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
-    home: async () => (await originOf(packageRoot))?.repository ?? null,
+    home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
     person: isAnswered ? (await import('../cli/setup/person.ts')).person : null,
     colours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
   };
@@ -58,7 +59,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
         named === null
           ? null
           : {
-              server: `https://${named.host.replace(/^(?:www|ssh)\.github\.com$/i, 'github.com')}`,
+              server: `https://${named.host.replace(ON_GITHUB, 'github.com')}`,
               repository: `${named.repository.owner}/${named.repository.repo}`,
             },
       defaultBranch: head === null ? (others.length === 0 ? branch : null) : head.slice(name.length + 1),
@@ -68,6 +69,22 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
     throw error;
   }
 };
+
+/** The repository on GitHub that this package is a clone of; null: it is none, or only part of somebody's checkout. */
+async function cloneHome(packageRoot: URL): Promise<string | null> {
+  const folder = await realpath(fileURLToPath(packageRoot));
+  try {
+    const git = createGit({ folder, env: process.env, configuration: 'own' });
+    if ((await firstLine(git, ['rev-parse', '--show-toplevel'])) !== folder) return null;
+    const named = repositoryOf((await firstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
+    return named !== null && ON_GITHUB.test(named.host) ? `${named.repository.owner}/${named.repository.repo}` : null;
+  } catch (error) {
+    if (error instanceof UserError) return null;
+    throw error;
+  }
+}
+
+const ON_GITHUB = /^(?:(?:www|ssh)\.)?github\.com$/i;
 
 /** The wrappers that a clone can start: as git has them, and new ones as they are here. */
 async function executableWrappers(git: Git, top: string): Promise<readonly string[]> {

@@ -65,7 +65,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const texts = await readFiles(checkout.folder, filesToRead(checkout.paths));
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
-  const found = choicesOf(given, project);
+  const found = choicesOf(given, project, defaults.action);
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, defaults };
   if (isAsking) terminal.out(foundText(reportOf(facts, found, { changes: [], workflow: '' })));
@@ -121,13 +121,13 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   ];
 }
 
-function choicesOf(given: ParsedArguments, project: Project): Choices {
+function choicesOf(given: ParsedArguments, project: Project, action: string | null): Choices {
   const [verify] = given.values('verify');
   return {
     shape: 'single',
     verify: verify === undefined ? verifyOf(project.stacks) : [verify].filter((line) => line.trim() !== ''),
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
-    action: given.values('action')[0] ?? null,
+    action: given.values('action')[0] ?? action,
     prompt: given.has('prompt'),
   };
 }
@@ -138,6 +138,8 @@ function textsOf(files: FilesRead): ReadonlyMap<string, string> {
 
 interface Defaults {
   readonly templates: Templates;
+  /** What the workflow uses where nobody says otherwise; null: as the template has it. */
+  readonly action: string | null;
   readonly maxCostUsd: SetupReport['maxCostUsd'];
 }
 
@@ -151,20 +153,20 @@ async function readDefaults(world: SetupWorld): Promise<Defaults> {
     new RegExp(`^ {2}${name}:\\n {4}description: .*\\n {4}default: '?([^'\\n]*)'?$`, 'm').exec(action ?? '')?.[1] ?? '';
   return {
     templates: {
-      workflow: withHome(workflow ?? '', home),
+      workflow: workflow ?? '',
       prompt: prompt ?? '',
       allowedTools: defaultOf('allowed-tools'),
       taskLabel: defaultOf('task-label'),
     },
+    action: ownAction(workflow ?? '', home),
     maxCostUsd: { run: Number(defaultOf('max-cost-usd')), day: Number(defaultOf('max-cost-usd-per-day')) },
   };
 }
 
-/** The template with the account that the action is fetched from, where it is known. */
-function withHome(workflow: string, home: string | null): string {
-  return home?.endsWith('/ralph-action') === true
-    ? workflow.replace('uses: OWNER/ralph-action@', `uses: ${home}@`)
-    : workflow;
+/** The action as the template has it, of the account that it is fetched from; null: nobody knows which. */
+function ownAction(workflow: string, home: string | null): string | null {
+  const version = /uses: OWNER\/ralph-action(@\S+)/.exec(workflow)?.[1];
+  return home === null || version === undefined ? null : `${home}${version}`;
 }
 
 function reportOf(

@@ -26,7 +26,7 @@ export interface SetupWorld {
   /** A file of this package; throws when it is not there. */
   packageFile(path: string): Promise<string>;
   digest(text: string): string;
-  /** The repository that this package was installed from, as `acme/ralph-action`; null: nobody knows. */
+  /** The repository that this package was installed from, or is a clone of, as `acme/ralph-action`; null: nobody knows. */
   home(): Promise<string | null>;
   /** Null: nobody is there to answer. */
   readonly person: Person | null;

@@ -45,12 +45,8 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
   return steps.flatMap((step, index) => {
     const action = textOf(step.uses);
-    const knownBy = RALPH_ACTION.test(action)
-      ? 'name'
-      : takesRalphInputs(Object.keys(entriesOf(step.with)))
-        ? 'inputs'
-        : null;
-    if (action === '' || knownBy === null) return [];
+    const knownBy = actionKnownBy(action, Object.keys(entriesOf(step.with)));
+    if (knownBy === null) return [];
     const checkout = steps.slice(0, index).find(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
     return [
       {
@@ -67,6 +63,12 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
       },
     ];
   });
+}
+
+/** How a step shows that it uses the action; null: it does not. */
+export function actionKnownBy(uses: string, inputs: readonly string[]): RalphStep['knownBy'] | null {
+  if (RALPH_ACTION.test(uses)) return 'name';
+  return uses !== '' && takesRalphInputs(inputs) ? 'inputs' : null;
 }
 
 /** Of any owner, also of a folder of a repository that has it under another name. */

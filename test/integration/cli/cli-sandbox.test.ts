@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { isGood, tryRepository } from '../../../sandbox/own-repository/try.ts';
@@ -103,11 +103,40 @@ test.each([
   expect(await originOf(await installed(`${address}#${COMMIT}`))).toEqual({ url, commit: COMMIT, repository });
 });
 
-test('init names the account that npx fetched it from', async () => {
-  const root = await installed(`git+ssh://git@github.com/acme/ralph-action.git#${COMMIT}`);
-  for (const path of ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'])
-    await lay({ [`npx/node_modules/ralph-action/${path}`]: await readFile(new URL(path, PACKAGE), 'utf8') });
-  await commitAll();
+describe('init names the repository that it comes from', () => {
+  const ours = ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'];
+  const cloneOf = (url: string) => async (): Promise<URL> => {
+    const clone = join(folder, 'clone');
+    await mkdir(clone);
+    await git(clone, ['init', '--quiet']);
+    await git(clone, ['remote', 'add', 'origin', url]);
+    return pathToFileURL(`${clone}/`);
+  };
+  const within = async (): Promise<URL> => new URL('vendor/ralph/', await cloneOf('https://github.com/acme/shop')());
+
+  test.each<[string, () => Promise<URL>, string]>([
+    [
+      'fetched by npx',
+      () => installed(`git+ssh://git@github.com/acme/ralph-action.git#${COMMIT}`),
+      'acme/ralph-action',
+    ],
+    ['a clone', cloneOf('git@github.com:acme/ralph-action.git'), 'acme/ralph-action'],
+    ['a clone of a fork with another name', cloneOf('https://github.com/ann/my-ralph'), 'ann/my-ralph'],
+    ['a clone from elsewhere', cloneOf('https://git.example/acme/ralph-action'), 'OWNER/ralph-action'],
+    ["a folder of somebody's own repository", within, 'OWNER/ralph-action'],
+  ])('%s', async (_, lie, action) => {
+    const root = await lie();
+    for (const path of ours) {
+      const file = fileURLToPath(new URL(path, root));
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, await readFile(new URL(path, PACKAGE)));
+    }
+    await git(folder, ['init', '--quiet']);
+    await expectAction(root, action);
+  });
+});
+
+async function expectAction(root: URL, action: string): Promise<void> {
   let out = '';
   const command = createInitCommand(() => openSetup(root));
   const terminal = {
@@ -118,9 +147,9 @@ test('init names the account that npx fetched it from', async () => {
   };
   expect(await command.run(['--json', '--dir', folder], terminal)).toBe('done');
   const { files, byHand } = JSON.parse(out) as SetupReport;
-  expect(files[0]?.text).toContain('uses: acme/ralph-action@v1\n');
-  expect(byHand.filter(({ what }) => what.includes('OWNER'))).toEqual([]);
-});
+  expect(files[0]?.text).toContain(`uses: ${action}@v1\n`);
+  expect(byHand.filter(({ what }) => what.includes('OWNER'))).toHaveLength(action.startsWith('OWNER') ? 1 : 0);
+}
 
 /** One's own repository, without an event whose run would start a program. */
 const tryOut = (at = folder, out: string | null = null) =>
@@ -166,6 +195,14 @@ test('events that the workflow does not name start nothing, and nothing but thos
   const tried = await tryOut();
   expect(tried.map(({ end }) => end)).toEqual(['none', 'none', 'none']);
   expect(isGood(tried)).toBe(false);
+});
+
+test('a copy of the action under another name is played as the action', async () => {
+  const text = template.replace('OWNER/ralph-action', 'ann/my-ralph').replace('# verify:', 'verify:');
+  await lay({ [WORKFLOW]: text.replace(/^ {4}if: .*$/m, '    if: false') });
+  await commitAll();
+  const tried = await tryOut();
+  expect(tried.map(({ end }) => end)).toEqual(['bad', 'bad', 'bad']);
 });
 
 test('a condition that never holds is not good; the work tree counts, and stays as it is', async () => {

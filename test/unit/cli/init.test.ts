@@ -52,7 +52,8 @@ test('what a person changed stays', async () => {
 test('what a person already did in the workflow is not left to do', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   await writeFile(join(folder, 'package.json'), '{}');
-  const first = (await init('--yes')).out;
+  // As where nobody knows which repository the action comes from.
+  const first = (await init('--yes', '--action', 'OWNER/ralph-action@v1')).out;
   expect(first).toContain('replace OWNER');
   expect(first).toContain('Set verify');
   const text = await readFile(path, 'utf8');
