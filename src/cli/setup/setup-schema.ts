@@ -30,7 +30,10 @@ const setupReportSchema = z.object({
       change: z
         .enum(['create', 'extend', 'shorten', 'delete', 'same', 'absent', 'left'])
         .describe('`left`: the file is there and differs, so it stays as it is. `same`, `absent`: nothing to do.'),
-      text: z.string().nullable().describe('The file afterwards; for `left` what init would have written.'),
+      text: z
+        .string()
+        .nullable()
+        .describe('The file afterwards; for `left` what init would have written; null: it is gone, or stays.'),
     }),
   ),
   byHand: z

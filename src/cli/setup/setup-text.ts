@@ -29,6 +29,8 @@ export function previewText(changes: readonly FileChange[], colours: boolean): s
 
 function leftLines(change: FileChange): readonly string[] {
   if (change.kind !== 'left') return [];
+  if (change.wanted === null)
+    return [`${change.path} is not as init wrote it, so it stays: if you no longer need it, remove it yourself.`];
   return [
     `${change.path} already exists and differs, so it stays as it is. Init would have written this:`,
     ...change.wanted.split('\n').map((line) => `    ${line}`.trimEnd()),

@@ -13,12 +13,13 @@ export type FileChange =
     }
   | { readonly kind: 'delete'; readonly path: string; readonly before: string }
   | { readonly kind: 'same' | 'absent'; readonly path: string }
-  /** Left alone: it is not as init wrote it. `wanted` is what init would have written. */
-  | { readonly kind: 'left'; readonly path: string; readonly wanted: string };
+  /** Left alone: it is not as init wrote it. `wanted` is what init would have written; null: it was to be removed. */
+  | { readonly kind: 'left'; readonly path: string; readonly wanted: string | null };
 
 const DIGITS = 16;
 const MARK = /^(?:# |<!-- )Written by ralph init \(([0-9a-f]{16})\)[^\n]*\n?$/;
-const BLOCK = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\n#]+\n)*)/;
+const BLOCK = /(?:^|\n)# Added by ralph init \([0-9a-f]{16}\)\r?\n/;
+const BLOCKS = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\r\n#][^\n#]*\n)*)/g;
 
 /** What brings a file there; a file that is there stays as it is. */
 export function writing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
@@ -39,15 +40,29 @@ export function removing(wanted: WantedFile, before: string | null, digest: Dige
   const { path } = wanted;
   if (before === null) return { kind: 'absent', path };
   if (wanted.kind === 'whole')
-    return isAsWritten(before, digest)
-      ? { kind: 'delete', path, before }
-      : { kind: 'left', path, wanted: marked(wanted, digest) };
-  const found = BLOCK.exec(before);
-  if (found === null) return { kind: 'absent', path };
-  const [block, hash, lines = ''] = found;
-  if (digest(plain(lines)).slice(0, DIGITS) !== hash) return { kind: 'left', path, wanted: lines };
-  const after = before.slice(0, found.index) + before.slice(found.index + block.length);
+    return isAsWritten(before, digest) ? { kind: 'delete', path, before } : { kind: 'left', path, wanted: null };
+  if (!BLOCK.test(before)) return { kind: 'absent', path };
+  const after = before.replaceAll(BLOCKS, (block, hash: string, lines: string, at: number) => {
+    const others = othersOf(lines, { hash, wanted: wanted.lines, digest });
+    if (others === null) return block;
+    // The line above the block may have had no end of its own.
+    return others !== '' && at > 0 && before[at - 1] !== '\n' ? `\n${others}` : others;
+  });
+  if (after === before) return { kind: 'left', path, wanted: null };
   return after === '' ? { kind: 'delete', path, before } : { kind: 'shorten', path, before, after };
+}
+
+/** The lines of a block that init did not write; null: none of them is as init wrote it. */
+function othersOf(
+  block: string,
+  { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: Digest },
+): string | null {
+  const lines = block.split(/(?<=\n)/);
+  // What follows init's lines was appended; between them, only those that init would write now are known to be its own.
+  for (let own = lines.length; own > 0; own -= 1)
+    if (digest(plain(lines.slice(0, own).join(''))).slice(0, DIGITS) === hash) return lines.slice(own).join('');
+  const others = lines.filter((line) => !wanted.includes(line.trim()));
+  return others.length === lines.length ? null : others.join('');
 }
 
 /** Whether a file ends with the mark of its own content. */

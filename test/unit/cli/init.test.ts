@@ -45,7 +45,9 @@ test('what a person changed stays', async () => {
   const path = join(folder, '.ralph/AGENT.md');
   await writeFile(path, 'mine\n');
   expect((await init('--yes')).out).toContain('.ralph/AGENT.md already exists and differs');
-  await init('--remove', '--yes');
+  const { out } = await init('--remove', '--yes');
+  expect(out).toContain('.ralph/AGENT.md is not as init wrote it, so it stays: if you no longer need it');
+  expect(out).not.toContain('would have written');
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
 

@@ -221,7 +221,8 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
       const after = 'after' in first ? first.after : '';
       expect(writing(wanted, after, digest).kind).toBe('same');
       expect(removing(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
-      expect(removing(wanted, `${after}x\n`, digest).kind).toBe('left');
+      const changed = removing(wanted, `${after}x\n`, digest);
+      expect(changed.kind).toBe(wanted.kind === 'whole' ? 'left' : 'shorten');
     }
   });
 });
@@ -396,7 +397,11 @@ test('a subscription brings its own secret, and a named action is used', () => {
   expect(last?.with).toEqual({ 'claude-code-oauth-token': '${{ secrets.CLAUDE_CODE_OAUTH_TOKEN }}' });
 });
 
-const ignore: WantedFile = { kind: 'lines', path: '.gitignore', lines: ['.ralph/state/', 'node_modules/'] };
+const ignore: Extract<WantedFile, { kind: 'lines' }> = {
+  kind: 'lines',
+  path: '.gitignore',
+  lines: ['.ralph/state/', 'node_modules/'],
+};
 
 test('lines are added once, and taken back exactly, whatever the file holds', () => {
   fc.assert(
@@ -416,6 +421,32 @@ test('lines are taken back from a file with the line ends of Windows, which keep
   const after = 'after' in added ? added.after : '';
   expect(removing(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
   expect(removing(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
+});
+
+test.each<[string, string, (written: string) => string, string]>([
+  ['below the lines', 'a\n', (text) => `${text}mine/\n`, 'a\nmine/\n'],
+  ['below the lines, without an end', '', (text) => `${text}mine/`, 'mine/'],
+  ['below a file without an end', 'a', (text) => `${text}mine/\n`, 'a\nmine/\n'],
+  ['between the lines', 'a\n', (text) => text.replace('node_modules/', 'mine/\nnode_modules/'), 'a\nmine/\n'],
+  ['in place of a line', 'a\n', (text) => text.replace('node_modules/', '/node_modules'), 'a\n/node_modules\n'],
+  ['in paragraphs of its own', 'a\n', (text) => `${text}\n# mine\nb\n`, 'a\n\n# mine\nb\n'],
+  ['the same, in the line ends of Windows', 'a\n', (text) => `${text}\nb\n`.replaceAll('\n', '\r\n'), 'a\r\n\r\nb\r\n'],
+  ['by a later init with one more line', 'a\n', (text) => withLater(text), 'a\n'],
+])('what somebody added to the ignored files stays: %s', (_, before, change, left) => {
+  const added = writing(ignore, before, digest);
+  const back = removing(ignore, change('after' in added ? added.after : ''), digest);
+  expect(back).toMatchObject({ after: left });
+});
+
+function withLater(text: string): string {
+  const added = writing({ ...ignore, lines: [...ignore.lines, 'dist/'] }, text, digest);
+  return 'after' in added ? added.after : '';
+}
+
+test('a block of which nothing is as init wrote it stays', () => {
+  const added = writing(ignore, 'a\n', digest);
+  const changed = ('after' in added ? added.after : '').replace(/\.ralph[^]*/, 'b\n');
+  expect(removing(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });
 });
 
 test('a file that is there stays as it is', () => {
