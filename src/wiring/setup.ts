@@ -18,7 +18,9 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
-    person: isAnswered ? (await import('../cli/setup/person.ts')).person : null,
+    person: isAnswered
+      ? (await import('../cli/setup/person.ts')).createPerson({ input: process.stdin, output: process.stdout })
+      : null,
     colours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
   };
 }

@@ -1,33 +1,48 @@
-import { confirm, isCancel, select, text } from '@clack/prompts';
+import { confirm, isCancel, select, text, updateSettings } from '@clack/prompts';
+import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
+/** Ctrl-D, the end of input: without this, the prompts wait on for ever. */
+const END_OF_INPUT = '\u0004';
+
 /** The person at the terminal. */
-export const person: Person = {
-  choose: async (found) => {
-    const verify = await text({
-      message: 'Which command must pass before work counts as done? (empty: none)',
-      initialValue: found.verify.join(' && '),
-      validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
-    });
-    if (isCancel(verify)) return null;
-    const key = await select<Choices['key']>({
-      message: 'Who pays for the model?',
-      options: [
-        { value: 'api-key', label: 'an API key of the Claude Console' },
-        { value: 'subscription', label: 'a Claude subscription' },
-      ],
-      initialValue: found.key,
-    });
-    if (isCancel(key)) return null;
-    const prompt = await confirm({
-      message: 'Write .ralph/PROMPT.md, to change the instructions that the agent gets?',
-      initialValue: found.prompt,
-    });
-    if (isCancel(prompt)) return null;
-    const isChanged = verify !== found.verify.join(' && ');
-    return { ...found, key, prompt, verify: isChanged ? [verify].filter((line) => line.trim() !== '') : found.verify };
-  },
-  confirm: async (question) => (await confirm({ message: question })) === true,
-};
+export function createPerson(terminal: { readonly input: Readable; readonly output: Writable }): Person {
+  updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
+  return {
+    choose: async (found) => {
+      const verify = await text({
+        ...terminal,
+        message: 'Which command must pass before work counts as done? (empty: none)',
+        initialValue: found.verify.join(' && '),
+        validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
+      });
+      if (isCancel(verify)) return null;
+      const key = await select<Choices['key']>({
+        ...terminal,
+        message: 'Who pays for the model?',
+        options: [
+          { value: 'api-key', label: 'an API key of the Claude Console' },
+          { value: 'subscription', label: 'a Claude subscription' },
+        ],
+        initialValue: found.key,
+      });
+      if (isCancel(key)) return null;
+      const prompt = await confirm({
+        ...terminal,
+        message: 'Write .ralph/PROMPT.md, to change the instructions that the agent gets?',
+        initialValue: found.prompt,
+      });
+      if (isCancel(prompt)) return null;
+      const isChanged = verify !== found.verify.join(' && ');
+      return {
+        ...found,
+        key,
+        prompt,
+        verify: isChanged ? [verify].filter((line) => line.trim() !== '') : found.verify,
+      };
+    },
+    confirm: async (question) => (await confirm({ ...terminal, message: question })) === true,
+  };
+}

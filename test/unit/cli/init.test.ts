@@ -1,7 +1,11 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createPerson } from '../../../src/cli/setup/person.ts';
+import type { Person } from '../../../src/cli/setup/setup-world.ts';
+import type { Choices } from '../../../src/core/setup/files.ts';
 import { setupJsonSchema } from '../../../src/cli/setup/setup-schema.ts';
 import { runGit } from '../../integration/git/git-fixture.ts';
 import { ralph } from './fixture.ts';
@@ -123,6 +127,29 @@ test('--json prints the plan and writes nothing without --yes', async () => {
     maxCostUsd: { run: 5, day: 20 },
   });
   expect(await files()).toBe(before);
+});
+
+describe('a person who gives up', () => {
+  const found: Choices = { shape: 'single', verify: ['npm test'], key: 'api-key', action: null, prompt: false };
+  /** Types each text once something new is shown. */
+  async function answer<T>(keys: readonly string[], ask: (person: Person) => Promise<T>): Promise<T> {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const left = [...keys];
+    output.on('data', (shown: Buffer) => {
+      if (!/[◆]/u.test(shown.toString())) return;
+      const key = left.shift();
+      if (key !== undefined) setImmediate(() => input.write(key));
+    });
+    return ask(createPerson({ input, output }));
+  }
+
+  test.each(['\u0003', '\u0004'])('at any question, with %j', async (key) => {
+    const enters = ['\r', '\r', '\r'];
+    expect(await answer(enters, (person) => person.choose(found))).toEqual(found);
+    for (const before of [0, 1, 2])
+      expect(await answer([...enters.slice(0, before), key], (person) => person.choose(found))).toBeNull();
+    expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);
+  });
 });
 
 test.each<[string, readonly string[], string]>([
