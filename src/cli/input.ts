@@ -28,6 +28,8 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'there is no space left',
 };
 
 /** Why the system refused a file, in words. */

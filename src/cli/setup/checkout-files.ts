@@ -1,4 +1,4 @@
-import { rm, rmdir } from 'node:fs/promises';
+import { access, constants, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { readCheckoutFile, writeCheckoutFile, type CheckoutFile } from '../checkout-file.ts';
@@ -10,6 +10,31 @@ export type FilesRead = ReadonlyMap<string, CheckoutFile>;
 /** Reads files of a checkout; one that cannot be read is in the answer as refused. */
 export async function readFiles(folder: string, paths: readonly string[]): Promise<FilesRead> {
   return new Map(await Promise.all(paths.map(async (path) => [path, await readCheckoutFile(folder, path)] as const)));
+}
+
+/** Sentences about folders that hold what would change, and that cannot be written to. */
+export async function lockedFolders(changes: readonly FileChange[], before: FilesRead): Promise<readonly string[]> {
+  const places = changes.flatMap((change) => {
+    const file = before.get(change.path);
+    return 'before' in change && file !== undefined && file.kind !== 'refused' ? [dirname(file.realPath)] : [];
+  });
+  const folders = new Set(await Promise.all(places.map(nearestFolder)));
+  const found = [...folders].map(async (folder) =>
+    access(folder, constants.W_OK).then(
+      () => [],
+      (error: unknown) => [`${JSON.stringify(folder)} cannot be written to: ${reasonOf(error)}.`],
+    ),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** The folder itself, or the one above it that is there. */
+async function nearestFolder(folder: string): Promise<string> {
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }
 
 /** Makes the changes of files that were read before; sentences about those that could not be made. */

@@ -6,7 +6,7 @@ import type { Project } from '../../core/setup/project.ts';
 import { verifyOf } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { changeFiles, readFiles, type FilesRead } from './checkout-files.ts';
+import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import type { SetupReport } from './setup-schema.ts';
 import { byHandText, foundText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
@@ -90,6 +90,12 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     terminal.out(previewText(changes, world.colours));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
+  const locked = isNeeded && (yes || !json) ? await lockedFolders(changes, before) : [];
+  if (locked.length > 0)
+    return failed(terminal, [
+      ...locked,
+      'nothing was changed. Make it writable for your user, or use a checkout of your own, and run init again.',
+    ]);
   const question = remove ? 'Undo these changes?' : 'Write these files?';
   const isAgreed = isNeeded && (yes || (!json && (await world.person?.confirm(question)) === true));
   const unwritten = isAgreed ? await changeFiles(changes, before) : [];

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -127,6 +127,26 @@ test('--json prints the plan and writes nothing without --yes', async () => {
     maxCostUsd: { run: 5, day: 20 },
   });
   expect(await files()).toBe(before);
+});
+
+test.skipIf(process.getuid?.() === 0).each<[string, string]>([
+  ['of the checkout', '.'],
+  ['of some files', '.github'],
+])('a folder %s that may not be written to: nothing is, and init says which', async (_, name) => {
+  const place = join(await realpath(folder), name);
+  await mkdir(place, { recursive: true });
+  const before = await files();
+  await chmod(place, 0o555);
+  try {
+    const { code, error } = await init('--yes');
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: `ralph init: "${place}" cannot be written to: no permission.\nralph init: nothing was changed. Make it writable for your user, or use a checkout of your own, and run init again.\n`,
+    });
+    expect(await files()).toBe(before);
+  } finally {
+    await chmod(place, 0o755);
+  }
 });
 
 describe('a person who gives up', () => {
