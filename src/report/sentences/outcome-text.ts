@@ -235,7 +235,7 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: 'Waiting for a limit to reset',
-    what: `${usedUp(outcome.reason, report)} Work continues after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }

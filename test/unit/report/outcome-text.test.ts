@@ -249,7 +249,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'parked on an issue lane: no schedule takes it up',
     { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) },
     onIssueLane,
-    'usage limit',
+    'Work can continue after',
     'Comment `/ralph run` on the issue after that',
   ],
   [
