@@ -190,7 +190,7 @@ function reportOf(
     choices,
     label: defaults.templates.taskLabel,
     defaultBranch,
-    unreadable: project.unreadable,
+    project,
     workflow: presentWorkflow(workflow),
   });
   return {

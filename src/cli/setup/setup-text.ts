@@ -17,7 +17,8 @@ export function foundText({ project }: SetupReport): string {
 
 /** What happens to the files, as a diff, and which of them stay as they are. */
 export function previewText(changes: readonly FileChange[], colours: boolean): string {
-  const paint = (line: string): string => {
+  const paint = (whole: string): string => {
+    const line = whole.replace(/\r$/, '');
     const shown = plainLine(line, 400) === '' ? '' : line.replace(/[^\P{Cc}\t]/gu, '?');
     const colour = line.startsWith('+') ? '32' : line.startsWith('-') ? '31' : line.startsWith('@') ? '36' : null;
     return colours && colour !== null ? `\u001B[${colour}m${shown}\u001B[0m` : shown;
@@ -29,8 +30,7 @@ export function previewText(changes: readonly FileChange[], colours: boolean): s
 
 function leftLines(change: FileChange): readonly string[] {
   if (change.kind !== 'left') return [];
-  if (change.wanted === null)
-    return [`${change.path} is not as init wrote it, so it stays: if you no longer need it, remove it yourself.`];
+  if (change.wanted === null) return [`${change.path} is not as init wrote it, so it stays as it is.`];
   return [
     `${change.path} already exists and differs, so it stays as it is. Init would have written this:`,
     ...change.wanted.split('\n').map((line) => `    ${line}`.trimEnd()),

@@ -1,6 +1,8 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
 import type { Choices } from './files.ts';
+import { namesOf } from '../text/lists.ts';
 import { hasMark } from './ownership.ts';
+import type { Project } from './project.ts';
 import { SECRETS } from './workflow.ts';
 
 /** Something that a person does; `path` is the page below the repository's own, null: it is on no page. */
@@ -11,7 +13,13 @@ interface Step {
 
 /** The workflow as it stands after init; `another`: a person's, which does not use ralph-action. */
 type PresentWorkflow =
-  { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean } | { readonly kind: 'another' };
+  | { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean; readonly hasServices: boolean }
+  | { readonly kind: 'another' };
+
+/** Whether a job of a workflow starts services. */
+export function hasServices(text: string): boolean {
+  return /^ {2,8}services:\s*(?:#.*)?$/m.test(text);
+}
 
 /** What a workflow's text says about itself. */
 export function presentWorkflow(text: string): PresentWorkflow {
@@ -19,7 +27,7 @@ export function presentWorkflow(text: string): PresentWorkflow {
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
   // A copy of the action may have another name; what init wrote uses the action that it was asked for.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
-  return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text) };
+  return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text), hasServices: hasServices(text) };
 }
 
 /** What is left to do after the files are written, in order. */
@@ -28,10 +36,10 @@ export function stepsByHand(given: {
   readonly label: string;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
-  /** Paths of files that are no JSON. */
-  readonly unreadable: readonly string[];
+  readonly project: Pick<Project, 'unreadable' | 'withServices'>;
 }): readonly Step[] {
-  const { choices, label, defaultBranch, workflow, unreadable } = given;
+  const { choices, label, defaultBranch, workflow } = given;
+  const { unreadable, withServices } = given.project;
   return [
     ...unreadable.map((path) => ({
       what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
@@ -55,6 +63,14 @@ export function stepsByHand(given: {
       : []),
     ...(workflow.kind === 'ralph' && !workflow.hasVerify
       ? [{ what: 'Set verify in .github/workflows/ralph.yml: the command that proves that work is done.', path: null }]
+      : []),
+    ...(workflow.kind === 'ralph' && !workflow.hasServices && withServices.length > 0
+      ? [
+          {
+            what: `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in .github/workflows/ralph.yml, and name the variables in its input agent-env.`,
+            path: null,
+          },
+        ]
       : []),
     {
       what: `Commit the files and get them onto ${defaultBranch ?? 'the default branch'}: workflows run from there.`,

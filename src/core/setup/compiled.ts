@@ -1,27 +1,46 @@
 import { firstOf, pathIn, uses, type Place, type Stack } from './project.ts';
 
 /** Go, by go.work or go.mod. */
-export function go(place: Place): Stack | null {
-  const manifest = firstOf(place, ['go.work', 'go.mod']);
+export function go(place: Place, all: readonly Place[]): Stack | null {
+  const manifest = goManifest(place);
   if (manifest === null) return null;
   const modules = manifest === 'go.work' ? workspaceModules(place.text('go.work')) : [];
-  const all = modules.length === 0 ? './...' : modules.map((folder) => `${folder}/...`).join(' ');
+  const packages = modules.length === 0 ? './...' : modules.map((folder) => `${folder}/...`).join(' ');
   return {
     language: 'Go',
     folder: place.folder,
     packageManager: 'go',
     frameworks: [],
     install: null,
-    build: `go build ${all}`,
-    test: `go test ${all}`,
-    lint: `go vet ${all}`,
-    setup: uses('actions/setup-go@v6', {
-      'go-version-file': pathIn(place, manifest),
-      'cache-dependency-path': place.has('go.sum') && place.folder !== '' ? pathIn(place, 'go.sum') : null,
-    }),
+    build: `go build ${packages}`,
+    test: `go test ${packages}`,
+    lint: `go vet ${packages}`,
+    setup: setupGo(all),
     programs: ['go', 'gofmt'],
     leaves: [],
   };
+}
+
+function goManifest(place: Place): string | null {
+  return firstOf(place, ['go.work', 'go.mod']);
+}
+
+/** One Go for all modules, that of the newest: each further set-up would replace the one before. */
+function setupGo(all: readonly Place[]): readonly string[] {
+  const [newest] = all.toSorted((a, b) => goVersion(b) - goVersion(a));
+  const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
+  const [only] = sums;
+  return uses('actions/setup-go@v6', {
+    'go-version-file': newest === undefined ? null : pathIn(newest, goManifest(newest) ?? ''),
+    'cache-dependency-path': only === undefined ? null : sums.length > 1 ? "'**/go.sum'" : pathIn(only, 'go.sum'),
+  });
+}
+
+/** As a number that grows with the version; 0: none is named. */
+function goVersion(place: Place): number {
+  const [, major = '0', minor = '0', patch = '0'] =
+    /^go\s+(\d+)\.(\d+)(?:\.(\d+))?/m.exec(place.text(goManifest(place) ?? '')) ?? [];
+  return (Number(major) * 1000 + Number(minor)) * 1000 + Number(patch);
 }
 
 /** Folders that `use` names; those with characters that a shell reads otherwise are left out. */

@@ -3,6 +3,7 @@ import { deno } from './deno.ts';
 import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
 import { elixir } from './elixir.ts';
 import { javascript, parsedObject } from './javascript.ts';
+import { hasServices } from './by-hand.ts';
 import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
 import { php } from './php.ts';
@@ -11,7 +12,11 @@ import { make, ruby } from './ruby.ts';
 import { taskFilePaths } from '../tasks/files/file-task.ts';
 
 /** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
-const detections: readonly { readonly detect: (place: Place) => Stack | null; readonly by: readonly string[] }[] = [
+const detections: readonly {
+  /** `all`: every place with such files, the one itself included. */
+  readonly detect: (place: Place, all: readonly Place[]) => Stack | null;
+  readonly by: readonly string[];
+}[] = [
   { detect: javascript, by: ['package.json'] },
   { detect: deno, by: ['deno.json', 'deno.jsonc'] },
   { detect: python, by: ['pyproject.toml', 'requirements.txt', 'setup.py'] },
@@ -83,9 +88,10 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
 /** What a repository is, by its paths and the texts that were read. */
 export function detectProject(listing: Listing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
-  const found = detections.flatMap(({ detect, by }) =>
-    foldersOf(listing.paths, by).flatMap((folder) => detect(placeAt(folder, listing, known)) ?? []),
-  );
+  const found = detections.flatMap(({ detect, by }) => {
+    const places = foldersOf(listing.paths, by).map((folder) => placeAt(folder, listing, known));
+    return places.flatMap((place) => detect(place, places) ?? []);
+  });
   const root = placeAt('', listing, known);
   const native = found.some(({ folder }) => folder === '') ? null : cmake(root);
   const fallback = native ?? (found.length > 0 ? null : make(root));
@@ -104,6 +110,7 @@ export function detectProject(listing: Listing): Project {
       isManifest(path) && parsedObject(text) === null ? [path] : [],
     ),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
+    withServices: [...listing.texts].flatMap(([path, text]) => (isWorkflow(path) && hasServices(text) ? [path] : [])),
   };
 }
 

@@ -37,6 +37,8 @@ export interface Project {
   readonly unreadable: readonly string[];
   /** Other workflows. */
   readonly workflows: readonly string[];
+  /** Those of them that start services, such as a database. */
+  readonly withServices: readonly string[];
 }
 
 /** Paths of a repository, relative to it, and the texts of those that `filesToRead` names. */

@@ -112,9 +112,14 @@ function installOf(place: Place, manager: Manager, pytest: Source): string {
   if (manager === 'pip') return pipInstall(place, pytest);
   if (manager === 'poetry')
     return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
+  const isWorkspace = /^\[tool\.uv\.workspace\]/m.test(place.text('pyproject.toml'));
   // uv installs the group `dev` by default.
   const isDefault = pytest.kind === 'group' && pytest.name === 'dev';
-  return 'name' in pytest && !isDefault ? `uv sync --locked --${pytest.kind} ${pytest.name}` : 'uv sync --locked';
+  return [
+    'uv sync --locked',
+    ...(isWorkspace ? ['--all-packages'] : []),
+    ...('name' in pytest && !isDefault ? [`--${pytest.kind} ${pytest.name}`] : []),
+  ].join(' ');
 }
 
 function pipInstall(place: Place, pytest: Source): string {

@@ -50,7 +50,7 @@ test('what a person changed stays', async () => {
   await writeFile(path, 'mine\n');
   expect((await init('--yes')).out).toContain('.ralph/AGENT.md already exists and differs');
   const { out } = await init('--remove', '--yes');
-  expect(out).toContain('.ralph/AGENT.md is not as init wrote it, so it stays: if you no longer need it');
+  expect(out).toContain('.ralph/AGENT.md is not as init wrote it, so it stays as it is.');
   expect(out).not.toContain('would have written');
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
@@ -115,6 +115,21 @@ test('a package.json that is no JSON is named, with what to do', async () => {
   expect((await init('--yes')).out).toContain(
     '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.',
   );
+});
+
+test('services that another workflow starts are left to copy, until they are', async () => {
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  const services = '    services:\n      db:\n        image: postgres:18\n';
+  await writeFile(join(folder, '.github/workflows/ci.yml'), `jobs:\n  test:\n${services}`);
+  expect((await init('--yes')).out).toContain('If the tests need the services of .github/workflows/ci.yml');
+  const path = join(folder, '.github/workflows/ralph.yml');
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/^ {4}steps:\n/m, `${services}$&`));
+  expect((await init('--yes')).out).not.toContain('services of');
+});
+
+test('line ends of Windows are not shown', async () => {
+  await writeFile(join(folder, '.gitignore'), 'a\r\n');
+  expect((await init('--yes')).out).toContain('\n a\n+\n+# Added by ralph init');
 });
 
 test('--json prints the plan and writes nothing without --yes', async () => {

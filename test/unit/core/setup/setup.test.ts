@@ -245,6 +245,12 @@ test.each<[string, string, Files, string]>([
     'uv sync --locked --extra dev',
   ],
   ['a group of uv', '[dependency-groups]\ntest = ["pytest"]', { 'uv.lock': '' }, 'uv sync --locked --group test'],
+  [
+    "the default group of uv's workspace",
+    '[dependency-groups]\ndev = ["pytest"]\n[tool.uv.workspace]\nmembers = ["packages/*"]',
+    { 'uv.lock': '', 'packages/a/pyproject.toml': '' },
+    'uv sync --locked --all-packages',
+  ],
   ["uv's own group", '[tool.uv]\ndev-dependencies = ["pytest"]', { 'uv.lock': '' }, 'uv sync --locked'],
   [
     'Poetry without a lock file',
@@ -347,6 +353,19 @@ function ownPrompt(): string {
   const written = writing(wanted, null, digest);
   return 'after' in written ? written.after : '';
 }
+
+test('several modules of Go are set up once, with the newest version that one of them asks for', () => {
+  const files = {
+    'a/go.mod': 'module a\n\ngo 1.23.4\n',
+    'a/go.sum': '',
+    'b/go.mod': 'module b\n\ngo 1.24\n',
+    'b/go.sum': '',
+    'c/go.mod': 'module c\n',
+  };
+  expect(stepsOf(workflowOf(files)).slice(1, -1)).toEqual([
+    { uses: 'actions/setup-go@v6', with: { 'go-version-file': 'b/go.mod', 'cache-dependency-path': '**/go.sum' } },
+  ]);
+});
 
 test("pnpm's version is in the manifest of its folder", () => {
   const files = { 'web/package.json': node({ packageManager: 'pnpm@10.20.0' }), 'web/pnpm-lock.yaml': '' };
