@@ -9,16 +9,17 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released. */
-export function releaseProblems({ version, packageVersion, changelog, tags, here }) {
+/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released, `tip`: it is the newest of main. */
+export function releaseProblems({ version, packageVersion, changelog, tags, here, tip }) {
   if (!isVersion(version)) return [`"${version}" is not a version such as 1.0.1.`];
   const problems = [];
+  if (!tip) problems.push('This commit is not the tip of main: run the workflow again, on main.');
   if (packageVersion !== version) problems.push(`package.json says ${packageVersion}, not ${version}.`);
   const notes = notesOf(changelog, version);
   if (notes === null) problems.push(`CHANGELOG.md has no section "## ${version}".`);
   else if (notes === '') problems.push(`The section "## ${version}" of CHANGELOG.md is empty.`);
   if (tags.includes(`v${version}`) && !here.includes(`v${version}`))
-    problems.push(`The tag v${version} names another commit: a released version never changes.`);
+    problems.push(`The tag v${version} names another commit: a released version never changes. Release the next one.`);
   const newer = tags.filter((tag) => isVersion(tag.slice(1)) && isNewer(tag.slice(1), version));
   if (newer.length > 0) problems.push(`${newer.join(', ')} is newer. Choose a higher version.`);
   return problems;
@@ -44,12 +45,13 @@ function isNewer(one, other) {
 
 function main([command, version = '']) {
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
-  const tagsOf = (...which) =>
-    execFileSync('git', ['tag', '--list', ...which, 'v*'], { cwd: root, encoding: 'utf8' }).split('\n');
+  const git = (...words) => execFileSync('git', words, { cwd: root, encoding: 'utf8' });
+  const tagsOf = (...which) => git('tag', '--list', ...which, 'v*').split('\n');
   const tags = tagsOf();
   if (command === 'check') {
     const { version: packageVersion } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    return releaseProblems({ version, packageVersion, changelog, tags, here: tagsOf('--points-at', 'HEAD') });
+    const tip = git('rev-parse', 'HEAD') === git('rev-parse', 'origin/main');
+    return releaseProblems({ version, packageVersion, changelog, tags, here: tagsOf('--points-at', 'HEAD'), tip });
   }
   if (command === 'released')
     return tags.includes(`v${version}`) && isVersion(version) ? [] : [`There is no released version "${version}".`];

@@ -35,6 +35,7 @@ describe('a version can be released', () => {
     changelog: CHANGES,
     tags: ['v1', 'v1.0.0', 'v2.0.0', ''],
     here: [''],
+    tip: true,
   };
 
   test('when package, changelog and tags agree', () => {
@@ -59,7 +60,12 @@ describe('a version can be released', () => {
     [
       'one that is out',
       { tags: ['v1.1.0'] },
-      ['The tag v1.1.0 names another commit: a released version never changes.'],
+      ['The tag v1.1.0 names another commit: a released version never changes. Release the next one.'],
+    ],
+    [
+      'from another branch, or after main moved',
+      { tip: false },
+      ['This commit is not the tip of main: run the workflow again, on main.'],
     ],
   ])('but not: %s', (_, change, expected) => {
     expect(releaseProblems({ ...good, ...change })).toEqual(expected);
