@@ -26,7 +26,9 @@ const layers = {
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   // What an agent's CLI prints is parsed by pure code, which knows no other agent.
   'agents/*/events': { may: ['core'], packages: [] },
+  'agents/*/messages': { may: ['core', 'ports'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
+  isolation: { may: ADAPTER, packages: ['node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },

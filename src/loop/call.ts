@@ -62,6 +62,7 @@ export async function callAgent(
     timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
     timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, soFar, policy),
+    tokensLeft: tokensLeft(work, policy),
     signal: deps.signal,
   } as const;
   const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
@@ -94,4 +95,9 @@ function budgetLeft({ state }: Work, { costUsd }: RunSoFar, { maxCostUsd, maxCos
     ...(maxCostUsdPerDay > 0 ? [maxCostUsdPerDay - (state.windows.day?.costUsd ?? 0)] : []),
   ];
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;
+}
+
+/** Tokens that one call may spend at most; null = no limit. */
+function tokensLeft({ state }: Work, { maxTokensPerHour }: Policy): number | null {
+  return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

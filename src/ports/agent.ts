@@ -11,6 +11,8 @@ export interface AgentCall {
   readonly timeoutOf: Extract<AgentEnd, { kind: 'timeout' }>['of'];
   /** What the run may still spend in US dollars; null = no limit. */
   readonly budgetUsd: number | null;
+  /** Tokens that are left in this hour; null = no limit. */
+  readonly tokensLeft: number | null;
   readonly signal: AbortSignal;
 }
 

@@ -3,12 +3,14 @@ import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
+import { loginFor } from './agent-login.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
 export async function createAgent(world: World): Promise<Agent> {
   const { createClaudeAgent } = await import('../agents/claude/agent.ts');
   const { config, context, environment } = world;
+  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
   return createClaudeAgent({
     command:
       config.agent.path === null
@@ -25,7 +27,7 @@ export async function createAgent(world: World): Promise<Agent> {
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
-    environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) },
+    ...(await loginFor(given, config.policy.allowedTools)),
     workFolder: context.workspace,
     configFolder: join(world.runFolder, 'agent'),
     runTag: world.runTag,

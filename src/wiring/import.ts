@@ -52,6 +52,7 @@ async function askAgent({
       allowedTools: ['Read', 'Write'],
       extraArgs: [],
       environment: agentEnvironment(process.env, [], claudeProvider),
+      broker: null,
       workFolder,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
@@ -70,6 +71,7 @@ async function askAgent({
       timeoutMs: CALL_MS,
       timeoutOf: 'call',
       budgetUsd: maxCostUsd,
+      tokensLeft: null,
       signal: interrupted.signal,
     });
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
 import { startScriptedModel } from '../../sandbox/scripted-model.ts';
 import { workerScript } from '../../sandbox/worker-script.ts';
-import { createScene } from './e2e-fixture.ts';
+import { createScene, KEY } from './e2e-fixture.ts';
 
 // The first time it downloads the CLI, 175 MB.
 test(
@@ -18,6 +18,8 @@ test(
     expect(first).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'limit', iterations: '1' } });
     expect(first.main.log).toContain('→ Write');
     expect(first.summary).toContain('Claude Code 2.1.330');
+    // The agent had a placeholder: the broker put the key in.
+    expect(new Set(model.requests.map(({ headers }) => headers['x-api-key']))).toEqual(new Set([KEY]));
 
     const second = await scene.run(job);
     expect(second).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete', iterations: '1' } });

@@ -100,7 +100,7 @@ test('what a stranger writes into an issue cannot speak to the runner, and later
   );
 });
 
-test("the agent sees neither the job's tokens nor git credentials, which are back afterwards", async () => {
+test("the agent sees neither the job's tokens, nor the model key, nor git credentials, which are back afterwards", async () => {
   await using scene = await createScene();
   scene.openIssue('Look around');
   const file = join(scene.sandbox.folder, 'seen.json');
@@ -120,7 +120,8 @@ test("the agent sees neither the job's tokens nor git credentials, which are bac
   expect(
     Object.keys(seen.environment).filter((name) => /^(GITHUB_|GH_|ACTIONS_|INPUT_|STATE_|NPM_TOKEN)/.test(name)),
   ).toEqual([]);
-  expect(seen.environment['ANTHROPIC_API_KEY']).toBe(KEY);
+  expect(seen.environment['ANTHROPIC_API_KEY']).toMatch(/^ralph-placeholder-/);
+  expect(JSON.stringify(seen)).not.toContain(KEY);
   expect(`${seen.config}${seen.localConfig}`).not.toMatch(/extraheader|AUTHORIZATION/i);
   expect(seen.fetch).not.toBe(0);
 

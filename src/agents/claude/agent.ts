@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { analyze } from '../../core/analysis/analyze.ts';
+import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
+import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
 import { kindOfDenial } from './events/allow-rules.ts';
@@ -27,8 +29,9 @@ interface ClaudeOptions {
   readonly model: string | null;
   readonly allowedTools: readonly string[];
   readonly extraArgs: readonly string[];
-  /** The allow-list that config/ made, with the provider's key. */
+  /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
+  readonly broker: Broker | null;
   readonly workFolder: string;
   /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
   readonly configFolder: string;
@@ -47,7 +50,7 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
   const ready = (): Promise<Program> => (program ??= programOf(options));
   return {
     prepare: async () => parseName(await versionOf(await ready(), { cwd: workFolder, environment, runTag })),
-    call: async (call) => callClaude(await ready(), options, call),
+    call: async (call) => callThroughBroker(await ready(), options, call),
     kindOfDenial,
     coAuthor: CO_AUTHOR,
     exportSession: (id) => keepSession(options, id),
@@ -73,6 +76,23 @@ async function programOf({ command, configFolder, environment, runTag }: ClaudeO
   return command.kind === 'path'
     ? programAt(command.path)
     : installClaude({ version: command.version, folder: command.folder, environment, runTag });
+}
+
+/** With what the broker counted, whatever became of the call. */
+async function callThroughBroker(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
+  if (options.broker === null) return callClaude(program, options, call);
+  const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft });
+  const environment = { ...options.environment, ...way.environment };
+  const run = await callClaude(program, { ...options, environment }, call).catch(async (error: unknown) => {
+    await way.end();
+    throw error;
+  });
+  const bill = await way.end();
+  for (const why of bill.refused)
+    options.log.warning(
+      `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. Claude Code does not ask for that by itself: look at what the agent read and ran.`,
+    );
+  return { ...run, analysis: billed(run.analysis, bill) };
 }
 
 async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {

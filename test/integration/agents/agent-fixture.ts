@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Broker } from '../../../src/ports/broker.ts';
 import { createClaudeAgent, type AgentCommand } from '../../../src/agents/claude/agent.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
@@ -55,6 +56,7 @@ export function createAgentOn(
     readonly command: AgentCommand;
     readonly environment?: Readonly<Record<string, string>>;
     readonly allowedTools?: readonly string[];
+    readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
   },
 ): AgentUnderTest {
@@ -73,6 +75,7 @@ export function createAgentOn(
     ],
     extraArgs: given.extraArgs ?? [],
     environment: { ...machine.environment, ...given.environment },
+    broker: given.broker ?? null,
     workFolder: machine.workFolder,
     configFolder,
     runTag,
@@ -90,6 +93,7 @@ export function callOf(given: Partial<AgentCall> & { readonly prompt: string }):
     timeoutMs: 60_000,
     timeoutOf: 'call',
     budgetUsd: null,
+    tokensLeft: null,
     signal: new AbortController().signal,
     ...given,
   };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
 import { startScriptedModel, type Script, type ScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { installClaude } from '../../../src/agents/claude/install.ts';
+import { loginFor } from '../../../src/wiring/agent-login.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 
@@ -42,7 +43,8 @@ export async function createWorld({ script, environment: given, ...rest }: World
   const machine = await createMachine();
   const model = await startScriptedModel({ script });
   const environment = { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key', ...given };
-  const under = createAgentOn(machine, { ...rest, command: claude, environment });
+  const login = await loginFor({ ...machine.environment, ...environment }, rest.allowedTools ?? []);
+  const under = createAgentOn(machine, { ...rest, command: claude, ...login });
   return {
     ...under,
     machine,

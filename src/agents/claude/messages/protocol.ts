@@ -1,0 +1,131 @@
+import { NOTHING, type Spent } from '../../../core/spending/meter.ts';
+import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
+import { forwardedHeaders } from './headers.ts';
+import { costUsd, type TokenCounts } from './prices.ts';
+import { reachesOut } from './reaches-out.ts';
+import { createUsageReader } from './usage.ts';
+
+interface ProtocolOptions {
+  /** Sent with every request: the user's, for a gateway. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the user allows the tool that searches on the provider's servers. */
+  readonly mayWebSearch: boolean;
+}
+
+const MESSAGES = '/v1/messages';
+const COUNT = '/v1/messages/count_tokens';
+const TARGET = /^(\/v1\/messages(?:\/count_tokens)?)(\?beta=true)?$/;
+
+/** Four characters are about a token. */
+const CHARS_PER_TOKEN = 4;
+/** An answer may be eight times as long, and is not. */
+const USUAL_OUTPUT_TOKENS = 16_000;
+
+/** The Messages API, as far as Claude Code needs it: two endpoints, nothing that the provider's servers do for the caller. */
+export function claudeProtocol(options: ProtocolOptions): ModelProtocol {
+  return {
+    read: (request, secretFor) => read(request, secretFor, options),
+    exhausted: errorAnswer(400, 'invalid_request_error', 'Credit balance is too low: the limit of this run is reached'),
+    tooLarge: errorAnswer(413, 'request_too_large', 'Prompt is too long: the request is larger than 32 MB'),
+    unreachable: (why) => ({
+      ...errorAnswer(502, 'api_error', `The provider cannot be reached: ${why}`),
+      headers: JSON_TYPE,
+    }),
+  };
+}
+
+function read(
+  { method, target, headers, body }: AgentRequest,
+  secretFor: (placeholder: string) => string | null,
+  options: ProtocolOptions,
+): Reading {
+  // Older versions ask whether anybody is there.
+  if (method === 'HEAD' && target === '/') return { kind: 'answered', answer: { status: 200, headers: {}, body: '' } };
+  const forwarded = forwardedHeaders(headers, secretFor, options.headers);
+  if (forwarded === null) return refused(401, 'authentication_error', 'a request without the placeholder of this call');
+  const [, path, query = ''] = TARGET.exec(target) ?? [];
+  if (path === undefined || method !== 'POST')
+    return refused(403, 'permission_error', `${method} ${target}`.slice(0, 80));
+  const message = parsed(body);
+  if (message === null) return refused(400, 'invalid_request_error', 'a body that is not a JSON object');
+  const reach = reachesOut(message, options.mayWebSearch);
+  if (reach !== null) return refused(403, 'permission_error', reach);
+  const asked: Asked = { model: textOf(message['model']), isFast: message['speed'] === 'fast', chars: body.length };
+  return {
+    kind: 'forwarded',
+    target: `${path === COUNT ? COUNT : MESSAGES}${query}`,
+    headers: forwarded,
+    // Written anew: of a key that comes twice, two readers may see different ones.
+    body: JSON.stringify(message),
+    expected: path === COUNT ? NOTHING : expectedOf(asked, message['max_tokens']),
+    account: path === COUNT ? null : (contentType) => createAccount(contentType, asked),
+  };
+}
+
+/** What its answer is counted by. */
+interface Asked {
+  readonly model: string;
+  readonly isFast: boolean;
+  readonly chars: number;
+}
+
+function expectedOf(asked: Asked, maxTokens: unknown): Spent {
+  const output = Math.min(typeof maxTokens === 'number' && maxTokens > 0 ? maxTokens : Infinity, USUAL_OUTPUT_TOKENS);
+  return spentBy({ ...NO_TOKENS, input: tokensIn(asked.chars), output }, asked);
+}
+
+function createAccount(contentType: string, asked: Asked): Account {
+  const usage = createUsageReader(contentType);
+  let chars = 0;
+  return {
+    push(text) {
+      chars += text.length;
+      usage.push(text);
+    },
+    spent: () => {
+      // A gateway that tells no usage spends as much.
+      const counts = usage.counts() ?? { ...NO_TOKENS, input: tokensIn(asked.chars), output: tokensIn(chars) };
+      return spentBy(counts, asked);
+    },
+  };
+}
+
+const NO_TOKENS: TokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
+
+function spentBy(counts: TokenCounts, { model, isFast }: Asked): Spent {
+  const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
+  return { tokens: input + cacheWrite + cacheWriteHour + cacheRead + output, costUsd: costUsd(counts, model, isFast) };
+}
+
+function tokensIn(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+function refused(status: number, type: string, why: string): Reading {
+  return { kind: 'refused', answer: errorAnswer(status, type, `ralph-action does not pass on ${why}.`), why };
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function errorAnswer(status: number, type: string, message: string): OwnAnswer {
+  return {
+    status,
+    headers: { ...JSON_TYPE, 'x-should-retry': 'false' },
+    body: JSON.stringify({ type: 'error', error: { type, message } }),
+  };
+}
+
+function parsed(body: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

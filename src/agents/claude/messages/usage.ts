@@ -1,0 +1,107 @@
+import type { TokenCounts } from './prices.ts';
+
+/** Reads the usage in an answer of the Messages API while it passes. */
+export interface UsageReader {
+  push(text: string): void;
+  /** null: the answer has not said. */
+  counts(): TokenCounts | null;
+}
+
+/** Events that tell usage are short; what is longer is content. An answer that does not stream is at most 128,000 tokens long. */
+const MAX_LINE_CHARS = 64 * 1024;
+const MAX_ANSWER_CHARS = 8 * 1024 * 1024;
+
+/** For an answer of this content type. */
+export function createUsageReader(contentType: string): UsageReader {
+  return contentType.includes('text/event-stream') ? createStreamReader() : createAnswerReader();
+}
+
+function createStreamReader(): UsageReader {
+  let line = '';
+  let isTooLong = false;
+  let counts: TokenCounts | null = null;
+  // A delta is a token at least: what is known of an answer that breaks off.
+  let deltas = 0;
+  const read = (text: string): void => {
+    if (!text.startsWith('data:')) return;
+    if (text.includes('"content_block_delta"')) deltas += 1;
+    else if (/"message_(?:start|delta)"/.test(text)) counts = merged(counts, countsIn(parsed(text.slice(5))));
+  };
+  return {
+    push(text) {
+      const [first = '', ...rest] = text.split('\n');
+      const add = (more: string): void => {
+        if (line.length + more.length > MAX_LINE_CHARS) isTooLong = true;
+        else line += more;
+      };
+      add(first);
+      for (const next of rest) {
+        if (!isTooLong) read(line);
+        [line, isTooLong] = ['', false];
+        add(next);
+      }
+    },
+    counts: () => (counts === null ? null : { ...counts, output: Math.max(counts.output, deltas) }),
+  };
+}
+
+function createAnswerReader(): UsageReader {
+  let answer = '';
+  let isTooLong = false;
+  return {
+    push(text) {
+      isTooLong ||= answer.length + text.length > MAX_ANSWER_CHARS;
+      if (!isTooLong) answer += text;
+    },
+    // Asked while it passes, too.
+    counts: () => (!isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null),
+  };
+}
+
+/** Usage in a message, or in an event that holds one. */
+function countsIn(value: unknown): TokenCounts | null {
+  const usage = fieldOf(value, 'usage') ?? fieldOf(fieldOf(value, 'message'), 'usage');
+  if (typeof usage !== 'object' || usage === null) return null;
+  const created = fieldOf(usage, 'cache_creation');
+  const hour = countOf(created, 'ephemeral_1h_input_tokens');
+  return {
+    input: countOf(usage, 'input_tokens'),
+    cacheWrite: Math.max(0, countOf(usage, 'cache_creation_input_tokens') - hour),
+    cacheWriteHour: hour,
+    cacheRead: countOf(usage, 'cache_read_input_tokens'),
+    output: countOf(usage, 'output_tokens'),
+    webSearches: countOf(fieldOf(usage, 'server_tool_use'), 'web_search_requests'),
+  };
+}
+
+/** Every event tells the sum so far, or leaves a kind out. */
+function merged(a: TokenCounts | null, b: TokenCounts | null): TokenCounts | null {
+  if (a === null || b === null) return a ?? b;
+  return {
+    input: Math.max(a.input, b.input),
+    cacheWrite: Math.max(a.cacheWrite, b.cacheWrite),
+    cacheWriteHour: Math.max(a.cacheWriteHour, b.cacheWriteHour),
+    cacheRead: Math.max(a.cacheRead, b.cacheRead),
+    output: Math.max(a.output, b.output),
+    webSearches: Math.max(a.webSearches, b.webSearches),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function countOf(value: unknown, name: string): number {
+  const count = fieldOf(value, name);
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? count : 0;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}

@@ -1,0 +1,31 @@
+import type { Analysis } from '../analysis/analysis.ts';
+import type { Exhausted, Spent } from './meter.ts';
+
+/** What a call of the agent came to, as it was counted between the agent and the model. */
+export interface Bill extends Spent {
+  readonly requests: number;
+  /** The limit that ended it; null: none did. */
+  readonly exhausted: Exhausted | null;
+  /** What was refused for another reason, in order, each reason once. */
+  readonly refused: readonly string[];
+}
+
+const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', tokens: 'the tokens that are left' };
+
+/**
+ * The analysis with what the call really spent. The agent's own account holds where it covers all tokens that were counted;
+ * one that was killed gives none, and one that asks the model behind its CLI's back leaves some out.
+ */
+export function billed(analysis: Analysis, bill: Bill): Analysis {
+  if (bill.requests === 0) return analysis;
+  const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
+  return {
+    ...analysis,
+    tokens: Math.max(analysis.tokens ?? 0, bill.tokens),
+    costUsd: isComplete ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
+    agentError:
+      analysis.agentError === null || bill.exhausted === null
+        ? analysis.agentError
+        : { kind: 'budget', text: `The call reached its limit: ${LIMIT[bill.exhausted]}.` },
+  };
+}

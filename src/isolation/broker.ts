@@ -1,0 +1,267 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Bill } from '../core/spending/bill.ts';
+import { admission, exhausted, NOTHING, plus, type CallLimits, type Spent } from '../core/spending/meter.ts';
+import { UserError } from '../errors.ts';
+import type { Account, Broker, BrokeredCall, ModelProtocol, OwnAnswer, Reading } from '../ports/broker.ts';
+
+interface BrokerOptions {
+  readonly protocol: ModelProtocol;
+  /** Address of the provider, without a slash at the end: nothing is sent anywhere else. */
+  readonly provider: string;
+  /** Name of the variable → key. */
+  readonly keys: Readonly<Record<string, string>>;
+  /** The agent's variables for a broker at this address. */
+  readonly environmentFor: (at: {
+    readonly address: string;
+    readonly placeholders: Readonly<Record<string, string>>;
+  }) => Readonly<Record<string, string>>;
+  readonly connect: () => Promise<typeof fetch>;
+}
+
+type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
+
+/** The provider takes no larger requests. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** The CLI works with at most ten agents at once. */
+const MAX_CONNECTIONS = 64;
+/** Reasons that are kept of what was refused. */
+const MAX_REASONS = 5;
+
+/** What must not pass from the provider's answer: it is about the connection behind the broker, or would be kept by the CLI. */
+const NOT_PASSED = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-encoding',
+  'content-length',
+  'set-cookie',
+]);
+
+/** A server on loopback for as long as the process lives. Loaded at the first call: a run without one does not pay for it. */
+export function createBroker(options: BrokerOptions): Broker {
+  let current: Call | null = null;
+  let started: Promise<Server> | null = null;
+  const start = (): Promise<Server> => (started ??= listen((exchange) => serve(options, current, exchange)));
+  return {
+    async open(limits) {
+      const { port } = (await start()).address() as AddressInfo;
+      const call = createCall(limits, options.keys);
+      current = call;
+      return {
+        environment: options.environmentFor({
+          address: `http://127.0.0.1:${String(port)}`,
+          placeholders: call.placeholders,
+        }),
+        end: async () => {
+          if (current === call) current = null;
+          return await call.end();
+        },
+      } satisfies BrokeredCall;
+    },
+  };
+}
+
+/** A request and the answer to it. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+async function listen(handle: (exchange: Exchange) => Promise<void>): Promise<Server> {
+  const server = createServer((request, response) => void handle({ request, response }));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.requestTimeout = 0;
+  server.listen(0, '127.0.0.1').unref();
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new UserError(
+      'infrastructure',
+      `The action cannot listen on 127.0.0.1, where the agent reaches its model: ${String(error)}. Look at the machine's network settings.`,
+    );
+  }
+  return server;
+}
+
+/** What a call has spent and may still spend. */
+interface Call {
+  readonly placeholders: Readonly<Record<string, string>>;
+  readonly secretFor: (placeholder: string) => string | null;
+  /** A request under way; null: a limit is used up. Waits until it may go. */
+  enter(expected: Spent): Promise<Passage | null>;
+  refuse(why: string): void;
+  end(): Promise<Bill>;
+}
+
+/** One request under way. */
+interface Passage {
+  readonly signal: AbortSignal;
+  /** Reads what it comes to. */
+  count(account: Account | null): void;
+  leave(): void;
+}
+
+/** Its placeholders hold for this call alone. */
+function createCall(limits: CallLimits, keys: Readonly<Record<string, string>>): Call {
+  const placeholders = Object.fromEntries(
+    Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
+  );
+  const secrets = new Map(Object.entries(placeholders).map(([name, text]) => [digest(text), keys[name] ?? null]));
+  const open = new Map<object, { readonly expected: Spent; account: Account | null }>();
+  const reasons = new Set<string>();
+  const ended = new AbortController();
+  let spent = NOTHING;
+  let requests = 0;
+  let wake = Promise.withResolvers<undefined>();
+  const change = (): void => {
+    wake.resolve(undefined);
+    wake = Promise.withResolvers();
+  };
+  const standing = () => {
+    const live = [...open.values()].map(({ expected, account }) => ({ expected, spent: account?.spent() ?? NOTHING }));
+    return {
+      spent: live.reduce((sum, one) => plus(sum, one.spent), spent),
+      open: live.reduce((sum, one) => plus(sum, rest(one.expected, one.spent)), NOTHING),
+    };
+  };
+  return {
+    placeholders,
+    secretFor: (placeholder) => secrets.get(digest(placeholder)) ?? null,
+    async enter(expected) {
+      for (;;) {
+        if (ended.signal.aborted) return null;
+        const admitted = admission(limits, { ...standing(), next: expected });
+        if (admitted.kind === 'refused') return null;
+        if (admitted.kind === 'admitted') break;
+        await wake.promise;
+      }
+      requests += 1;
+      const passage = {};
+      const under: { readonly expected: Spent; account: Account | null } = { expected, account: null };
+      open.set(passage, under);
+      return {
+        signal: ended.signal,
+        count: (account) => {
+          under.account = account;
+        },
+        leave: () => {
+          if (!open.delete(passage)) return;
+          spent = plus(spent, under.account?.spent() ?? NOTHING);
+          change();
+        },
+      };
+    },
+    refuse: (why) => {
+      if (reasons.size < MAX_REASONS) reasons.add(why);
+    },
+    async end() {
+      ended.abort();
+      change();
+      while (open.size > 0) await wake.promise;
+      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons] };
+    },
+  };
+}
+
+/** What may still come of a request. */
+function rest(expected: Spent, spent: Spent): Spent {
+  return {
+    tokens: Math.max(1, expected.tokens - spent.tokens),
+    costUsd: Math.max(0, expected.costUsd - spent.costUsd),
+  };
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+async function serve(options: BrokerOptions, call: Call | null, { request, response }: Exchange): Promise<void> {
+  const { protocol } = options;
+  try {
+    const body = await bodyOf(request);
+    if (body === null) {
+      reply(response, protocol.tooLarge);
+      return;
+    }
+    const { method = '', url: target = '', headers } = request;
+    const reading = protocol.read({ method, target, headers, body }, call?.secretFor ?? (() => null));
+    if (reading.kind === 'refused') call?.refuse(reading.why);
+    if (reading.kind !== 'forwarded') {
+      reply(response, reading.answer);
+      return;
+    }
+    const passage = (await call?.enter(reading.expected)) ?? null;
+    if (passage === null) {
+      reply(response, protocol.exhausted);
+      return;
+    }
+    try {
+      // Who has waited may be gone.
+      if (!request.socket.destroyed) await forward(options, reading, { passage, response });
+    } finally {
+      passage.leave();
+    }
+  } catch (error) {
+    if (response.headersSent) response.destroy();
+    else reply(response, protocol.unreachable(causeOf(error)));
+  }
+}
+
+/** null: it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return size > MAX_BODY_BYTES ? null : Buffer.concat(chunks).toString('utf8');
+}
+
+/** The answer passes as it comes, and is read on the side. */
+async function forward(
+  { provider, connect }: BrokerOptions,
+  { target, headers, body, account: open }: Forwarded,
+  { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
+): Promise<void> {
+  const left = new AbortController();
+  const closed = once(response, 'close').then(() => {
+    left.abort();
+  });
+  const signal = AbortSignal.any([passage.signal, left.signal]);
+  const send = await connect();
+  // The provider reads it, whether anybody waits for the answer or not.
+  passage.count(open?.('') ?? null);
+  const answer = await send(`${provider}${target}`, { method: 'POST', headers, body, redirect: 'error', signal }).catch(
+    (error: unknown) => {
+      if (!signal.aborted) passage.count(null);
+      throw error;
+    },
+  );
+  const account = answer.ok ? (open?.(answer.headers.get('content-type') ?? '') ?? null) : null;
+  passage.count(account);
+  response.writeHead(answer.status, [...answer.headers].filter(([name]) => !NOT_PASSED.has(name)).flat());
+  response.flushHeaders();
+  const decoder = new TextDecoder();
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    const isDrained = response.write(chunk);
+    account?.push(decoder.decode(chunk, { stream: true }));
+    if (!isDrained) await Promise.race([once(response, 'drain'), closed]);
+  }
+  response.end();
+}
+
+function reply(response: ServerResponse, { status, headers, body }: OwnAnswer): void {
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+/** A connection's error says what went wrong in its cause. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = (cause as { readonly code?: unknown }).code;
+  return typeof code === 'string' ? code : cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,68 @@
+import type { Bill } from '../core/spending/bill.ts';
+import type { CallLimits, Spent } from '../core/spending/meter.ts';
+
+/** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
+export interface Broker {
+  /** Opens it for one call. */
+  open(limits: CallLimits): Promise<BrokeredCall>;
+}
+
+/** One call's way to the model. */
+export interface BrokeredCall {
+  /** By which the agent's CLI finds the broker, with a placeholder for each key. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Ends it: its placeholders are void, its open requests are ended. */
+  end(): Promise<Bill>;
+}
+
+/** A request of the agent's CLI as it came in, its body read to the end. */
+export interface AgentRequest {
+  readonly method: string;
+  /** Path and query, as sent. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string;
+}
+
+/** An answer that the broker gives by itself. */
+export interface OwnAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What is made of a request. */
+export type Reading =
+  | { readonly kind: 'answered'; readonly answer: OwnAnswer }
+  /** `why`: as words for the log. */
+  | { readonly kind: 'refused'; readonly answer: OwnAnswer; readonly why: string }
+  | {
+      readonly kind: 'forwarded';
+      /** Path and query at the provider, behind its address. */
+      readonly target: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+      /** What it will come to, roughly. */
+      readonly expected: Spent;
+      /** Reads the answer; null: the request is free. */
+      readonly account: ((contentType: string) => Account) | null;
+    };
+
+/** Reads what a request came to from the answer, while it passes. */
+export interface Account {
+  push(text: string): void;
+  /** By what has passed so far. */
+  spent(): Spent;
+}
+
+/** One provider's protocol, as far as a broker needs it; pure. */
+export interface ModelProtocol {
+  /** `secretFor`: the key for a placeholder; null: it is none, or not any more. */
+  read(request: AgentRequest, secretFor: (placeholder: string) => string | null): Reading;
+  /** In the provider's own words, so that the CLI ends without another try. */
+  readonly exhausted: OwnAnswer;
+  /** For a request that is larger than any provider takes. */
+  readonly tooLarge: OwnAnswer;
+  /** The provider cannot be reached; the CLI may try again. */
+  unreachable(why: string): OwnAnswer;
+}

@@ -1,0 +1,290 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { loginFor } from '../../../src/wiring/agent-login.ts';
+import type { BrokeredCall } from '../../../src/ports/broker.ts';
+import type { CallLimits } from '../../../src/core/spending/meter.ts';
+
+const KEY = 'sk-ant-api03-the-real-one';
+const noLimits: CallLimits = { costUsd: null, tokens: null };
+
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+/** A provider on loopback, and the broker before it. */
+async function createScene(handle: Handler) {
+  const seen: { readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      seen.push({ url: request.url ?? '', headers: request.headers, body });
+      handle(request, response, body);
+    });
+  });
+  const provider = `http://127.0.0.1:${String(await listening(server))}`;
+  const { broker, environment } = await loginFor(
+    { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/` },
+    [],
+  );
+  if (broker === null) throw new Error('no broker');
+  return {
+    seen,
+    server,
+    environment,
+    open: (limits: Partial<CallLimits> = {}) => broker.open({ ...noLimits, ...limits }),
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** As the agent asks. */
+function ask(
+  { environment }: Pick<BrokeredCall, 'environment'>,
+  {
+    signal,
+    key = environment['ANTHROPIC_API_KEY'] ?? '',
+    ...body
+  }: { signal?: AbortSignal; key?: string; [field: string]: unknown } = {},
+): Promise<Response> {
+  return fetch(`${environment['ANTHROPIC_BASE_URL'] ?? ''}/v1/messages?beta=true`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'claude-opus-5-5', max_tokens: 1_000, messages: [], ...body }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const begun = (input: number): string =>
+  event({ type: 'message_start', message: { usage: { input_tokens: input, output_tokens: 1 } } });
+const finished = (output: number): string => event({ type: 'message_delta', usage: { output_tokens: output } });
+const stream = (response: ServerResponse): ServerResponse =>
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'request-id': 'r1', 'set-cookie': 'a=b' });
+/** Each answer costs 0.1 dollars: 10,000 tokens in, 3,000 out. */
+const tenCents: Handler = (_request, response) => stream(response).end(begun(10_000) + finished(3_000));
+
+test('the agent holds a placeholder, the provider gets the key, and nobody else is asked', async () => {
+  await using scene = await createScene(tenCents);
+  const call = await scene.open();
+  expect(JSON.stringify([scene.environment, call.environment])).not.toContain(KEY);
+  const answer = await ask(call);
+  expect(answer.status).toBe(200);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({ 'request-id': 'r1', 'content-type': 'text/event-stream' });
+  expect(answer.headers.get('set-cookie')).toBeNull();
+  expect(await answer.text()).toBe(begun(10_000) + finished(3_000));
+  expect(scene.seen).toMatchObject([{ url: '/base/v1/messages?beta=true', headers: { 'x-api-key': KEY } }]);
+  expect(await call.end()).toEqual({ requests: 1, tokens: 13_000, costUsd: 0.1, exhausted: null, refused: [] });
+});
+
+test('an answer passes as it comes', async () => {
+  let next: (text: string) => void = () => undefined;
+  await using scene = await createScene((_request, response) => {
+    stream(response).write(begun(1));
+    next = (text) => response.write(text);
+  });
+  const call = await scene.open();
+  const reader = (await ask(call)).body?.getReader();
+  const decoder = new TextDecoder();
+  const chunk = async (): Promise<string> => decoder.decode((await reader?.read())?.value as Uint8Array | undefined);
+  expect(await chunk()).toBe(begun(1));
+  for (const text of ['a', 'b', 'c']) {
+    next(text);
+    expect(await chunk()).toBe(text);
+  }
+  await call.end();
+});
+
+describe('who has no call', () => {
+  test('a placeholder holds for its own call', async () => {
+    await using scene = await createScene(tenCents);
+    const first = await scene.open();
+    await first.end();
+    expect((await ask(first)).status).toBe(401);
+    const second = await scene.open();
+    expect(second.environment['ANTHROPIC_API_KEY']).not.toBe(first.environment['ANTHROPIC_API_KEY']);
+    expect((await ask(first)).status).toBe(401);
+    expect((await ask(second, { key: 'guessed' })).status).toBe(401);
+    expect((await ask(second)).status).toBe(200);
+    expect(scene.seen).toHaveLength(1);
+    expect((await second.end()).refused).toEqual(['a request without the placeholder of this call']);
+  });
+
+  test('what is under way at the end is ended, and counted', async () => {
+    await using scene = await createScene((_request, response) => stream(response).write(begun(1_000)));
+    const call = await scene.open();
+    const answer = await ask(call);
+    const text = answer.text().catch(() => 'broken off');
+    await vi.waitFor(() => {
+      expect(scene.seen).toHaveLength(1);
+    });
+    await sleep(50);
+    expect(await call.end()).toMatchObject({ requests: 1, tokens: 1_001 });
+    expect(await text).toBe('broken off');
+  });
+
+  test('who hangs up before there is an answer pays for the question', async () => {
+    await using scene = await createScene(() => undefined);
+    const call = await scene.open();
+    const hangUp = new AbortController();
+    const asked = ask(call, { signal: hangUp.signal, system: 'x'.repeat(40_000) }).catch(() => null);
+    await vi.waitFor(() => {
+      expect(scene.seen).toHaveLength(1);
+    });
+    hangUp.abort();
+    await asked;
+    expect((await call.end()).tokens).toBeGreaterThan(10_000);
+  });
+});
+
+describe('limits', () => {
+  const inProvidersWords = { status: 400, text: /Credit balance is too low/ };
+  const answerOf = async (answer: Response) => ({ status: answer.status, text: await answer.text() });
+
+  test('when the money is gone it says so, without another try', async () => {
+    await using scene = await createScene(tenCents);
+    const call = await scene.open({ costUsd: 0.15 });
+    for (const status of [200, 200]) expect((await answerOf(await ask(call))).status).toBe(status);
+    const answer = await ask(call);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(await answerOf(answer)).toEqual({
+      status: 400,
+      text: expect.stringMatching(inProvidersWords.text) as string,
+    });
+    expect(scene.seen).toHaveLength(2);
+    expect(await call.end()).toMatchObject({ requests: 2, costUsd: 0.2, exhausted: 'cost' });
+  });
+
+  test('tokens alike', async () => {
+    await using scene = await createScene(tenCents);
+    const call = await scene.open({ tokens: 13_000 });
+    await answerOf(await ask(call));
+    expect((await answerOf(await ask(call))).status).toBe(400);
+    expect(await call.end()).toMatchObject({ requests: 1, tokens: 13_000, exhausted: 'tokens' });
+  });
+
+  test('thirty at once do not spend more than one too many', async () => {
+    await using scene = await createScene(tenCents);
+    const call = await scene.open({ costUsd: 0.5 });
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, async () => answerOf(await ask(call, { max_tokens: 64_000 }))),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(await call.end()).toMatchObject({ costUsd: 0.5, exhausted: 'cost' });
+  });
+
+  test('who waits and goes away asks nothing', async () => {
+    let finish: () => void = () => undefined;
+    await using scene = await createScene((_request, response) => {
+      finish = () => stream(response).end(begun(1_000) + finished(10));
+    });
+    const call = await scene.open({ costUsd: 0.4 });
+    const first = ask(call, { max_tokens: 64_000 });
+    await vi.waitFor(() => {
+      expect(scene.seen).toHaveLength(1);
+    });
+    const hangUp = new AbortController();
+    const second = ask(call, { max_tokens: 64_000, signal: hangUp.signal }).catch(() => 'gone');
+    await sleep(100);
+    hangUp.abort();
+    expect(await second).toBe('gone');
+    finish();
+    await (await first).text();
+    await sleep(100);
+    expect(scene.seen).toHaveLength(1);
+    expect((await call.end()).requests).toBeLessThanOrEqual(2);
+  });
+
+  test('an error of the provider passes with its headers and costs nothing', async () => {
+    await using scene = await createScene((_request, response) =>
+      response.writeHead(429, { 'retry-after': '7', 'anthropic-ratelimit-unified-reset': '1' }).end('{"type":"error"}'),
+    );
+    const call = await scene.open({ costUsd: 1 });
+    const answer = await ask(call);
+    expect([
+      answer.status,
+      answer.headers.get('retry-after'),
+      answer.headers.get('anthropic-ratelimit-unified-reset'),
+    ]).toEqual([429, '7', '1']);
+    expect(await answer.text()).toBe('{"type":"error"}');
+    expect(await call.end()).toMatchObject({ tokens: 0, costUsd: 0 });
+  });
+});
+
+describe('a provider that does not work', () => {
+  test('is not there', async () => {
+    await using scene = await createScene(tenCents);
+    const call = await scene.open();
+    scene.server.close();
+    scene.server.closeAllConnections();
+    const answer = await ask(call);
+    expect(answer.status).toBe(502);
+    expect(await answer.text()).toMatch(/cannot be reached: ECONNREFUSED/);
+    expect(await call.end()).toMatchObject({ tokens: 0 });
+  });
+
+  test('leads elsewhere: the key does not go there', async () => {
+    await using scene = await createScene((_request, response) =>
+      response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
+    );
+    const call = await scene.open();
+    expect((await ask(call)).status).toBe(502);
+    await call.end();
+  });
+
+  test('breaks off: so does the answer', async () => {
+    await using scene = await createScene((_request, response) => {
+      stream(response).write(begun(500), () => response.destroy());
+    });
+    const call = await scene.open();
+    await expect(ask(call).then((answer) => answer.text())).rejects.toThrow();
+    expect(await call.end()).toMatchObject({ tokens: 501 });
+  });
+});
+
+test('requests that no client sends do no harm', async () => {
+  await using scene = await createScene(tenCents);
+  const call = await scene.open();
+  const { port } = new URL(call.environment['ANTHROPIC_BASE_URL'] ?? '');
+  const raw = (text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.end(text));
+      let answer = '';
+      socket
+        .on('data', (chunk) => (answer += chunk.toString()))
+        .on('close', () => {
+          resolve(answer.split('\r\n')[0] ?? '');
+        });
+    });
+  expect(await raw('nonsense\r\n\r\n')).toMatch(/400/);
+  expect(await raw('CONNECT api.anthropic.com:443 HTTP/1.1\r\nhost: a\r\n\r\n')).not.toMatch(/200/);
+  expect(await raw('GET http://169.254.169.254/ HTTP/1.1\r\nhost: a\r\n\r\n')).toMatch(/401/);
+  const tooLarge = new Promise<number>((resolve, reject) => {
+    const sent = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: '/v1/messages' }, (answer) => {
+      resolve(answer.statusCode ?? 0);
+      answer.resume();
+    });
+    sent.on('error', reject).end(Buffer.alloc(33 * 1024 * 1024, 'x'));
+  });
+  expect(await tooLarge).toBe(413);
+  expect(scene.seen).toEqual([]);
+  await call.end();
+});

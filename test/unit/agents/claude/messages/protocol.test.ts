@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { claudeProtocol } from '../../../../../src/agents/claude/messages/protocol.ts';
+import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
+
+const KEYS: Readonly<Record<string, string>> = {
+  'a-placeholder': 'sk-ant-api-real',
+  'b-placeholder': 'sk-ant-oat-real',
+};
+const read = (request: Partial<AgentRequest>, mayWebSearch = false): Reading =>
+  claudeProtocol({ headers: { 'x-gateway': 'secret' }, mayWebSearch }).read(
+    {
+      method: 'POST',
+      target: '/v1/messages?beta=true',
+      headers: { 'x-api-key': 'a-placeholder' },
+      body: '{"model":"claude-sonnet-5-5","max_tokens":100,"messages":[]}',
+      ...request,
+    },
+    (placeholder) => KEYS[placeholder] ?? null,
+  );
+const body = (more: object): Partial<AgentRequest> => ({
+  body: JSON.stringify({ model: 'claude-sonnet-5-5', max_tokens: 100, messages: [], ...more }),
+});
+const said = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
+
+test.each<[string, Partial<AgentRequest>, number, RegExp]>([
+  ['no credential', { headers: {} }, 401, /without the placeholder/],
+  ['a key of its own', { headers: { 'x-api-key': 'sk-ant-api-of-an-attacker' } }, 401, /without the placeholder/],
+  ['another scheme', { headers: { authorization: 'Basic a-placeholder' } }, 401, /without the placeholder/],
+  ['another method', { method: 'GET' }, 403, /GET \/v1\/messages/],
+  ['files', { target: '/v1/files' }, 403, /\/v1\/files/],
+  ['batches', { target: '/v1/messages/batches' }, 403, /batches/],
+  ['a way up', { target: '/v1/messages/../files' }, 403, /files/],
+  ['an encoded way up', { target: '/v1/messages/%2e%2e/files' }, 403, /files/],
+  ['another query', { target: '/v1/messages?beta=true&x=1' }, 403, /x=1/],
+  ['another host', { target: 'http://evil.example/v1/messages' }, 403, /evil/],
+  ['no JSON', { body: '{"model":' }, 400, /not a JSON object/],
+  ['no object', { body: '[]' }, 400, /not a JSON object/],
+  ['MCP servers', body({ mcp_servers: [{ url: 'https://evil.example' }] }), 403, /MCP servers/],
+  ['a container', body({ container: 'c1' }), 403, /container/],
+  ['a search', body({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }), 403, /web_search_20250305/],
+  ['a fetch', body({ tools: [{ name: 'Read', input_schema: {} }, { type: 'web_fetch_20250910' }] }), 403, /web_fetch/],
+  ['code', body({ tools: [{ type: 'code_execution_20250825' }] }), 403, /code_execution/],
+  ['a toolset', body({ tools: [{ type: 'mcp_toolset' }] }), 403, /mcp_toolset/],
+  ['tools in another form', body({ tools: { type: 'web_fetch_20250910' } }), 403, /unknown form/],
+  [
+    'an image by address',
+    body(said([{ type: 'image', source: { type: 'url', url: 'https://evil.example' } }])),
+    403,
+    /an address/,
+  ],
+  ['a file', body(said([{ type: 'document', source: { type: 'file', file_id: 'f' } }])), 403, /stored file/],
+  [
+    'an address in a result',
+    body(said([{ type: 'tool_result', content: [{ type: 'document', source: { type: 'url' } }] }])),
+    403,
+    /an address/,
+  ],
+  [
+    'an address in a document',
+    body(said([{ type: 'document', source: { type: 'content', content: [{ source: { type: 'url' } }] } }])),
+    403,
+    /an address/,
+  ],
+  ['an upload', body(said([{ type: 'container_upload', file_id: 'f' }])), 403, /stored file/],
+  ['too deep', body(said(JSON.parse('['.repeat(100) + ']'.repeat(100)))), 403, /too deep/],
+])('refused: %s', (_what, request, status, why) => {
+  const reading = read(request);
+  expect(reading).toMatchObject({ kind: 'refused', answer: { status, headers: { 'x-should-retry': 'false' } } });
+  expect(reading.kind === 'refused' && reading.why).toMatch(why);
+});
+
+describe('forwarded', () => {
+  const forwarded = (request: Partial<AgentRequest>, mayWebSearch = false) => {
+    const reading = read(request, mayWebSearch);
+    if (reading.kind !== 'forwarded') throw new Error(JSON.stringify(reading));
+    return reading;
+  };
+
+  test('with the real key, the headers of the CLI and those of the user, and nothing else', () => {
+    const { headers } = forwarded({
+      headers: {
+        'x-api-key': 'a-placeholder',
+        'anthropic-version': '2023-06-01',
+        'anthropic-beta': 'claude-code-20250219, mcp-client-2025-11-20,files-api-2025-04-14,web-fetch-2025-09-10',
+        'x-stainless-arch': 'x64',
+        'user-agent': 'claude-cli',
+        'x-gateway': 'of the agent',
+        authorization: 'Bearer sk-ant-of-an-attacker',
+        cookie: 'a=b',
+        host: '127.0.0.1',
+        connection: 'keep-alive',
+        'x-forwarded-for': '10.0.0.1',
+      },
+    });
+    expect(headers).toEqual({
+      'x-api-key': 'sk-ant-api-real',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'claude-code-20250219',
+      'x-stainless-arch': 'x64',
+      'user-agent': 'claude-cli',
+      'x-gateway': 'secret',
+      'accept-encoding': 'identity',
+    });
+  });
+
+  test('a subscription is asked with its token', () => {
+    expect(forwarded({ headers: { authorization: 'Bearer b-placeholder' } }).headers).toEqual({
+      authorization: 'Bearer sk-ant-oat-real',
+      'anthropic-beta': 'oauth-2025-04-20',
+      'x-gateway': 'secret',
+      'accept-encoding': 'identity',
+    });
+  });
+
+  test.each<[string, Partial<AgentRequest>]>([
+    [
+      'tools of the CLI',
+      body({
+        tools: [
+          { name: 'Bash', input_schema: { properties: { source: { type: 'url' } } } },
+          { type: 'custom', name: 'x' },
+          { type: 'bash_20250124' },
+          { type: 'tool_search_tool_regex_20251119' },
+        ],
+      }),
+    ],
+    [
+      'what a tool was called with',
+      body(said([{ type: 'tool_use', input: { source: { type: 'url' }, mcp_servers: [1] } }])),
+    ],
+    ['an image', body(said([{ type: 'image', source: { type: 'base64', data: 'AA==' } }]))],
+    ['empty lists', body({ mcp_servers: [], tools: [], container: null })],
+  ])('%s', (_what, request) => {
+    expect(forwarded(request).target).toBe('/v1/messages?beta=true');
+  });
+
+  test('a search that the user allows', () => {
+    expect(forwarded(body({ tools: [{ type: 'web_search_20250305' }] }), true).kind).toBe('forwarded');
+    expect(read(body({ tools: [{ type: 'web_fetch_20250910' }] }), true).kind).toBe('refused');
+  });
+
+  test('a key that comes twice is sent once, as it was checked', () => {
+    const twice = '{"mcp_servers":[{"url":"x"}],"model":"m","messages":[],"mcp_servers":[]}';
+    expect(forwarded({ body: twice }).body).toBe('{"mcp_servers":[],"model":"m","messages":[]}');
+  });
+
+  test('what it will come to, and what it came to', () => {
+    const request = forwarded(body({ max_tokens: 128_000, system: 'x'.repeat(4_000) }));
+    expect(request.expected.tokens).toBeGreaterThan(17_000);
+    expect(request.expected.tokens).toBeLessThan(17_100);
+    expect(request.expected.costUsd).toBeCloseTo(0.162, 3);
+    const account = request.account?.('application/json');
+    account?.push('{"usage":{"input_tokens":1000,"output_tokens":2000}}');
+    expect(account?.spent()).toEqual({ tokens: 3_000, costUsd: 0.022 });
+  });
+
+  test('an answer that tells no usage is counted by its length, and counting costs nothing', () => {
+    const account = forwarded(body({ system: 'x'.repeat(4_000) })).account?.('text/event-stream');
+    account?.push('y'.repeat(400));
+    expect(account?.spent().tokens).toBeGreaterThan(1_100);
+    const count = forwarded({ target: '/v1/messages/count_tokens' });
+    expect(count).toMatchObject({
+      target: '/v1/messages/count_tokens',
+      account: null,
+      expected: { tokens: 0, costUsd: 0 },
+    });
+  });
+});
+
+test('who asks whether anybody is there is answered', () => {
+  expect(read({ method: 'HEAD', target: '/', headers: {} })).toMatchObject({
+    kind: 'answered',
+    answer: { status: 200 },
+  });
+});

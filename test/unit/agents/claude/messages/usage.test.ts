@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { createUsageReader } from '../../../../../src/agents/claude/messages/usage.ts';
+
+const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const start = event({
+  type: 'message_start',
+  message: {
+    usage: {
+      input_tokens: 10,
+      cache_creation_input_tokens: 300,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+      cache_read_input_tokens: 1_000,
+      output_tokens: 1,
+    },
+  },
+});
+const delta = (text: string): string =>
+  event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+const end = event({ type: 'message_delta', delta: {}, usage: { output_tokens: 50, input_tokens: 12 } });
+const counted = { input: 10, cacheWrite: 100, cacheWriteHour: 200, cacheRead: 1_000, output: 1, webSearches: 0 };
+const whole = { ...counted, input: 12, output: 50 };
+
+const read = (chunks: readonly string[], type = 'text/event-stream; charset=utf-8') => {
+  const reader = createUsageReader(type);
+  for (const chunk of chunks) reader.push(chunk);
+  return reader.counts();
+};
+
+test.each<[string, readonly string[], object | null]>([
+  ['whole', [start + delta('a') + end], whole],
+  ['one character at a time', [...(start + delta('a') + end)], whole],
+  ['with the line ends of another system', [(start + end).replaceAll('\n', '\r\n')], whole],
+  ['begun', [start], counted],
+  ['broken off: a delta is a token', [start, delta('a'), delta('b'), delta('c')], { ...counted, output: 3 }],
+  ['broken off within an event', [start, end.slice(0, 30)], counted],
+  ['with usage in its text', [start + delta('"message_delta" {"usage":{"output_tokens":9e9}}') + end], whole],
+  ['with a line that no event has', [start, `data: {"type":"message_delta",${'x'.repeat(80_000)}`, '\n', end], whole],
+  [
+    'with numbers that are none',
+    [event({ type: 'message_delta', usage: { output_tokens: -5, input_tokens: '7' } })],
+    { input: 0, output: 0 },
+  ],
+  ['without any', [delta('a')], null],
+  ['that is no stream', ['<html>'], null],
+])('a stream %s', (_how, chunks, expected) => {
+  if (expected === null) expect(read(chunks)).toBeNull();
+  else expect(read(chunks)).toMatchObject(expected);
+});
+
+test('an answer that does not stream', () => {
+  const answer = JSON.stringify({
+    usage: { input_tokens: 5, output_tokens: 6, server_tool_use: { web_search_requests: 2 } },
+  });
+  expect(read([answer.slice(0, 20), answer.slice(20)], 'application/json')).toMatchObject({
+    input: 5,
+    output: 6,
+    webSearches: 2,
+  });
+  expect(read([answer.slice(0, 20)], 'application/json')).toBeNull();
+  expect(read(['x'.repeat(9_000_000), answer], 'application/json')).toBeNull();
+});

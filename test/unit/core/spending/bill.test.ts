@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { billed, type Bill } from '../../../../src/core/spending/bill.ts';
+import { analysis as analysisOf } from '../core-fixtures.ts';
+
+const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [] };
+const billing = { kind: 'billing', text: 'Credit balance is too low' } as const;
+
+test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
+  [
+    'no request was made',
+    { tokens: 7, costUsd: 0.1 },
+    { requests: 0, tokens: 0, costUsd: 0 },
+    { tokens: 7, costUsd: 0.1 },
+  ],
+  ['the account is complete', { tokens: 1_000, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.4 }],
+  ['it was killed before it told', { tokens: null, costUsd: null }, {}, { tokens: 1_000, costUsd: 0.5 }],
+  ['it tells tokens alone', { tokens: 2_000, costUsd: null }, {}, { tokens: 2_000, costUsd: 0.5 }],
+  ['requests went past the CLI', { tokens: 900, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.5 }],
+  ['requests went past the CLI, which is dearer', { tokens: 900, costUsd: 0.6 }, {}, { tokens: 1_000, costUsd: 0.6 }],
+  [
+    'a limit ended it',
+    { tokens: 1_000, costUsd: 0.4, agentError: billing },
+    { exhausted: 'cost' },
+    { costUsd: 0.5, agentError: { kind: 'budget', text: 'The call reached its limit: what it may cost.' } },
+  ],
+  [
+    'the tokens ended it',
+    { tokens: 1_000, costUsd: 0.4, agentError: billing },
+    { exhausted: 'tokens' },
+    { agentError: { kind: 'budget', text: 'The call reached its limit: the tokens that are left.' } },
+  ],
+  [
+    'it ended well with the last cent',
+    { tokens: 1_000, costUsd: 0.4 },
+    { exhausted: 'cost' },
+    { costUsd: 0.5, agentError: null },
+  ],
+  [
+    'the provider itself wants money',
+    { tokens: 1_000, costUsd: 0.4, agentError: billing },
+    {},
+    { agentError: billing },
+  ],
+])('when %s', (_when, analysis, change, expected) => {
+  expect(billed(analysisOf(analysis), { ...bill, ...change })).toMatchObject(expected);
+});
