@@ -10,3 +10,4 @@ export const DEFAULT_AGENT_VERSION = '2.1.330';
 export const DEFAULT_ALLOWED_TOOLS =
   'Read,Edit,Write,Glob,Grep,Bash(git add:*),Bash(git commit:*),Bash(git diff:*),Bash(git log:*),Bash(git status:*),Bash(npm:*),Bash(pytest:*)';
 export const DEFAULT_MAX_COST_USD_PER_DAY = '20';
+export const DEFAULT_MAX_MINUTES = '50';

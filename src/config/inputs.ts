@@ -141,6 +141,11 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
 }
 
+/** What is wrong with the texts of some inputs; nothing is, where an input is not among them. */
+export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
+  return parseTexts(inputs, texts).problems;
+}
+
 /** Whom to reach, and how, where some other input stops the run. What is not usable itself is as if it named nobody and nothing; for `notify` it is who asked. */
 export type Reach = Pick<
   Config,

@@ -106,6 +106,10 @@ export interface ActionRules {
   readonly inputs: readonly string[];
   /** What an old name is called now, as a predicate; null: it is not an old name. */
   readonly renamed: (name: string) => string | null;
+  /** What is wrong with the texts of inputs, as predicates. */
+  readonly inputProblems: (
+    texts: Readonly<Record<string, string>>,
+  ) => readonly { readonly name: string; readonly why: string }[];
   readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
   /** Problems of a login with these variables. */
   readonly loginProblems: (environment: Readonly<Record<string, string>>) => readonly string[];
@@ -124,4 +128,5 @@ export type DefaultedInput =
   | 'agent-version'
   | 'allowed-tools'
   | 'max-cost-usd-per-day'
+  | 'max-minutes'
   | 'branch-prefix';

@@ -8,6 +8,7 @@ export const checks = [
   'permissions',
   'pull-requests',
   'checkout',
+  'runner',
   'secret',
   'key',
   'agent',

@@ -79,12 +79,6 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       '`agent-version` is an expression, and could not be checked.',
       cure('Make sure that it is an exact version.', {}),
     );
-  if (!/^\d+\.\d+\.\d+$/.test(version))
-    return problem(
-      'agent',
-      `\`agent-version: ${version}\` is not an exact version.`,
-      cure('Name one, or remove the input.', { paste: `agent-version: ${looked.rules.defaults['agent-version']}` }),
-    );
   return hasNpm
     ? fine('agent', `Runs install version ${version} of the agent with npm.`)
     : warning(
@@ -211,8 +205,8 @@ function isolation({ step }: LookedAt): Finding {
 
 function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
   const text = inputOf(looked, 'max-cost-usd-per-day');
-  return text === null
-    ? unchecked('spend', '`max-cost-usd-per-day` is an expression, and could not be checked.', byARun)
+  return text === null || Number.isNaN(Number(text))
+    ? unchecked('spend', 'The value of `max-cost-usd-per-day` is not known here, and could not be checked.', byARun)
     : spendFinding(looked.rules, { limit: Number(text), spentTodayUsd });
 }
 

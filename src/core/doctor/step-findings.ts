@@ -1,5 +1,7 @@
 import { nearest } from '../text/nearest.ts';
 import { namesOf } from '../text/lists.ts';
+import { oneLine } from '../text/one-line.ts';
+import { sentence } from '../text/sentence.ts';
 import type { ActionRules, Asked, DefaultedInput, Repository } from './facts.ts';
 import { isExpression, secretsIn } from './expression.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
@@ -42,6 +44,7 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
     permissions(looked),
     pullRequests(looked),
     checkout(looked),
+    runner(looked),
     ...secrets(looked),
     cache(looked),
     ...notify(looked),
@@ -61,8 +64,10 @@ function placeholder({ step }: LookedAt): readonly Finding[] {
 
 function inputNames({ step, rules }: LookedAt): readonly Finding[] {
   const unknown = Object.keys(step.inputs).filter((name) => !rules.inputs.includes(name.toLowerCase()));
-  if (unknown.length === 0) return [fine('inputs', 'Every input is an input of the action.')];
-  return unknown.map((name) => {
+  const values = inputValues(step, rules);
+  if (unknown.length + values.length === 0)
+    return [fine('inputs', 'Every input is an input of the action, with a value that it takes.')];
+  const names = unknown.map((name) => {
     const renamed = rules.renamed(name.toLowerCase());
     if (renamed !== null)
       return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses this name.', {}));
@@ -73,6 +78,22 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
       near === null ? cure('Remove it.', {}) : cure(`Did you mean \`${near}\`?`, {}),
     );
   });
+  return [...names, ...values];
+}
+
+/** Of an expression only a run knows the value. */
+function inputValues({ inputs }: RalphStep, rules: ActionRules): readonly Finding[] {
+  const written = Object.entries(inputs).filter(([, text]) => !isExpression(text));
+  const texts = Object.fromEntries(written.map(([name, text]) => [name.toLowerCase(), text]));
+  return rules
+    .inputProblems(texts)
+    .map(({ name, why }) =>
+      problem(
+        'inputs',
+        sentence(`\`${name}: ${oneLine(texts[name] ?? '', 60)}\` ${why}`),
+        cure('Correct it: the action refuses this value.', {}),
+      ),
+    );
 }
 
 function triggers({ workflow, step, rules }: LookedAt): readonly Finding[] {
@@ -109,12 +130,23 @@ function triggers({ workflow, step, rules }: LookedAt): readonly Finding[] {
 
 const remove = cure('Remove it from `on:`: such runs fail.', {});
 
-function eventFilter({ workflow, step }: LookedAt): readonly Finding[] {
+function eventFilter(looked: LookedAt): readonly Finding[] {
+  const { workflow, step } = looked;
   const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
   const missing = [
     ...(has('issues') && !/event\.label|labels/.test(step.condition) ? ['issues'] : []),
     ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
   ];
+  const label = inputOf(looked, 'task-label');
+  const labels = [...step.condition.matchAll(/\blabel\.name\s*==\s*'([^']*)'/g)].map(([, name = '']) => name);
+  if (has('issues') && label !== null && labels.length > 0 && !labels.some((name) => sameLabel(name, label)))
+    return [
+      warning(
+        'event-filter',
+        `The job's \`if\` waits for the label ${namesOf(labels.map((name) => `\`${name}\``))}, but \`task-label\` is \`${label}\`: that label starts no job.`,
+        cure('Use the same label in both.', { paste: `github.event.label.name == '${label}'` }),
+      ),
+    ];
   if (missing.length === 0)
     return has('issues') || has('issue_comment')
       ? [fine('event-filter', 'The job leaves out other labels and other comments.')]
@@ -129,6 +161,11 @@ function eventFilter({ workflow, step }: LookedAt): readonly Finding[] {
       }),
     ),
   ];
+}
+
+/** GitHub compares labels, and texts in expressions, without regard to case. */
+function sameLabel(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 const needed = ['contents', 'issues', 'pull-requests'];
@@ -221,6 +258,28 @@ function checkout({ step }: LookedAt): Finding {
     : warning('checkout', `actions/checkout lacks ${missing.join('; and ')}.`, cure('Give it both.', { paste }));
 }
 
+/** Minutes that a job needs beyond max-minutes, to set up, publish and clean up. */
+const BESIDE_MINUTES = 10;
+
+function runner(looked: LookedAt): Finding {
+  const { runsOn, timeoutMinutes } = looked.step;
+  const other = runsOn.find((label) => /^(?:windows|macos)\b/i.test(label));
+  if (other !== undefined)
+    return problem(
+      'runner',
+      `The job runs on \`${other}\`, and the action needs Linux.`,
+      cure('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
+    );
+  const minutes = Number(inputOf(looked, 'max-minutes') ?? Number.NaN) + BESIDE_MINUTES;
+  return timeoutMinutes !== '' && Number(timeoutMinutes) < minutes
+    ? warning(
+        'runner',
+        `The job ends after ${timeoutMinutes} minutes, too early for \`max-minutes\`: a run that GitHub ends loses its running iteration.`,
+        cure('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
+      )
+    : fine('runner', 'Nothing in the job keeps a run from starting or from ending by itself.');
+}
+
 function secrets(looked: LookedAt): readonly Finding[] {
   const { step, rules, repository } = looked;
   const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
@@ -238,7 +297,25 @@ function secrets(looked: LookedAt): readonly Finding[] {
   if (problems.length > 0)
     return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
-  return [...swappedKeys(given, rules), ...existence(looked, texts, link)];
+  return [...writtenOut(looked, link), ...swappedKeys(given, rules), ...existence(looked, texts, link)];
+}
+
+/** A key that is in the file itself; its form is not looked at, since a gateway may want any. */
+function writtenOut({ step, rules }: LookedAt, link: string | null): readonly Finding[] {
+  return Object.entries({ ...step.environment, ...step.inputs }).flatMap(([name, text]) => {
+    const input = name.toLowerCase().replaceAll('_', '-');
+    if (!rules.keyInputs.includes(input) || text === '' || isExpression(text)) return [];
+    return [
+      warning(
+        'secret',
+        `The workflow file contains the value of \`${name}\`: everybody who can read the repository can read it.`,
+        cure('Revoke it, put a new key into a secret, and pass that.', {
+          paste: `${name}: \${{ secrets.${variableOf(input)} }}`,
+          link,
+        }),
+      ),
+    ];
+  });
 }
 
 /** Key inputs that are fed from a secret with the name of another of them. */

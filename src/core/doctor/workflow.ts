@@ -16,6 +16,10 @@ export interface RalphStep {
   /** The conditions of its job and of itself, one after the other; empty: none. */
   readonly condition: string;
   readonly permissions: Permissions;
+  /** Labels of the machine; empty: an expression or a group. */
+  readonly runsOn: readonly string[];
+  /** As it is written; empty: GitHub's own limit. */
+  readonly timeoutMinutes: string;
   /** The workflow's or the job's `cache-mode`; null: GitHub's own choice. */
   readonly cacheMode: string | null;
   /** Whether its job names an environment, which has secrets of its own. */
@@ -55,6 +59,8 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         knownBy,
         condition: [given.if, step.if].map(textOf).join(' ').trim(),
         permissions: permissionsOf(given.permissions ?? file.permissions),
+        runsOn: textList(given['runs-on']),
+        timeoutMinutes: textOf(given['timeout-minutes']),
         cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
         hasEnvironment: given.environment !== undefined,
         inputs: textsOf(step.with),
@@ -90,7 +96,7 @@ function triggersOf(on: unknown): Workflow['triggers'] {
   if (Array.isArray(on)) return on.map((event) => ({ event: textOf(event), types: null }));
   return Object.entries(entriesOf(on)).map(([event, value]) => {
     const { types } = entriesOf(value);
-    return { event, types: Array.isArray(types) ? types.map(textOf) : typeof types === 'string' ? [types] : null };
+    return { event, types: types === undefined || types === null ? null : textList(types) };
   });
 }
 
@@ -107,6 +113,10 @@ function entriesOf(value: unknown): Entries {
 
 function textsOf(value: unknown): Texts {
   return Object.fromEntries(Object.entries(entriesOf(value)).map(([name, text]) => [name, textOf(text)]));
+}
+
+function textList(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).map(textOf).filter((text) => text !== '');
 }
 
 function textOf(value: unknown): string {

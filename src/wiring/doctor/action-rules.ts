@@ -5,13 +5,14 @@ import {
   DEFAULT_ALLOWED_TOOLS,
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_MAX_COST_USD_PER_DAY,
+  DEFAULT_MAX_MINUTES,
   DEFAULT_NOTIFY,
   DEFAULT_SOURCES,
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../cli/defaults.ts';
 import { loginProblems } from '../../config/agent-environment.ts';
-import { INPUT_NAMES } from '../../config/inputs.ts';
+import { INPUT_NAMES, inputProblems } from '../../config/inputs.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
 import { renamedTo } from '../../config/renamed.ts';
 import type { ActionRules } from '../../core/doctor/facts.ts';
@@ -21,6 +22,7 @@ import { EVENTS } from '../../gate/event/events.ts';
 export const actionRules: ActionRules = {
   inputs: INPUT_NAMES,
   renamed: renamedTo,
+  inputProblems,
   events: EVENTS,
   loginProblems: (environment) => loginProblems(environment, claudeProvider),
   keyInputs: KEY_INPUTS,
@@ -33,6 +35,7 @@ export const actionRules: ActionRules = {
     'agent-version': DEFAULT_AGENT_VERSION,
     'allowed-tools': DEFAULT_ALLOWED_TOOLS,
     'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
+    'max-minutes': DEFAULT_MAX_MINUTES,
     'branch-prefix': DEFAULT_BRANCH_PREFIX,
   },
 };

@@ -11,6 +11,7 @@ import {
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_COOLDOWN_MINUTES,
   DEFAULT_MAX_COST_USD_PER_DAY,
+  DEFAULT_MAX_MINUTES,
   DEFAULT_SOURCES,
   DEFAULT_NOTIFY,
   DEFAULT_STATE_STORE,
@@ -362,6 +363,7 @@ test.each([
   ['agent-version', DEFAULT_AGENT_VERSION],
   ['allowed-tools', DEFAULT_ALLOWED_TOOLS],
   ['max-cost-usd-per-day', `'${DEFAULT_MAX_COST_USD_PER_DAY}'`],
+  ['max-minutes', `'${DEFAULT_MAX_MINUTES}'`],
   ['circuit-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
 ])('the default of %s is that of action.yml', (input, value) => {
   const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');

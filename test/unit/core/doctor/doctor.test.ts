@@ -76,7 +76,7 @@ test('with the template and everything set up there is one warning: how far the 
       cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
     },
   ]);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(20);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(21);
 });
 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
@@ -260,7 +260,52 @@ describe('what the workflow file says', () => {
       /^$/,
     ],
     ['no state', input('state-store: none'), 'cache', 'warning', /nothing between runs/, /Remove/],
-    ['no exact version', input('agent-version: latest'), 'agent', 'problem', /latest/, /2\./],
+    [
+      'no exact version',
+      input('agent-version: latest'),
+      'inputs',
+      'problem',
+      /`agent-version: latest` is not/,
+      /Correct/,
+    ],
+    [
+      'a number that is none',
+      input('max-iterations: ten'),
+      'inputs',
+      'problem',
+      /`max-iterations: ten` is not a whole number/,
+      /Correct/,
+    ],
+    ['an amount that is none', input('max-cost-usd-per-day: $20'), 'spend', 'unchecked', /not known here/, /doctor/],
+    ['a command as a tool', input('allowed-tools: npm test'), 'inputs', 'problem', /not a tool/, /Correct/],
+    ['an expression', input('max-iterations: ${{ vars.MAX }}'), 'inputs', 'ok', /Every input/, /^$/],
+    [
+      'another label than that of the condition',
+      input('task-label: ai'),
+      'event-filter',
+      'warning',
+      /label `ralph`, but `task-label` is `ai`/,
+      /== 'ai'/,
+    ],
+    ['the same label in other letters', input('task-label: Ralph'), 'event-filter', 'ok', /leaves out/, /^$/],
+    [
+      'a key in the file',
+      changed('${{ secrets.ANTHROPIC_API_KEY }}', 'sk-ant-api03-x'),
+      'secret',
+      'warning',
+      /file contains the value of `anthropic-api-key`/,
+      /secrets\.ANTHROPIC_API_KEY/,
+    ],
+    ['Windows', changed('ubuntu-latest', 'windows-2025'), 'runner', 'problem', /`windows-2025`/, /ubuntu-latest/],
+    [
+      'a job that ends before the run',
+      input('max-minutes: 120'),
+      'runner',
+      'warning',
+      /after 60 minutes/,
+      /timeout-minutes: 130/,
+    ],
+    ['a job without a limit of its own', changed(/ +timeout-minutes: .*\n/, ''), 'runner', 'ok', /Nothing/, /^$/],
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
     ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],

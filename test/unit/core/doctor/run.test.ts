@@ -71,7 +71,7 @@ const bad = (findings: readonly Finding[]): readonly string[] =>
 test('a run that is set up sees all but what its token cannot see, and how far the agent is kept apart', () => {
   const findings = diagnosed({});
   expect(bad(findings)).toEqual(['unchecked branch-protection', 'warning isolation']);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(20);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(21);
 });
 
 type Row = readonly [string, Partial<OwnRun>, Partial<Facts>, Finding['check'], Finding['kind'], RegExp];
