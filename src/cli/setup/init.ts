@@ -72,7 +72,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const choices = isAsking ? await world.person.choose(found) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
-  const wanted = filesOf(project, remove ? { ...choices, prompt: true } : choices, defaults.templates);
+  const wanted = remove
+    ? filesOf({ ...project, ralphWorkflow: SETUP_PATHS.workflow }, { ...choices, prompt: true }, defaults.templates)
+    : filesOf(project, choices, defaults.templates);
   const before = await readFiles(
     checkout.folder,
     wanted.map(({ path }) => path),
@@ -82,7 +84,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const change = remove ? removing : writing;
   const changes = wanted.map((file) => change(file, textsOf(before).get(file.path) ?? null, world.digest));
   const ownWorkflow = wanted.find(({ path }) => path === SETUP_PATHS.workflow);
-  const workflow = textsOf(before).get(SETUP_PATHS.workflow) ?? (ownWorkflow?.kind === 'whole' ? ownWorkflow.text : '');
+  const present = textsOf(before).get(SETUP_PATHS.workflow) ?? textsOf(texts).get(project.ralphWorkflow);
+  const workflow = present ?? (ownWorkflow?.kind === 'whole' ? ownWorkflow.text : '');
   const report = reportOf(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
@@ -203,6 +206,7 @@ function reportOf(
       layout: project.layout.kind,
       defaultBranch,
       taskFiles: [...project.taskFiles],
+      ralphWorkflow: project.ralphWorkflow,
       workflows: [...project.workflows],
       otherRalphs: [...project.otherRalphs],
     },

@@ -21,6 +21,9 @@ const setupReportSchema = z.object({
     layout: z.enum(['single', 'packages', 'services']),
     defaultBranch: z.string().nullable(),
     taskFiles: z.array(z.string()).describe('Plans and prd files that runs read.'),
+    ralphWorkflow: z
+      .string()
+      .describe('The workflow that uses the action; init writes none where another file already does.'),
     workflows: z.array(z.string()).describe('Other workflows of the repository.'),
     otherRalphs: z.array(z.object({ name: z.string(), path: z.string(), advice: z.string() })),
   }),

@@ -1,4 +1,5 @@
 import { diffOf } from '../../core/setup/preview.ts';
+import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { plainLine } from '../plain-line.ts';
 import type { SetupReport } from './setup-schema.ts';
@@ -11,8 +12,10 @@ export function foundText({ project }: SetupReport): string {
   });
   const others = project.otherRalphs.map(({ name, path, advice }) => `  ${name} (${path}): ${advice}\n`);
   const tasks = project.taskFiles.map((path) => `  tasks in ${path}\n`);
+  const workflow =
+    project.ralphWorkflow === SETUP_PATHS.workflow ? [] : [`  a workflow for Ralph in ${project.ralphWorkflow}\n`];
   const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
-  return `Found:\n${[...stacks, ...nothing, ...tasks, ...others].join('')}`;
+  return `Found:\n${[...stacks, ...nothing, ...workflow, ...tasks, ...others].join('')}`;
 }
 
 /** What happens to the files, as a diff, and which of them stay as they are. */

@@ -36,10 +36,10 @@ export function stepsByHand(given: {
   readonly label: string;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
-  readonly project: Pick<Project, 'unreadable' | 'withServices'>;
+  readonly project: Pick<Project, 'unreadable' | 'withServices' | 'ralphWorkflow'>;
 }): readonly Step[] {
   const { choices, label, defaultBranch, workflow } = given;
-  const { unreadable, withServices } = given.project;
+  const { unreadable, withServices, ralphWorkflow } = given.project;
   return [
     ...unreadable.map((path) => ({
       what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
@@ -48,26 +48,21 @@ export function stepsByHand(given: {
     ...(workflow.kind === 'another'
       ? [
           {
-            what: `Rename .github/workflows/ralph.yml, which does not use ralph-action, and run init again: it never replaces a file.`,
+            what: `Rename ${ralphWorkflow}, which does not use ralph-action, and run init again: it never replaces a file.`,
             path: null,
           },
         ]
       : []),
     ...(workflow.kind === 'ralph' && workflow.action.startsWith('OWNER/')
-      ? [
-          {
-            what: `In .github/workflows/ralph.yml, replace OWNER with the account that ralph-action belongs to.`,
-            path: null,
-          },
-        ]
+      ? [{ what: `In ${ralphWorkflow}, replace OWNER with the account that ralph-action belongs to.`, path: null }]
       : []),
     ...(workflow.kind === 'ralph' && !workflow.hasVerify
-      ? [{ what: 'Set verify in .github/workflows/ralph.yml: the command that proves that work is done.', path: null }]
+      ? [{ what: `Set verify in ${ralphWorkflow}: the command that proves that work is done.`, path: null }]
       : []),
     ...(workflow.kind === 'ralph' && !workflow.hasServices && withServices.length > 0
       ? [
           {
-            what: `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in .github/workflows/ralph.yml, and name the variables in its input agent-env.`,
+            what: `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in ${ralphWorkflow}, and name the variables in its input agent-env.`,
             path: null,
           },
         ]

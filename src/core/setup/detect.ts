@@ -2,8 +2,9 @@ import { cmake, go, java, rust } from './compiled.ts';
 import { deno } from './deno.ts';
 import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
 import { elixir } from './elixir.ts';
+import { SETUP_PATHS } from './files.ts';
 import { javascript, parsedObject } from './javascript.ts';
-import { hasServices } from './by-hand.ts';
+import { hasServices, presentWorkflow } from './by-hand.ts';
 import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
 import { php } from './php.ts';
@@ -42,7 +43,7 @@ const NOT_OURS =
 /** Names that mean the same in a shell and in YAML as they look. */
 const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
 
-const OWN_WORKFLOW = '.github/workflows/ralph.yml';
+const OWN_WORKFLOW = SETUP_PATHS.workflow;
 
 const packageMarks: readonly string[] = ['pnpm-workspace.yaml', 'nx.json', 'turbo.json', 'lerna.json', 'go.work'];
 
@@ -109,9 +110,17 @@ export function detectProject(listing: Listing): Project {
     unreadable: [...listing.texts].flatMap(([path, text]) =>
       isManifest(path) && parsedObject(text) === null ? [path] : [],
     ),
+    ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
     withServices: [...listing.texts].flatMap(([path, text]) => (isWorkflow(path) && hasServices(text) ? [path] : [])),
   };
+}
+
+function ralphWorkflowIn({ paths, texts }: Listing): string {
+  const others = paths.includes(OWN_WORKFLOW)
+    ? []
+    : [...texts].filter(([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'ralph');
+  return others[0]?.[0] ?? OWN_WORKFLOW;
 }
 
 function isManifest(path: string): boolean {

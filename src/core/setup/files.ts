@@ -35,12 +35,16 @@ const KEPT: readonly string[] = ['.ralph/state/', '.ralph/logs/', '.ralph/status
 export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
   const { workflow, prompt, allowedTools, taskLabel } = templates;
   return [
-    {
-      kind: 'whole',
-      path: SETUP_PATHS.workflow,
-      comment: 'yaml',
-      text: renderWorkflow(workflow, project, choices, allowedTools),
-    },
+    ...(project.ralphWorkflow === SETUP_PATHS.workflow
+      ? [
+          {
+            kind: 'whole',
+            path: SETUP_PATHS.workflow,
+            comment: 'yaml',
+            text: renderWorkflow(workflow, project, choices, allowedTools),
+          } as const,
+        ]
+      : []),
     { kind: 'whole', path: SETUP_PATHS.agent, comment: 'markdown', text: renderAgentFile(project) },
     { kind: 'whole', path: SETUP_PATHS.form, comment: 'yaml', text: renderForm(taskLabel) },
     ...(choices.prompt

@@ -35,6 +35,8 @@ export interface Project {
   readonly taskFiles: readonly string[];
   /** Files that should say which commands there are, and cannot be read. */
   readonly unreadable: readonly string[];
+  /** The workflow that uses the action: the one of init, unless another is there. */
+  readonly ralphWorkflow: string;
   /** Other workflows. */
   readonly workflows: readonly string[];
   /** Those of them that start services, such as a database. */

@@ -77,6 +77,22 @@ test('another workflow of the same name stays, and init says what to do about it
   expect(out).not.toContain('replace OWNER');
 });
 
+test('a workflow that uses the action under another name of a file is not doubled', async () => {
+  const path = '.github/workflows/agent.yaml';
+  await init('--yes', '--action', 'OWNER/ralph-action@v1');
+  const text = await readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8');
+  await init('--yes', '--remove');
+  await mkdir(join(folder, '.github/workflows'), { recursive: true });
+  await writeFile(join(folder, path), text.replace(/^ +verify:.*\n/m, ''));
+  const { out } = await init('--yes');
+  expect(out).toContain(`  a workflow for Ralph in ${path}\n`);
+  expect(out).toContain(`Set verify in ${path}`);
+  expect(out).toContain(`In ${path}, replace OWNER`);
+  expect(await files()).toContain('.ralph/AGENT.md');
+  expect(await files()).not.toContain('ralph.yml');
+  expect((await init('--yes')).out).toContain('Nothing to change.');
+});
+
 test('a workflow with a copy of the action under another name is not one to rename', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   expect((await init('--yes', '--action', 'acme/my-ralph@v1')).out).not.toContain('Rename');
