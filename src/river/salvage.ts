@@ -1,4 +1,3 @@
-import { messageOf } from '../errors.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
@@ -8,7 +7,7 @@ import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { isAskedFor } from './asked.ts';
 import type { RiverDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
-import { failureOf, type Failure } from './failure.ts';
+import { failureOf, unnotified, type Failure } from './failure.ts';
 import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
@@ -24,7 +23,7 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     // A lane that is still claimed is given back by post.
     recording.tryToRecord('ended');
     const report = reportWithoutWork(deps, outcome, deps.startedAt);
-    if (outcome.reason === 'configuration') await tryToNotify(deps, report);
+    if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
     return report;
   }
   const unfinished: Work = { ...work, outcome, endedAt: deps.clock.now() };
@@ -39,13 +38,13 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
 }
 
 /** Nobody reads the log of a scheduled run that fails. */
-async function tryToNotify(deps: RiverDeps, report: RunReport): Promise<void> {
+async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport): Promise<void> {
   try {
     const intent = parseIntent(deps.context.event, deps.config);
     const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
     if (await isAskedFor(stages, intent)) await notifyOfConfiguration(stages, report);
   } catch (error) {
-    deps.log.warning(`Nobody could be notified of it: ${sentence(messageOf(error))}`);
+    deps.log.warning(unnotified(outcome, error));
   }
 }
 

@@ -1,15 +1,13 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { Reach } from '../config/inputs.ts';
-import { messageOf } from '../errors.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { within } from '../publish/within.ts';
-import { sentence } from '../core/text/sentence.ts';
 import { askedOf, isAskedFor } from './asked.ts';
-import type { Failure } from './failure.ts';
+import { unnotified, type Failure } from './failure.ts';
 
 /** The run has failed already: this is worth so much more of the job's time, in ms. */
 const WITHIN_MS = 30_000;
@@ -26,7 +24,7 @@ interface UnusableDeps {
 /** Inputs that stop every run are a need like any other, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
   await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
-    deps.log.warning(`Nobody could be notified of it: ${sentence(messageOf(error))}`);
+    deps.log.warning(unnotified(failure, error));
   });
 }
 

@@ -35,5 +35,6 @@ export async function readPrompt(
       'infrastructure',
       `The built-in prompt cannot be read: ${join(actionFolder, 'templates', 'PROMPT.md')} is missing, or it is not a file. Run the action from a fresh copy.`,
     );
+  log.info(`prompt: built-in (no text in ${promptFile})`);
   return builtIn;
 }

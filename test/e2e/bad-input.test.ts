@@ -196,6 +196,8 @@ test.each(rows)(
           .findLast((line) => line.startsWith('::error::'))
           ?.replaceAll('%0A', '\n') ?? '';
       for (const text of message) expect(annotation).toMatch(text);
+      const [, whyNobody = ''] = /^::warning::Nobody could be notified of this failure(.*)$/m.exec(run.main.log) ?? [];
+      expect(['', '.']).toContain(whyNobody);
       expect(run.main.log).not.toMatch(/^\s+at /m);
       const { comments, reactions, pulls } = scene.sandbox.github.state;
       // A configuration that stops every run notifies people, once.
