@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
+import { SETUP_PATHS } from '../core/setup/files.ts';
 import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
@@ -38,9 +39,10 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
     const top = found.stdout.toString().replace(/\n$/, '');
     const name = remote ?? 'origin';
     const whole = createGit({ folder: top, env: process.env, configuration: 'own' });
-    const [paths, executable, url, head, branch, branches] = await Promise.all([
+    const [paths, executable, ignored, url, head, branch, branches] = await Promise.all([
       whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
       executableWrappers(whole, top),
+      whole.answer(['check-ignore', '--', ...Object.values(SETUP_PATHS)]),
       firstLine(whole, ['remote', 'get-url', name]),
       firstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
       firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
@@ -57,6 +59,7 @@ const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
       folder: top,
       paths: [...new Set(paths)],
       executable,
+      ignored: ignored.stdout.toString().split('\n').filter(Boolean),
       home:
         named === null
           ? null

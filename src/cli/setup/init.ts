@@ -188,11 +188,12 @@ function reportOf(
   { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
 ): SetupReport {
   const { project, checkout, defaults } = facts;
-  const { home, defaultBranch } = checkout;
+  const { home, defaultBranch, ignored } = checkout;
   const steps = stepsByHand({
     choices,
     label: defaults.templates.taskLabel,
     defaultBranch,
+    ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
     project,
     workflow: presentWorkflow(workflow),
   });

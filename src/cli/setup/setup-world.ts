@@ -15,6 +15,8 @@ export type Checkout =
       readonly paths: readonly string[];
       /** As in a `Listing`. */
       readonly executable: readonly string[];
+      /** Files of the set-up that git would not add, as it ignores them. */
+      readonly ignored: readonly string[];
       readonly home: Home | null;
       /** Null: nothing says which. */
       readonly defaultBranch: string | null;

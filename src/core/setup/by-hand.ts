@@ -36,9 +36,11 @@ export function stepsByHand(given: {
   readonly label: string;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
+  /** Files of the set-up that git ignores. */
+  readonly ignored: readonly string[];
   readonly project: Pick<Project, 'unreadable' | 'withServices' | 'ralphWorkflow'>;
 }): readonly Step[] {
-  const { choices, label, defaultBranch, workflow } = given;
+  const { choices, label, defaultBranch, workflow, ignored } = given;
   const { unreadable, withServices, ralphWorkflow } = given.project;
   return [
     ...unreadable.map((path) => ({
@@ -67,6 +69,14 @@ export function stepsByHand(given: {
           },
         ]
       : []),
+    ...(ignored.length === 0
+      ? []
+      : [
+          {
+            what: `Add ${namesOf(ignored)} with git add --force, or change .gitignore: git ignores ${ignored.length === 1 ? 'it' : 'them'}.`,
+            path: null,
+          },
+        ]),
     {
       what: `Commit the files and get them onto ${defaultBranch ?? 'the default branch'}: workflows run from there.`,
       path: null,

@@ -143,6 +143,15 @@ test('services that another workflow starts are left to copy, until they are', a
   expect((await init('--yes')).out).not.toContain('services of');
 });
 
+test('a file that git ignores is to be added by force', async () => {
+  await writeFile(join(folder, '.gitignore'), '.ralph/\n');
+  expect((await init('--yes')).out).toContain(
+    '. Add .ralph/AGENT.md with git add --force, or change .gitignore: git ignores it.',
+  );
+  await runGit(folder, ['add', '--force', '.ralph/AGENT.md']);
+  expect((await init('--yes')).out).not.toContain('--force');
+});
+
 test('line ends of Windows are not shown', async () => {
   await writeFile(join(folder, '.gitignore'), 'a\r\n');
   expect((await init('--yes')).out).toContain('\n a\n+\n+# Added by ralph init');
