@@ -245,6 +245,12 @@ function checkout({ step }: LookedAt): Finding {
       'There is no actions/checkout before the action.',
       cure('Add it as the first step.', { paste }),
     );
+  if ((step.checkout.path ?? '') !== '')
+    return problem(
+      'checkout',
+      `actions/checkout puts the repository into \`${oneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
+      cure('Remove `path`.', { paste }),
+    );
   const missing = [
     ...(step.checkout['fetch-depth'] === '0'
       ? []

@@ -26,7 +26,7 @@ export interface RalphStep {
   readonly hasEnvironment: boolean;
   readonly inputs: Texts;
   readonly environment: Texts;
-  /** Inputs of the actions/checkout before it; null: there is none. */
+  /** Inputs of the actions/checkout before it, of the one without a `path` if there is one; null: there is none. */
   readonly checkout: Texts | null;
 }
 
@@ -51,7 +51,8 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
     const action = textOf(step.uses);
     const knownBy = actionKnownBy(action, Object.keys(entriesOf(step.with)));
     if (knownBy === null) return [];
-    const checkout = steps.slice(0, index).find(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
+    const checkouts = steps.slice(0, index).filter(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
+    const checkout = checkouts.find((one) => (textsOf(one.with).path ?? '') === '') ?? checkouts[0];
     return [
       {
         job,

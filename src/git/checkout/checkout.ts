@@ -109,7 +109,7 @@ export function createRepository(options: RepositoryOptions): Repository {
     async missing() {
       return (await topOf(options.folder)) !== null
         ? null
-        : `There is no git checkout in ${options.folder}, so no task files can be read. Run actions/checkout with "fetch-depth: 0" before this action.`;
+        : `There is no git checkout in ${options.folder}, so no task files can be read. Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
     },
 
     async problems() {
@@ -325,7 +325,7 @@ async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectI
 }
 
 function notAWorkTree(folder: string, why: string): string {
-  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action.`;
+  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
 }
 
 const MOST_FILES_NAMED = 200;

@@ -205,6 +205,22 @@ describe('what the workflow file says', () => {
       /fetch-depth/,
     ],
     [
+      'a checkout beside the workspace',
+      changed('persist-credentials: false', 'path: app'),
+      'checkout',
+      'problem',
+      /into `app`/,
+      /Remove `path`/,
+    ],
+    [
+      'another checkout beside the workspace',
+      changed('    steps:\n', '    steps:\n      - uses: actions/checkout@v5\n        with: { path: other }\n'),
+      'checkout',
+      'ok',
+      /whole history/,
+      /^$/,
+    ],
+    [
       'kept credentials',
       changed(/ +persist-credentials.*\n/, ''),
       'checkout',
