@@ -76,7 +76,7 @@ const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerousl
 const PROMPTS: readonly string[] = ['.ralph/PROMPT.md', 'PROMPT.md'];
 
 /** Files that are read at these paths alone: elsewhere the names may be frequent. */
-const READ_PATHS: readonly string[] = [...PROMPTS, ...LOOP_SCRIPTS, 'CMakeLists.txt'];
+const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS, 'CMakeLists.txt'];
 
 /** Which files of a repository to read before `detectProject`, most telling first; their number is bounded. */
 export function filesToRead(paths: readonly string[]): readonly string[] {
@@ -116,11 +116,11 @@ export function detectProject(listing: Listing): Project {
   };
 }
 
-function ralphWorkflowIn({ paths, texts }: Listing): string {
-  const others = paths.includes(OWN_WORKFLOW)
-    ? []
-    : [...texts].filter(([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'ralph');
-  return others[0]?.[0] ?? OWN_WORKFLOW;
+function ralphWorkflowIn({ texts }: Listing): string {
+  const found = [...texts].flatMap(([path, text]) =>
+    (path === OWN_WORKFLOW || isWorkflow(path)) && presentWorkflow(text).kind === 'ralph' ? [path] : [],
+  );
+  return found.includes(OWN_WORKFLOW) ? OWN_WORKFLOW : (found[0] ?? OWN_WORKFLOW);
 }
 
 function isManifest(path: string): boolean {

@@ -20,6 +20,8 @@ const templates = {
 };
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+const OWN = '.github/workflows/ralph.yml';
+
 type Files = Readonly<Record<string, string>>;
 
 function projectOf(files: Files) {
@@ -335,6 +337,19 @@ test.each<[string, Files, readonly string[]]>([
   ['in a folder of examples', { 'examples/ralph.sh': LOOP }, []],
 ])('the script of snarktank/ralph %s', (_, files, named) => {
   expect(projectOf(files).otherRalphs.map(({ path }) => path.split('/').at(-1))).toEqual(named);
+});
+
+const USES = 'jobs:\n  a:\n    steps:\n      - uses: acme/ralph-action@v1\n';
+
+test.each<[string, Files, string]>([
+  ['nowhere', { '.github/workflows/ci.yml': 'jobs: {}' }, 'ralph.yml'],
+  ['in a file of another name', { '.github/workflows/agent.yml': USES }, 'agent.yml'],
+  ['beside a ralph.yml of something else', { '.github/workflows/agent.yml': USES, [OWN]: 'jobs: {}' }, 'agent.yml'],
+  ['in two files', { '.github/workflows/agent.yml': USES, [OWN]: USES }, 'ralph.yml'],
+])('the action is used %s', (_, files, name) => {
+  expect(projectOf(files).ralphWorkflow).toBe(`.github/workflows/${name}`);
+  const written = filesOf(projectOf(files), choicesFor(files), templates).map(({ path }) => path);
+  expect(written.includes(OWN)).toBe(name === 'ralph.yml');
 });
 
 const OLD_PROMPT = '# Ralph\n\nPick a task.\n';
