@@ -50,15 +50,39 @@ export function openAgain(
     : waiting;
 }
 
-/** The state that holds to what other lanes, and people, say of its issues; what it made of that since stays, and what holds no more is open again. */
-export function withAnswers(state: LaneState, waiting: readonly WaitingIssue[]): LaneState {
+/**
+ * The state that holds to what other lanes, and people, say of its issues; what it made of that since stays, and what holds no
+ * more is open again. `elsewhere`: issues that are worked on branches of their own, whose lanes have their comments to themselves.
+ */
+export function withAnswers(
+  state: LaneState,
+  waiting: readonly WaitingIssue[],
+  elsewhere: readonly TaskId[],
+): LaneState {
   const answers = waiting.filter(
     ({ lane, task, progress }) =>
-      (lane !== state.lane || !isStuck(progress)) && (state.lane === QUEUE || task === state.lane) && isIssueTask(task),
+      (lane !== state.lane || !isStuck(progress)) &&
+      (state.lane === QUEUE || task === state.lane) &&
+      isIssueTask(task) &&
+      !elsewhere.includes(task),
   );
   const over = Object.keys(state.answers).filter((id) => answers.every(({ task }) => task !== id));
-  const begun = over.reduce((next, id) => withoutAnswer(next, id), state);
+  const begun = over.reduce((next, id) => withoutAnswer(next, id), withoutCommentsOf(state, waiting, elsewhere));
   return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
+}
+
+/** What nobody else settles stays: a comment of this lane's own. */
+function withoutCommentsOf(
+  state: LaneState,
+  waiting: readonly WaitingIssue[],
+  elsewhere: readonly TaskId[],
+): LaneState {
+  const isTheirs = ({ about, comment }: Notification): boolean =>
+    waiting.some(
+      ({ lane, task, notice }) =>
+        lane !== state.lane && task === about && elsewhere.includes(task) && notice?.comment === comment,
+    );
+  return state.notified.some(isTheirs) ? { ...state, notified: state.notified.filter((one) => !isTheirs(one)) } : state;
 }
 
 function holdsAlready({ answers, tasks }: LaneState, { lane, task, at }: WaitingIssue): boolean {
@@ -79,13 +103,21 @@ function withAnswer(state: LaneState, { lane, task, progress, approval, notice, 
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // Whom a person asked for was answered, whatever it was.
   const kind = kindOfProgress(progress) ?? 'stuck';
-  const notified = isNew ? [{ kind, about: task, ...notice }, ...state.notified] : state.notified;
+  const known = state.notified.map((one) =>
+    isCircuitOf(task, one) && one.comment !== notice?.comment ? { ...one, kind: 'stuck' as const, about: task } : one,
+  );
+  const notified = isNew ? [{ kind, about: task, ...notice }, ...known] : known;
   return {
     ...state,
     tasks: { ...state.tasks, [task]: { ...progress, startedTree, doneCommit: null } },
     answers: { ...state.answers, [task]: { lane, at, approval } },
     notified: notified.slice(-MAX_NOTIFICATIONS),
   };
+}
+
+/** A comment about the circuit of the issue's own lane. Who took the issue over took that for one about the task, and may have settled it. */
+function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
+  return kind === 'circuit_open' && about === aboutLane(task);
 }
 
 /** What was approved of an issue when it was last worked on, by whichever lane; null: not known. */

@@ -159,7 +159,10 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
     kept.kind === 'newer' ||
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;
-  const { state, claimedBy } = judgeLane({ restored: kept, budget: null }, { lane: own, expected: false, deps });
+  const { state, claimedBy } = judgeLane(
+    { restored: kept, budget: null },
+    { lane: own, expected: false, elsewhere: [], deps },
+  );
   const wasPublished = (state.lastRun?.published ?? null) !== null;
   const cannotWork = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
   if (!wasPublished || cannotWork) return own;

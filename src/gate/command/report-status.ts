@@ -43,7 +43,12 @@ export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly T
 async function listLane(deps: GateDeps, id: LaneId) {
   const { config } = deps;
   const branches = await deps.remote.branches(config.branchPrefix);
-  const restored = await restoreLane({ lane: id, expected: branches[config.branchPrefix + id] !== undefined, deps });
+  const restored = await restoreLane({
+    lane: id,
+    expected: branches[config.branchPrefix + id] !== undefined,
+    elsewhere: [],
+    deps,
+  });
   const issues = await queuedIssues(deps);
   const listed =
     id === QUEUE

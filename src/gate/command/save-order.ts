@@ -23,7 +23,7 @@ export async function saveOrder(
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
   // Before anything is written: a lane that this version cannot read is not ordered either.
   const kept = await loadLane({ lane, deps });
-  const restored = judgeLane(kept, { lane, expected: false, deps });
+  const restored = judgeLane(kept, { lane, expected: false, elsewhere: [], deps });
   if (wasGiven(deps, kept)) {
     log.info(
       `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,

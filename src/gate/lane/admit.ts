@@ -18,7 +18,7 @@ import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
-import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
 import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
@@ -88,7 +88,12 @@ async function decide(
   if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
     return ended(allElsewhere(request));
 
-  const restored = judgeLane(kept, { lane: request.id, expected: remoteHead !== null, deps });
+  const restored = judgeLane(kept, {
+    lane: request.id,
+    expected: remoteHead !== null,
+    elsewhere: request.requested === 'by-name' ? [] : issuesWithBranch(branches, config),
+    deps,
+  });
   log.info(`state: ${restored.note}`);
   const noteAll = (warnings: readonly string[], notices: Notes['notices']): Notes => ({
     restored: restored.note,

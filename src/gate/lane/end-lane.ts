@@ -41,7 +41,7 @@ export async function endLane(
       ),
       over,
     };
-  const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, deps });
+  const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
   const remains = await whatRemains(deps, state);
   // Whoever works on the lane now pushes to its branch.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);

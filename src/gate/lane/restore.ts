@@ -27,6 +27,8 @@ interface RestoreRequest {
   readonly lane: LaneId;
   /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
   readonly expected: boolean;
+  /** Issues that are worked on branches of their own, as far as that matters; none for the lane of an issue. */
+  readonly elsewhere: readonly TaskId[];
   readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
 }
 
@@ -62,14 +64,17 @@ async function takeOverEarlier(
 }
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
-export function judgeLane({ restored, budget }: KeptLane, { lane, expected, deps }: RestoreRequest): RestoredLane {
+export function judgeLane(
+  { restored, budget }: KeptLane,
+  { lane, expected, elsewhere, deps }: RestoreRequest,
+): RestoredLane {
   const now = deps.clock.now();
   const found =
     restored === null
       ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const known = budget === null ? found.state : withAnswers(found.state, budget.budget.waiting);
+  const known = budget === null ? found.state : withAnswers(found.state, budget.budget.waiting, elsewhere);
   const obeyed = found.isLost ? obeyAfterLoss(known, orders) : applyOrders(known, orders);
   const state =
     budget === null

@@ -68,7 +68,7 @@ async function judgeAnywhere(deps: GateDeps, issue: Issue) {
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {
-    const { state } = await restoreLane({ lane, expected: false, deps });
+    const { state } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
     if (progressOf(state.tasks, id).state === 'done') return 'done';
     if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given')
       return { kind: 'given' } as const;

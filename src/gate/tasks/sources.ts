@@ -6,7 +6,7 @@ import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
 import { awakeInRun } from '../../core/tasks/set-aside.ts';
-import { taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { isIssueTask, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -105,6 +105,16 @@ export function issuesOfLane(
   return requested === 'by-name'
     ? issues
     : issues.filter(({ number }) => branches[branchPrefix + taskIdOfIssue(number)] === undefined);
+}
+
+/** Issues that have a branch of their own. */
+export function issuesWithBranch(
+  branches: LaneNow['branches'],
+  { branchPrefix }: Pick<Config, 'branchPrefix'>,
+): readonly TaskId[] {
+  return Object.keys(branches)
+    .map((branch) => branch.slice(branchPrefix.length))
+    .filter(isIssueTask);
 }
 
 /** Makes the open tasks that are approved fit for a prompt. */

@@ -214,4 +214,47 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(settled(project)).toEqual(['settled in part on #1']);
     expect(savedState(project).notified).toMatchObject([{ kind: 'nothing_to_do', about: 'issue-2' }]);
   });
+
+  // Its branch holds what it got done: the queue does not list it.
+  const gaveUp = { issues: [1], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } } as const;
+
+  test('an issue that was given up on its own branch still needs its person when the queue has run', async () => {
+    const project = createProject(gaveUp);
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher];
+    expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await later(project, DAY)).toMatchObject({ calls: 0 });
+    expect(settled(project)).toEqual([]);
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+
+  test('the queue that knew of it before there was a branch leaves it to the branch', async () => {
+    const project = createProject({ ...gaveUp, agent: [asker] });
+    await runOnce(project, { event: labeled(1) });
+    expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    addIssue(project.forge, 2);
+    expect(await later(project, HOUR)).toMatchObject({ calls: 2 });
+    expect(notified(project)).toBe(2);
+    // A person has it go on; then it has a branch, and still needs somebody.
+    project.script.behaviours = [steadyWorker, steadyWorker];
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    for (const ms of [HOUR, DAY]) expect(await later(project, ms)).toMatchObject({ calls: 0 });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(notified(project)).toBe(3);
+  });
+
+  test('a circuit whose issue the queue has given up is news when it opens once more on the own branch', async () => {
+    const project = createProject({ issues: [1], agent: [stuck], inputs: { 'max-iterations-per-task': '4' } });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
+    expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect([notified(project), settled(project)]).toEqual([2, ['settled on #1']]);
+    expect(await later(project, HOUR, retry)).toMatchObject({ end: 'halted (circuit_open)', calls: 1 });
+    expect(notified(project)).toBe(3);
+    expect(
+      [...(project.forge.notifications.get(1)?.keys() ?? [])].filter((key) => key.includes('circuit_open')),
+    ).toEqual(['<!-- ralph-action:notification circuit_open:lane-issue-1 -->']);
+  });
 });

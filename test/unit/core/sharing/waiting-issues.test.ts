@@ -216,9 +216,9 @@ describe('a lane holds to the answers of others', () => {
       { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } }, answers: {} },
     ],
   ])('%s', (_, state, waiting, expected) => {
-    const held = withAnswers(state, waiting);
+    const held = withAnswers(state, waiting, []);
     expect(held).toEqual({ ...held, ...expected });
-    expect(withAnswers(held, waiting)).toEqual(held);
+    expect(withAnswers(held, waiting, [])).toEqual(held);
   });
 });
 
