@@ -251,6 +251,13 @@ function checkout({ step }: LookedAt): Finding {
       `actions/checkout puts the repository into \`${oneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
       cure('Remove `path`.', { paste }),
     );
+  const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');
+  if (partial.length > 0)
+    return problem(
+      'checkout',
+      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}, and the action needs every file.`,
+      cure('Remove it.', { paste }),
+    );
   const missing = [
     ...(step.checkout['fetch-depth'] === '0'
       ? []
@@ -261,7 +268,11 @@ function checkout({ step }: LookedAt): Finding {
   ];
   return missing.length === 0
     ? fine('checkout', 'The checkout has the whole history and leaves no credentials.')
-    : warning('checkout', `actions/checkout lacks ${missing.join('; and ')}.`, cure('Give it both.', { paste }));
+    : warning(
+        'checkout',
+        `actions/checkout lacks ${missing.join('; and ')}.`,
+        cure('Let it have these inputs.', { paste }),
+      );
 }
 
 /** Minutes that a job needs beyond max-minutes, to set up, publish and clean up. */

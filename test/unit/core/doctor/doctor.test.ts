@@ -213,6 +213,14 @@ describe('what the workflow file says', () => {
       /Remove `path`/,
     ],
     [
+      'a partial checkout',
+      changed('persist-credentials: false', 'filter: blob:none'),
+      'checkout',
+      'problem',
+      /has `filter`/,
+      /Remove/,
+    ],
+    [
       'another checkout beside the workspace',
       changed('    steps:\n', '    steps:\n      - uses: actions/checkout@v5\n        with: { path: other }\n'),
       'checkout',
