@@ -245,13 +245,26 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
+/** What the options that are used here need. */
+const OLDEST_GIT = [2, 38] as const;
+
+/** What is wrong with a git that names itself so (`git version 2.34.1`); null: nothing, or it cannot be told. */
+export function versionProblem(named: string): string | null {
+  const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
+  const [oldestMajor, oldestMinor] = OLDEST_GIT;
+  const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor);
+  return major === '' || !isOld
+    ? null
+    : `The runner has ${named.trim()}, which is too old. Install git ${OLDEST_GIT.join('.')} or newer.`;
+}
+
 /** Absolute path of git. Throws a UserError where there is none, or where it was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
   const found = trustedProgram('git', env);
   if (found === null)
     throw new UserError(
       'infrastructure',
-      `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git 2.38 or newer on the runner.`,
+      `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git ${OLDEST_GIT.join('.')} or newer on the runner.`,
     );
   return found;
 }

@@ -14,7 +14,7 @@ import {
 } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { deepen } from './deepen.ts';
-import { authorization, basicCredentials, type Git } from '../git.ts';
+import { authorization, basicCredentials, createGit, versionProblem, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
 import { changesBetween, withObjects, type Change } from '../objects.ts';
@@ -113,6 +113,9 @@ export function createRepository(options: RepositoryOptions): Repository {
     },
 
     async problems() {
+      const { folder, env } = options;
+      const old = versionProblem((await createGit({ folder, env }).answer(['version'])).stdout.toString());
+      if (old !== null) return [old];
       const found = await opened();
       return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found);
     },
