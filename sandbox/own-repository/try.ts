@@ -178,11 +178,13 @@ function linesOf({ event, end, says }: TriedEvent, played: Came): readonly strin
       : 'steps' in played
         ? played.steps.map((step) => step.log).join('')
         : '';
-  const shown = log.split('\n').filter((row) => row.trim() !== '' && !/^::(?:add-mask|debug)::/.test(row));
+  const shown = log.split('\n').filter((row) => row.trim() !== '' && !NOISE.test(row));
   return [line, ...shown.slice(-LOG_LINES).map((row) => `    ${row}`)];
 }
 
 const LOG_LINES = 15;
+/** Commands to the runner; the annotation of a failure says what the log has said. */
+const NOISE = /^::(?:add-mask::|debug::|error::Failed: )/;
 
 function leftOf(played: Came): readonly string[] {
   return 'steps' in played ? played.steps.flatMap(({ name, end }) => (end === 'not-played' ? [name] : [])) : [];

@@ -84,9 +84,17 @@ type Filters = z.output<typeof filters>;
 
 /** Reads a workflow file; throws for what the sandbox could not act on as GitHub does. */
 export function parseWorkflow(source: string): Workflow {
-  const parsed = workflow.safeParse(parse(source));
+  const parsed = workflow.safeParse(dataOf(source));
   if (parsed.success) return parsed.data;
   throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
+}
+
+function dataOf(source: string): unknown {
+  try {
+    return parse(source);
+  } catch (error) {
+    throw new Error(`The sandbox cannot read this workflow:\n${String(error)}`, { cause: error });
+  }
 }
 
 /** Whether a step uses the action, or a copy of it. */

@@ -169,6 +169,11 @@ describe('a repository that cannot be tried', () => {
       'No workflow in .github/workflows/ uses ralph-action',
     ],
     [
+      'with a workflow that is not YAML',
+      () => lay({ [WORKFLOW]: template.replace('on:', 'on: [') }).then(() => commitAll()),
+      'cannot read this workflow',
+    ],
+    [
       'with a workflow of two jobs',
       () =>
         lay({ [WORKFLOW]: `${template}\n  other:\n    runs-on: x\n    steps: [{ run: x }]\n` }).then(() => commitAll()),
