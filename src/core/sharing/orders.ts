@@ -86,6 +86,14 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)));
 }
 
+/** Who has the task tried again that opened the circuit wants the next probe for it, and not for another one. */
+function probingWhatever(state: LaneState, task: TaskId | null): LaneState {
+  const { circuit } = state;
+  return circuit.kind === 'open' && circuit.taskId !== null && (task === null || task === circuit.taskId)
+    ? { ...state, circuit: { ...circuit, taskId: null }, currentTask: circuit.taskId }
+    : state;
+}
+
 function obey(state: LaneState, order: Order): LaneState {
   const { at } = order;
   const reason = `by ${order.by} (${order.from})`;
@@ -103,7 +111,10 @@ function obey(state: LaneState, order: Order): LaneState {
         ? state
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
-      return tasksToRetry(state, order.task).reduce((next, id) => retryTask(next, id, reason, at), state);
+      return tasksToRetry(state, order.task).reduce(
+        (next, id) => retryTask(next, id, reason, at),
+        probingWhatever(state, order.task),
+      );
     case 'reset-circuit':
       return resetCircuit(state, reason, at);
     case 'reset-session':

@@ -467,6 +467,8 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('settleComments', () => {
         for (const { id, words, closing } of settled) {
           const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
+          // One that was settled before is not the one that has its marker now.
+          if (idOf(number, marker) !== id) continue;
           const thread = shelfOf(marker).get(number);
           const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
           if (thread === undefined || first === '') continue;
