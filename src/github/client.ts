@@ -2,7 +2,7 @@ import type { Octokit } from '@octokit/rest';
 import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { explain, type Purpose } from './errors.ts';
+import { explain, type Purpose, type TokenSource } from './errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -13,6 +13,7 @@ export interface RepositoryName {
 
 export interface ForgeOptions {
   readonly token: string;
+  readonly tokenFrom: TokenSource;
   /** Without a slash at the end; `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise server. */
   readonly apiUrl: string;
   readonly repository: RepositoryName;

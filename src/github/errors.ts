@@ -10,9 +10,13 @@ export interface Purpose {
   readonly needs: readonly string[];
 }
 
+/** Who gave the token: the workflow by its input, or a person who started the command line. */
+export type TokenSource = 'input' | 'person';
+
 /** What an explanation may need to know besides the error. */
 export interface Situation {
   readonly token: string;
+  readonly tokenFrom: TokenSource;
   readonly apiUrl: string;
   readonly repository: { readonly owner: string; readonly repo: string };
   readonly now: () => number;
@@ -62,6 +66,12 @@ interface Refusal {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
+const VALID_TOKEN: Readonly<Record<TokenSource, string>> = {
+  input:
+    'Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.',
+  person: 'It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
+};
+
 function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Explanation {
   const { status, message, details, headers } = refused;
   const name = `${situation.repository.owner}/${situation.repository.repo}`;
@@ -71,7 +81,7 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (status === 401) {
     return [
       'configuration',
-      `GitHub does not accept the token (${answer}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`,
+      `GitHub does not accept the token (${answer}). ${VALID_TOKEN[situation.tokenFrom]}`,
     ];
   }
   const pause = rateLimit(refused, situation.now());

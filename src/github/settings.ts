@@ -9,9 +9,11 @@ type BranchName = RepositoryName & { readonly branch: string };
 /** Reads a repository's settings, and changes none; what the token may not ask is unknown. */
 export async function readSettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
-    tryAsking(client, needs, call);
+    tryAsking(client, { what: 'it', needs }, call);
   // Of a repository that a token does not see at all, GitHub says that nothing in it exists.
-  const seen = await ask('Metadata: read', ({ rest }, at) => rest.repos.get({ ...at }));
+  const seen = await tryAsking(client, { what: 'the repository does not exist, or it', needs: 'Metadata: read' }, ({ rest }, at) =>
+    rest.repos.get({ ...at }),
+  );
   if (seen.kind === 'unknown') return unknownSettings(seen.why);
   const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets] =
     await Promise.all([
@@ -61,7 +63,7 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
 
 async function tryAsking<T>(
   client: Client,
-  needs: string,
+  { what, needs }: { readonly what: string; readonly needs: string },
   call: (octokit: Octokit, at: RepositoryName) => Promise<T>,
 ): Promise<Asked<T>> {
   try {
@@ -70,7 +72,7 @@ async function tryAsking<T>(
         return { kind: 'known', value: await call(octokit, at) } as const;
       } catch (error) {
         if (!isForbidden(error)) throw error;
-        return { kind: 'unknown', why: `it cannot be seen with this token (that takes \`${needs}\`).` } as const;
+        return { kind: 'unknown', why: `${what} cannot be seen with this token (that takes \`${needs}\`).` } as const;
       }
     });
   } catch (error) {

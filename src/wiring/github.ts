@@ -17,6 +17,7 @@ export async function connectForge(
   const { createForge } = await import('../github/forge.ts');
   return createForge({
     token: config.githubToken,
+    tokenFrom: 'input',
     apiUrl: context.apiUrl,
     repository: context.repository,
     userAgent: userAgent(environment),

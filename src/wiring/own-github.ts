@@ -49,6 +49,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
     );
   return {
     token,
+    tokenFrom: 'person',
     apiUrl: apiUrl.replace(/\/+$/, ''),
     repository: named.repository,
     userAgent: userAgent(process.env),

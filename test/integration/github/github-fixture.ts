@@ -4,6 +4,7 @@ import type { CacheShelf } from '../../../sandbox/github/state.ts';
 import { type GitHub, startGitHub } from '../../../sandbox/github/server.ts';
 import type { Forge } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
+import type { TokenSource } from '../../../src/github/errors.ts';
 import { createForge } from '../../../src/github/forge.ts';
 import { UserError } from '../../../src/errors.ts';
 
@@ -36,6 +37,7 @@ export async function openForge(
     readonly permissions?: TokenIdentity['permissions'];
     readonly kind?: TokenIdentity['kind'];
     readonly sentToken?: string;
+    readonly tokenFrom?: TokenSource;
     readonly requestMs?: number;
     readonly retries?: number;
     readonly secondMs?: number;
@@ -62,6 +64,7 @@ export async function openForge(
   const nextRun = () =>
     createForge({
       token: options.sentToken ?? TOKEN,
+      tokenFrom: options.tokenFrom ?? 'input',
       apiUrl: github.url,
       userAgent: 'ralph-action',
       repository: { owner: 'octo', repo: 'demo' },

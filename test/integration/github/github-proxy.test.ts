@@ -37,6 +37,7 @@ test("the runner's proxy is used, with its password, except for what no_proxy na
   const forge = () =>
     createForge({
       token: TOKEN,
+      tokenFrom: 'input',
       apiUrl: 'http://api.github.test',
       repository: { owner: 'octo', repo: 'demo' },
       userAgent: 'ralph-action',

@@ -111,6 +111,13 @@ describe('a token that is no good', () => {
     expect(at.forge.requests().sent).toBe(1);
   });
 
+  test("a person's own: what to set on their machine", async () => {
+    await using at = await openForge({ sentToken: 'ghp_anOldOne', tokenFrom: 'person' });
+    expect((await refusedWith(at.forge.defaultBranch())).message).toBe(
+      'GitHub does not accept the token (401 Bad credentials). It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
+    );
+  });
+
   test.each([
     ['is empty', ''],
     ['ends in a line break', `${TOKEN}\n`],
@@ -453,6 +460,7 @@ test('an API address that is none ends with an explanation', async () => {
   };
   const forge = createForge({
     token: TOKEN,
+    tokenFrom: 'input',
     apiUrl: 'nonsense',
     userAgent: 'ralph-action',
     repository: { owner: 'octo', repo: 'demo' },
