@@ -79,10 +79,7 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   const answer = `${String(status)} ${quote(message)}`.trim();
   const permissions = purpose.needs.map((need) => `\`${need}\``).join(' and ');
   if (status === 401) {
-    return [
-      'configuration',
-      `GitHub does not accept the token (${answer}). ${VALID_TOKEN[situation.tokenFrom]}`,
-    ];
+    return ['configuration', `GitHub does not accept the token (${answer}). ${VALID_TOKEN[situation.tokenFrom]}`];
   }
   const pause = rateLimit(refused, situation.now());
   if (pause !== null) return ['infrastructure', `${failed}: ${pause}`];

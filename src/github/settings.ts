@@ -11,8 +11,10 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
     tryAsking(client, { what: 'it', needs }, call);
   // Of a repository that a token does not see at all, GitHub says that nothing in it exists.
-  const seen = await tryAsking(client, { what: 'the repository does not exist, or it', needs: 'Metadata: read' }, ({ rest }, at) =>
-    rest.repos.get({ ...at }),
+  const seen = await tryAsking(
+    client,
+    { what: 'the repository does not exist, or it', needs: 'Metadata: read' },
+    ({ rest }, at) => rest.repos.get({ ...at }),
   );
   if (seen.kind === 'unknown') return unknownSettings(seen.why);
   const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets] =
