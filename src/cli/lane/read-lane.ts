@@ -70,7 +70,10 @@ function reportOf(
   stored: LaneState,
   { orders, lease, warnings, counters, now }: Found,
 ): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
-  const state = applyOrders(counters.kind === 'budget' ? withAnswers(stored, counters.budget.waiting, []) : stored, orders);
+  const state = applyOrders(
+    counters.kind === 'budget' ? withAnswers(stored, counters.budget.waiting, []) : stored,
+    orders,
+  );
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
     counters.kind === 'unavailable'
