@@ -72,7 +72,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
 function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
   if (lane === null || state === null) return [];
   if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
-  if (outcome.kind !== 'blocked') return [];
+  if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
   const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }

@@ -111,8 +111,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
     case 'complete':
       return pullRequest === null ? null : 'ready';
     case 'halted':
-      if (outcome.reason !== 'circuit_open') return outcome.kind;
-      return outcome.tripped === 'this-run' ? outcome.reason : null;
+      // Also of one that tripped earlier, when nobody could be notified.
+      return outcome.reason === 'circuit_open' ? outcome.reason : outcome.kind;
     case 'failed':
       return outcome.reason === 'configuration' ? 'configuration' : null;
     case 'idle':

@@ -173,6 +173,32 @@ describe('several needs of a run', () => {
   });
 });
 
+test.each<[string, Parameters<typeof createProject>[0], string, RegExp]>([
+  [
+    'a circuit that opened',
+    { agent: [stuck] },
+    'halted (circuit_open)',
+    /in an earlier run 3 iterations in a row changed nothing .*comment `\/ralph retry`.*It stopped on \[#1\]/s,
+  ],
+  [
+    'a task that was given up before the hour was used up',
+    { issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2', 'max-calls-per-hour': '3' } },
+    'parked (calls_per_hour)',
+    /^\*\*Ralph gave up \[#1\]/m,
+  ],
+])('%s while GitHub did not answer is made up for by the next run, without a call', async (_what, given, end, says) => {
+  const project = createProject(given);
+  project.forge.faults.set('upsertComment', new UserError('infrastructure', 'GitHub answered 500. Run again later.'));
+  expect(await runOnce(project)).toMatchObject({ end });
+  project.forge.faults.clear();
+  for (const after of [MINUTE, MINUTE]) {
+    project.clock.advance(after);
+    expect(await runOnce(project)).toMatchObject({ end, calls: 0 });
+  }
+  expect(notified(project)).toBe(1);
+  expect([...project.forge.notifications.values()].flatMap((shelf) => [...shelf.values()]).join()).toMatch(says);
+});
+
 test('a circuit that opened names the task it stopped on, with its last words; one that is described by itself not twice', async () => {
   const idle =
     (summary: string): Behaviour =>

@@ -140,7 +140,11 @@ describe('of a lane', () => {
   const waiting = { kind: 'idle', reason: 'waiting_for_review' } as const;
   test.each<[string, Row, string]>([
     ['a circuit that opened', { circuit: open, end: { outcome: opened } }, '+ circuit_open lane-queue'],
-    ['not one that an earlier run opened', { circuit: open, end: { outcome: { ...opened, tripped: 'earlier' } } }, ''],
+    [
+      'one that an earlier run opened, which could notify nobody',
+      { circuit: open, end: { outcome: { ...opened, tripped: 'earlier' } } },
+      '+ circuit_open lane-queue',
+    ],
     [
       'nor one whose probe failed again',
       { circuit: open, end: { outcome: opened }, notified: [told('circuit_open', 'lane-queue')] },
