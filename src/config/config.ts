@@ -31,9 +31,9 @@ export interface Config {
   /** Open pull requests of all lanes beyond which the queue opens none; 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
-  /** Whose review of a finished pull request is requested, and who is assigned to it. */
   /** Labels that every pull request has. */
   readonly prLabels: readonly string[];
+  /** Whose review of a finished pull request is requested, and who is assigned to it. */
   readonly prReviewers: Recipients;
   readonly prAssignees: Recipients;
   /** Whom the product mentions where a person is needed. */
