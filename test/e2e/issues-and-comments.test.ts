@@ -42,7 +42,9 @@ test('a label lane that stopped at its limit continues by /ralph run, though its
     inputs: { 'max-iterations': '1', 'state-store': 'cache' },
   });
   expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
-  expect(limited.summary).toContain('Comment `/ralph run` on the issue to continue from here.');
+  expect(limited.summary).toContain(
+    'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.',
+  );
   const run = await scene.run({
     event: events.comment(github, { issue, body: '/ralph run' }),
     inputs: { 'state-store': 'cache' },

@@ -13,6 +13,7 @@ import {
 import { amount, count, instant } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { progressOf } from '../tasks/queue.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS } from './lease.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';
@@ -60,6 +61,8 @@ const schema = z
     circuits: z.array(openCircuitSchema).max(MAX_WAITING).default([]),
     /** At most one for each issue, oldest first; earlier versions wrote none. */
     waiting: z.array(waitingIssueSchema).max(MAX_WAITING).default([]),
+    /** Lanes of issues whose work goes on by itself; earlier versions wrote none. */
+    unfinished: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
   })
   .transform(({ circuits, waiting, ...budget }) => {
     const isKnown = (id: TaskId): boolean => waiting.some(({ task }) => task === id);
@@ -76,7 +79,13 @@ export type Budget = Immutable<z.infer<typeof schema>>;
 /** What a run used. */
 export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
-export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [], waiting: [] };
+export const emptyBudget: Budget = {
+  version: 1,
+  windows: { hour: null, day: null },
+  reservations: [],
+  waiting: [],
+  unfinished: [],
+};
 
 export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
@@ -238,7 +247,9 @@ export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: 
 /** The budget in which these tasks wait no more, since a person asks for them. */
 export function withAsked(budget: Budget, asked: readonly TaskId[], now: number): Budget {
   const waiting = openAgain(budget.waiting, asked, now);
-  return waiting === budget.waiting ? budget : { ...budget, waiting };
+  if (waiting === budget.waiting) return budget;
+  const own = waiting.filter(({ lane, task }) => lane === task && asked.includes(task)).map(({ lane }) => lane);
+  return { ...budget, waiting, unfinished: [...new Set([...budget.unfinished, ...own])].slice(-MAX_WAITING) };
 }
 
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
@@ -249,7 +260,9 @@ export function settleRun(
   now: number,
 ): Budget {
   const waiting = waitingAfter(known.waiting, { before, after }, now);
-  const budget = waiting === known.waiting ? known : { ...known, waiting };
+  const unfinished = unfinishedAfter(known.unfinished, after);
+  const budget =
+    waiting === known.waiting && unfinished === known.unfinished ? known : { ...known, waiting, unfinished };
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;
@@ -261,6 +274,15 @@ export function settleRun(
     spent,
     now,
   );
+}
+
+/** A lane that worked on its issue and neither finished it nor waits for a person goes on with the next run that has nothing else to do. */
+function unfinishedAfter(known: readonly LaneId[], { lane, tasks }: LaneState): readonly LaneId[] {
+  if (!isIssueTask(lane)) return known;
+  const { state, attempts } = progressOf(tasks, lane);
+  const goesOn = attempts > 0 && (state === 'todo' || state === 'in-progress' || state === 'stuck');
+  if (goesOn === known.includes(lane)) return known;
+  return goesOn ? [...known, lane].slice(-MAX_WAITING) : known.filter((other) => other !== lane);
 }
 
 function hasReserved({ reservations }: Budget, runTag: string): boolean {

@@ -13,6 +13,7 @@ import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
 import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
+import type { Issue } from '../../ports/forge.ts';
 import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/approvals.ts';
@@ -20,7 +21,7 @@ import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../.
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
-import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
 
@@ -31,7 +32,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   const { policy } = deps.config;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
-    if (decided.kind === 'end') return decided.intake;
+    if (decided.kind === 'end') return (await goOnElsewhere(deps, decided)) ?? decided.intake;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
@@ -62,6 +63,35 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   });
 }
 
+/** Lanes of their own that are looked at in one run: each takes a few requests. */
+const MAX_LANES = 3;
+
+/** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; null: none does. */
+async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise<Intake | null> {
+  const { outcome } = intake;
+  const hasTime = outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
+  for (const issue of hasTime ? goesOn.slice(0, MAX_LANES) : []) {
+    const own = await admit(deps, {
+      id: issueLane(issue.number),
+      requested: 'by-itself',
+      asked: false,
+      redo: false,
+      issues: [issue],
+      files: null,
+      approvedText: null,
+    });
+    if (own.kind === 'work') return own;
+  }
+  return null;
+}
+
+/** The end of a run that makes no call on its lane, and issues whose own lanes could go on instead. */
+interface Ended {
+  readonly kind: 'end';
+  readonly intake: Extract<Intake, { kind: 'end' }>;
+  readonly goesOn: readonly Issue[];
+}
+
 /** A lane that may be worked on, as far as is known without claiming it. */
 interface Admissible {
   readonly kind: 'admissible';
@@ -73,17 +103,19 @@ interface Admissible {
   readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
 }
 
-async function decide(
-  deps: GateDeps,
-  request: Request,
-): Promise<Admissible | { readonly kind: 'end'; readonly intake: Intake }> {
+async function decide(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
   const { config, log } = deps;
-  const ended = (intake: Intake) => ({ kind: 'end', intake }) as const;
   const branch = config.branchPrefix + request.id;
   // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
   const kept = await loadLane({ lane: request.id, deps });
   const branches = await deps.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
+  const unfinished = request.requested === 'by-queue' ? (kept.budget?.budget.unfinished ?? []) : [];
+  const goesOn = request.issues.filter(
+    ({ number }) =>
+      unfinished.includes(issueLane(number)) && branches[config.branchPrefix + issueLane(number)] !== undefined,
+  );
+  const ended = (intake: Ended['intake']): Ended => ({ kind: 'end', intake, goesOn });
 
   if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
     return ended(allElsewhere(request));
@@ -91,7 +123,7 @@ async function decide(
   const restored = judgeLane(kept, {
     lane: request.id,
     expected: remoteHead !== null,
-    elsewhere: request.requested === 'by-name' ? [] : issuesWithBranch(branches, config),
+    elsewhere: request.requested === 'by-queue' ? issuesWithBranch(branches, config) : [],
     deps,
   });
   log.info(`state: ${restored.note}`);
@@ -152,7 +184,7 @@ async function decide(
   });
   const begun = { ...state, change };
   const end = endWith({ tasks, state: begun, notes });
-  if (found.closedBy !== null && request.requested === 'by-queue')
+  if (found.closedBy !== null && request.requested !== 'by-name')
     return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
 
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
@@ -215,7 +247,7 @@ async function tooManyOpen(
 }
 
 /** Every issue of the queue has its own lane. */
-function allElsewhere({ issues }: Request): Intake {
+function allElsewhere({ issues }: Request): Ended['intake'] {
   const { notes, ...end } = endIntake({ kind: 'idle', reason: 'no_tasks' });
   const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
   return {
@@ -265,7 +297,7 @@ async function open(
 }
 
 /** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */
-function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { kind: 'end' }>): Intake {
+function waitingFor(others: readonly Reservation[], intake: Ended['intake']): Ended['intake'] {
   const { outcome } = intake;
   const first = [...others].sort((a, b) => a.expiresAt - b.expiresAt)[0];
   if (

@@ -17,10 +17,10 @@ import { readComments } from '../people/comments.ts';
 import { readTasks, warnOfUnmarked, type BaseFiles } from './file-tasks.ts';
 import { judgeTasks } from './judge.ts';
 
-/** Work that is asked for; `by-name` means that a person named this very issue now. */
+/** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane goes on, since the queue has nothing to do. */
 export interface Request {
   readonly id: string;
-  readonly requested: 'by-name' | 'by-queue';
+  readonly requested: 'by-name' | 'by-queue' | 'by-itself';
   /** A person asks for it now, by a label or a command. */
   readonly asked: boolean;
   /** What is done is to be done again. */
@@ -44,7 +44,7 @@ export interface LaneNow {
 export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow): Promise<JudgedTasks> {
   const { requested, files, approvedText } = request;
   const issues = issuesOfLane(request, deps.config, lane.branches);
-  const isByName = requested === 'by-name';
+  const isByName = requested !== 'by-queue';
   const read =
     files === null
       ? null
@@ -102,9 +102,9 @@ export function issuesOfLane(
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
   branches: LaneNow['branches'],
 ): readonly Issue[] {
-  return requested === 'by-name'
-    ? issues
-    : issues.filter(({ number }) => branches[branchPrefix + taskIdOfIssue(number)] === undefined);
+  return requested === 'by-queue'
+    ? issues.filter(({ number }) => branches[branchPrefix + taskIdOfIssue(number)] === undefined)
+    : issues;
 }
 
 /** Issues that have a branch of their own. */

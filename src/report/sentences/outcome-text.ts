@@ -249,14 +249,14 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
     : '';
 }
 
-/** Who takes the work up again: the schedule works the queue, an issue's own branch waits for a person. */
+/** Who takes the work up again: the schedule works the queue, and an issue's own branch where that has nothing to do. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   if (isQueue(report)) return `Nothing to do: the next scheduled run continues ${when}.`;
   if (isScheduled(report))
     return `Nothing to do: the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
   return when === 'from here'
-    ? 'Comment `/ralph run` on the issue to continue from here.'
-    : 'Comment `/ralph run` on the issue after that to continue.';
+    ? 'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.'
+    : 'A scheduled run with nothing else to do continues after that, and so does `/ralph run` on the issue.';
 }
 
 /** How to continue: a lane is paused by an order, or by a pull request that was closed. */

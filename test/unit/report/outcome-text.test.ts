@@ -246,11 +246,11 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'but only one sign points to it: the wait is 6 hours',
   ],
   [
-    'parked on an issue lane: no schedule takes it up',
+    'parked on an issue lane: a schedule takes it up when it has nothing else to do',
     { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) },
     onIssueLane,
     'Work can continue after',
-    'Comment `/ralph run` on the issue after that',
+    'A scheduled run with nothing else to do continues after that',
   ],
   [
     'iteration limit',
@@ -266,7 +266,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'limit', reason: 'iterations' },
     onIssueLane,
     '10 iterations',
-    'Comment `/ralph run`',
+    'to continue now, comment `/ralph run` on the issue',
   ],
   [
     'idle names all places that were looked at',

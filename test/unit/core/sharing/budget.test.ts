@@ -281,6 +281,7 @@ describe('a stored budget', () => {
       windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
       reservations,
       waiting: [],
+      unfinished: [],
     });
     const live = reserved('live', { expiresAt: noon + 146 * HOUR, calls: 1 });
     test.each<[string, Budget, Budget]>([
