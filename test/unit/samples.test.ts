@@ -171,7 +171,7 @@ test('budget-v1-waiting.json: what waits for a person', () => {
       ],
     },
   });
-  expect(serializeBudget(parsed.budget)).toBe(text);
+  expect(JSON.parse(serializeBudget(parsed.budget))).toEqual({ ...(JSON.parse(text) as object), unfinished: [] });
 });
 
 const KEY = Buffer.alloc(32, 'k');
