@@ -5,6 +5,8 @@ import type { Log } from '../ports/machine.ts';
 import { userAgent } from '../runner/user-agent.ts';
 
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
+/** Hosts that are never a GitHub server; any other may be a company's own. */
+const OTHER_HOSTS: readonly string[] = ['gitlab.com', 'bitbucket.org', 'codeberg.org', 'dev.azure.com', 'git.sr.ht'];
 
 /** The command line's GitHub: the repository of the checkout's remote, with the person's own token. */
 export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
@@ -58,14 +60,14 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
   };
 }
 
-/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */
+/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these, or no GitHub. */
 export function repositoryOf(
   url: string,
 ): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
   const [, host = '', owner = '', repo = ''] =
     /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
     [];
-  return host === '' ? null : { host, repository: { owner, repo } };
+  return host === '' || OTHER_HOSTS.includes(host.toLowerCase()) ? null : { host, repository: { owner, repo } };
 }
 
 /** A log whose lines are all the same to the person. */

@@ -76,6 +76,25 @@ export function rust(place: Place): Stack | null {
   };
 }
 
+/** Swift, by its package; GitHub's Linux runners have the compiler. */
+export function swift(place: Place): Stack | null {
+  if (!place.has('Package.swift')) return null;
+  const isVapor = /\/vapor(?:\.git)?"/.test(place.text('Package.swift'));
+  return {
+    language: 'Swift',
+    folder: place.folder,
+    packageManager: 'swift',
+    frameworks: isVapor ? ['Vapor'] : [],
+    install: null,
+    build: 'swift build',
+    test: place.has('Tests') ? 'swift test' : null,
+    lint: null,
+    setup: [],
+    programs: ['swift'],
+    leaves: place.has('Package.resolved') ? ['.build/'] : ['.build/', 'Package.resolved'],
+  };
+}
+
 /** Java and Kotlin, by Maven's or Gradle's files. */
 export function java(place: Place): Stack | null {
   const manifest = firstOf(place, [

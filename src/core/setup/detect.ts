@@ -1,4 +1,4 @@
-import { cmake, go, java, rust } from './compiled.ts';
+import { cmake, go, java, rust, swift } from './compiled.ts';
 import { deno } from './deno.ts';
 import { dotnet, DOTNET_ENDINGS } from './dotnet.ts';
 import { elixir } from './elixir.ts';
@@ -24,6 +24,7 @@ const detections: readonly {
   { detect: go, by: ['go.work', 'go.mod'] },
   { detect: rust, by: ['Cargo.toml'] },
   { detect: java, by: ['pom.xml', 'build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'] },
+  { detect: swift, by: ['Package.swift'] },
   { detect: ruby, by: ['Gemfile'] },
   { detect: php, by: ['composer.json'] },
   { detect: elixir, by: ['mix.exs'] },

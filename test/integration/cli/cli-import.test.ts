@@ -156,6 +156,15 @@ describe('ralph import --issues', () => {
     });
   });
 
+  test("sends no request to a server that is not GitHub's", async () => {
+    await runGit(folder, ['init', '-q']);
+    await runGit(folder, ['remote', 'add', 'origin', 'git@gitlab.com:octo/demo.git']);
+    expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: TOKEN })).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('has no remote "origin" on a GitHub server') as string,
+    });
+  });
+
   test.each<[string, Readonly<Record<string, string>>, RegExp]>([
     ['without a token', {}, /There is no token: set GITHUB_TOKEN/],
     ['without a remote', { GITHUB_TOKEN: 'x' }, /has no remote "origin" on a GitHub server/],

@@ -158,6 +158,12 @@ const repositories: readonly [string, Files, readonly string[], readonly string[
     ['mix deps.get --check-locked && mix test'],
   ],
   [
+    'Swift',
+    { 'Package.swift': '// swift-tools-version:6.0\n', 'Tests/AppTests/AppTests.swift': '' },
+    [],
+    ['swift test'],
+  ],
+  [
     'C++ with CMake, and documents that Python makes',
     { 'CMakeLists.txt': 'project(x LANGUAGES CXX)\nenable_testing()\n', 'docs/requirements.txt': 'sphinx' },
     ['actions/setup-python@v6', 'pip install -r requirements.txt'],
