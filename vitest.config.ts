@@ -25,10 +25,13 @@ const shared = { isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
 const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000 };
 
-const ATTACKS = 'test/e2e/attacks';
+const E2E = 'test/e2e';
+const ATTACKS = `${E2E}/attacks`;
+/** Whole runs that `npm test` has as well, the rest being a command of its own: most changes that break a run break these. */
+const EVERYDAY = `${E2E}/everyday`;
 
 function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
-  const exclude = folder === ATTACKS ? [] : [`${ATTACKS}/**`];
+  const exclude = folder === E2E ? [`${ATTACKS}/**`, `${EVERYDAY}/**`] : [];
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
@@ -41,7 +44,8 @@ export default defineConfig({
       project('unit', shared),
       project('loop', shared),
       project('integration', waiting),
-      project('e2e', waiting),
+      project('everyday', waiting, EVERYDAY),
+      project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
     ],
   },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
-import { startScriptedModel } from '../../sandbox/scripted-model.ts';
-import { workerScript } from '../../sandbox/worker-script.ts';
-import { createScene, KEY } from './e2e-fixture.ts';
+import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { workerScript } from '../../../sandbox/worker-script.ts';
+import { createScene, KEY } from '../e2e-fixture.ts';
 
 // The first time it downloads the CLI, 175 MB.
 test(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { events } from '../../sandbox/sandbox.ts';
-import { deepTest } from '../runs.ts';
-import { createScene } from './e2e-fixture.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import { deepTest } from '../../runs.ts';
+import { createScene } from '../e2e-fixture.ts';
 
 /** What the runner gives to jobs of label and comment events. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { labelIssue, reopenIssue } from '../../sandbox/github/people.ts';
-import { closePull, type StoredPull } from '../../sandbox/github/state.ts';
-import { events } from '../../sandbox/sandbox.ts';
-import { deepTest } from '../runs.ts';
-import { createScene, type Scene, isNotification } from './e2e-fixture.ts';
+import { labelIssue, reopenIssue } from '../../../sandbox/github/people.ts';
+import { closePull, type StoredPull } from '../../../sandbox/github/state.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import { deepTest } from '../../runs.ts';
+import { createScene, type Scene, isNotification } from '../e2e-fixture.ts';
 
 const idle = { kind: 'idle' } as const;
 const ours = (scene: Scene, number: number): readonly string[] =>
