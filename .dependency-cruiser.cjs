@@ -28,7 +28,7 @@ const layers = {
   'agents/*/events': { may: ['core'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
-  isolation: { may: ADAPTER, packages: ['node:'] },
+  isolation: { may: ADAPTER, packages: ['aws4fetch', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
 
 /** One answer of the model. */
 export type Step =
@@ -65,7 +66,7 @@ export async function startScriptedModel({ script }: { readonly script: Script }
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const path = new URL(request.url ?? '/', 'http://model').pathname;
-      const isMessage = request.method === 'POST' && path === '/v1/messages';
+      const isMessage = request.method === 'POST' && MESSAGE_PATH.test(path);
       const conversation = isMessage ? conversationOf(body) : null;
       requests.push({ method: request.method ?? '', path, headers: request.headers, conversation });
       if (conversation === null)
@@ -73,7 +74,7 @@ export async function startScriptedModel({ script }: { readonly script: Script }
           status: request.method === 'HEAD' ? 200 : 404,
           body: { type: 'error', error: { type: 'not_found_error', message: path } },
         });
-      else answer(response, next(conversation), body);
+      else answer(response, next(conversation), { ...body, ...streamOf(path, body) });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -90,8 +91,19 @@ export async function startScriptedModel({ script }: { readonly script: Script }
   };
 }
 
+/** Anthropic's own, Amazon Bedrock's, Google Vertex's. */
+const MESSAGE_PATH =
+  /^(?:\/v1\/messages|\/model\/[^/]+\/invoke(?:-with-response-stream)?|\/.*:(?:streamR|r)awPredict)$/;
+
+function streamOf(path: string, { stream = false }: MessageBody): Pick<MessageBody, 'stream' | 'frames'> {
+  const frames = path.endsWith('/invoke-with-response-stream');
+  return { stream: stream || frames || path.endsWith(':streamRawPredict'), frames };
+}
+
 interface MessageBody {
   readonly stream?: boolean;
+  /** Amazon's way to stream. */
+  readonly frames?: boolean;
   readonly model?: string;
   readonly messages?: readonly { readonly role: string; readonly content: string | readonly Block[] }[];
 }
@@ -129,9 +141,12 @@ function answer(response: ServerResponse, step: Step, body: MessageBody): void {
     sendJson(response, { status: 200, body: { ...message, ...end, content } });
     return;
   }
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'request-id': `req_${randomUUID()}` });
+  const type = body.frames === true ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': type, 'request-id': `req_${randomUUID()}` });
   const send = (event: ServerEvent): void => {
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    response.write(
+      body.frames === true ? eventFrame(event) : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
+    );
   };
   send({ type: 'message_start', message });
   content.forEach((block, index) => {
@@ -140,6 +155,35 @@ function answer(response: ServerResponse, step: Step, body: MessageBody): void {
   send({ type: 'message_delta', delta: end, usage: { output_tokens: 50 } });
   send({ type: 'message_stop' });
   response.end();
+}
+
+const frameHeaders = Buffer.concat(
+  Object.entries({ ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' }).flatMap(
+    ([name, value]) => [
+      Buffer.from([name.length]),
+      Buffer.from(name),
+      Buffer.from([7, 0, value.length]),
+      Buffer.from(value),
+    ],
+  ),
+);
+
+/** One event as Amazon frames it: lengths, their checksum, headers, JSON with the event in base64, checksum of all. */
+export function eventFrame(event: object): Buffer {
+  const payload = Buffer.from(
+    JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }),
+  );
+  const lengths = Buffer.alloc(8);
+  lengths.writeUInt32BE(16 + frameHeaders.length + payload.length, 0);
+  lengths.writeUInt32BE(frameHeaders.length, 4);
+  const begin = Buffer.concat([lengths, checksum(lengths), frameHeaders, payload]);
+  return Buffer.concat([begin, checksum(begin)]);
+}
+
+function checksum(bytes: Buffer): Buffer {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(bytes));
+  return sum;
 }
 
 type ServerEvent = Readonly<Record<string, unknown>> & { readonly type: string };

@@ -54,8 +54,11 @@ export interface Provider {
   readonly otherSecrets: readonly string[];
   /** How the keys begin that an input takes, and names under which people pass them by mistake. */
   readonly keyForms: readonly [KeyForm, ...KeyForm[]];
-  /** One that is `1` means a login that is found elsewhere, such as a cloud's. */
+  /** One that is `1` means a cloud's login. */
   readonly switches: readonly string[];
+  /** The names of its variables, its keys included. */
+  readonly cloudVariables: RegExp;
+  readonly cloudKeys: readonly string[];
 }
 
 interface KeyForm {
@@ -72,11 +75,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function agentEnvironment(
   environment: Environment,
   names: readonly string[],
-  { variables }: Provider,
+  provider: Provider,
 ): Record<string, string> {
+  const ofCloud = isCloud(environment, provider) ? provider.cloudVariables : null;
   return pick(
     environment,
-    (name) => (ALWAYS as readonly string[]).includes(name) || variables.test(name) || names.includes(name),
+    (name) =>
+      (ALWAYS as readonly string[]).includes(name) ||
+      provider.variables.test(name) ||
+      ofCloud?.test(name) === true ||
+      names.includes(name),
   );
 }
 
@@ -84,18 +92,25 @@ export function agentEnvironment(
 export function verifyEnvironment(
   environment: Environment,
   names: readonly string[],
-  { variables }: Provider,
+  provider: Provider,
 ): Record<string, string> {
+  const keys = isCloud(environment, provider) ? provider.cloudKeys : [];
   return pick(
     environment,
-    (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !variables.test(name)),
+    (name) =>
+      (ALWAYS as readonly string[]).includes(name) ||
+      (names.includes(name) && !provider.variables.test(name) && !keys.includes(name)),
   );
+}
+
+function isCloud(environment: Environment, { switches }: Provider): boolean {
+  return switches.some((name) => environment[name] === '1');
 }
 
 /** What stands in the way of a login of the agent, as sentences for a person; a key is never repeated. */
 export function loginProblems(environment: Environment, provider: Provider): readonly string[] {
-  const { keys, switches, keyForms } = provider;
-  if (switches.some((name) => (environment[name] ?? '') === '1')) return [];
+  const { keys, keyForms } = provider;
+  if (isCloud(environment, provider)) return [];
   const given = keys.filter((name) => valueOf(environment, name) !== '');
   const problems = given.flatMap((name) => keyProblem(name, valueOf(environment, name), keyForms) ?? []);
   return given.length > 0 ? problems : [missingKey(environment, provider)];

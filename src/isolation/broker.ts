@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Bill } from '../core/spending/bill.ts';
 import { admission, exhausted, NOTHING, plus, type CallLimits, type Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
-import type { Account, Broker, BrokeredCall, ModelProtocol, OwnAnswer, Reading } from '../ports/broker.ts';
+import type { Account, Broker, BrokeredCall, ModelProtocol, OwnAnswer, Reading, Sign } from '../ports/broker.ts';
 
 interface BrokerOptions {
   readonly protocol: ModelProtocol;
@@ -18,6 +18,8 @@ interface BrokerOptions {
     readonly address: string;
     readonly placeholders: Readonly<Record<string, string>>;
   }) => Readonly<Record<string, string>>;
+  /** null: the key travels. */
+  readonly sign: Sign | null;
   readonly connect: () => Promise<typeof fetch>;
 }
 
@@ -223,7 +225,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
 
 /** The answer passes as it comes, and is read on the side. */
 async function forward(
-  { provider, connect }: BrokerOptions,
+  { provider, sign, connect }: BrokerOptions,
   { target, headers, body, account: open }: Forwarded,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<void> {
@@ -233,14 +235,20 @@ async function forward(
   });
   const signal = AbortSignal.any([passage.signal, left.signal]);
   const send = await connect();
+  const url = `${provider}${target}`;
+  const proof = await sign?.({ url, body });
   // The provider reads it, whether anybody waits for the answer or not.
   passage.count(open?.('') ?? null);
-  const answer = await send(`${provider}${target}`, { method: 'POST', headers, body, redirect: 'error', signal }).catch(
-    (error: unknown) => {
-      if (!signal.aborted) passage.count(null);
-      throw error;
-    },
-  );
+  const answer = await send(url, {
+    method: 'POST',
+    headers: { ...headers, ...proof },
+    body,
+    redirect: 'error',
+    signal,
+  }).catch((error: unknown) => {
+    if (!signal.aborted) passage.count(null);
+    throw error;
+  });
   const account = answer.ok ? (open?.(answer.headers.get('content-type') ?? '') ?? null) : null;
   passage.count(account);
   response.writeHead(answer.status, [...answer.headers].filter(([name]) => !NOT_PASSED.has(name)).flat());

@@ -55,6 +55,12 @@ export interface Account {
   spent(): Spent;
 }
 
+/** Headers by which a provider knows who sends this request, in place of a key. */
+export type Sign = (request: {
+  readonly url: string;
+  readonly body: string;
+}) => Promise<Readonly<Record<string, string>>>;
+
 /** One provider's protocol, as far as a broker needs it; pure. */
 export interface ModelProtocol {
   /** `secretFor`: the key for a placeholder; null: it is none, or not any more. */

@@ -1,7 +1,7 @@
-import { brokerEnvironment, loginOf } from '../agents/claude/login.ts';
+import { brokerEnvironment, loginOf, type AwsSigning } from '../agents/claude/login.ts';
 import { UserError } from '../errors.ts';
 import { fetchFor } from '../github/proxied-fetch.ts';
-import type { Broker } from '../ports/broker.ts';
+import type { Broker, Sign } from '../ports/broker.ts';
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
 export interface AgentLogin {
@@ -17,17 +17,28 @@ export async function loginFor(
   const login = loginOf(given);
   if (login.kind === 'unusable') throw new UserError('configuration', login.problem);
   if (login.kind === 'direct') return { environment: login.environment, broker: null };
-  const [{ createBroker }, { claudeProtocol }] = await Promise.all([
+  const [{ createBroker }, { claudeProtocol }, { bedrockApi, messagesApi, vertexApi }] = await Promise.all([
     import('../isolation/broker.ts'),
     import('../agents/claude/messages/protocol.ts'),
+    import('../agents/claude/messages/endpoints.ts'),
   ]);
-  const { environment, provider, keys, headers } = login;
+  const { api, environment, provider, keys, headers } = login;
   const broker = createBroker({
-    protocol: claudeProtocol({ headers, mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) }),
+    protocol: claudeProtocol({
+      api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? vertexApi(api.models) : messagesApi,
+      headers,
+      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+    }),
     provider,
     keys,
-    environmentFor: (at) => brokerEnvironment(environment, at),
+    environmentFor: (at) => brokerEnvironment(login, at),
+    sign: api.kind === 'bedrock' && api.signing !== null ? await signer(api.signing) : null,
     connect: () => fetchFor(provider),
   });
   return { environment, broker };
+}
+
+async function signer(signing: AwsSigning): Promise<Sign> {
+  const { createAwsSigner } = await import('../isolation/aws-signature.ts');
+  return createAwsSigner(signing);
 }

@@ -196,7 +196,7 @@ function isolation({ step }: LookedAt): Finding {
   const [, path = '', ref = ''] = /^([\w.-]+\/[\w.-]+)@([\w./-]+)$/.exec(step.action) ?? [];
   return warning(
     'isolation',
-    "The agent runs as the runner's own user: it can read the job's files and reach the network. API keys and tokens of Claude stay with the action; credentials of Bedrock and Vertex do not.",
+    "The agent runs as the runner's own user: it can read the job's files and reach the network. The model's keys and tokens stay with the action; a cloud login that the machine has itself does not.",
     cure('Give the job no more secrets than it needs, and read what is not protected.', {
       link: path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
     }),

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Step } from '../../../sandbox/scripted-model.ts';
 import { callOf } from './agent-fixture.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
@@ -75,4 +75,67 @@ test('what Claude Code does not ask for by itself is refused and said', async ()
   expect(world.log.lines.join('\n')).toMatch(
     /a request was stopped: the tool "web_fetch_20250910" of the provider's servers/,
   );
+});
+
+describe("a cloud's login", () => {
+  const cloudKey = 'a-key-of-a-cloud-that-nobody-sees';
+  const bedrock = (keys: Readonly<Record<string, string>>) => (url: string) => ({
+    CLAUDE_CODE_USE_BEDROCK: '1',
+    AWS_REGION: 'eu-west-1',
+    ANTHROPIC_BEDROCK_BASE_URL: url,
+    ...keys,
+  });
+  const vertex = (url: string) => ({
+    CLAUDE_CODE_USE_VERTEX: '1',
+    CLOUD_ML_REGION: 'us-east5',
+    ANTHROPIC_VERTEX_PROJECT_ID: 'p-1',
+    ANTHROPIC_VERTEX_BASE_URL: `${url}/v1`,
+    CLOUDSDK_AUTH_ACCESS_TOKEN: cloudKey,
+  });
+  const temporary = { AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE', AWS_SECRET_ACCESS_KEY: cloudKey, AWS_SESSION_TOKEN: cloudKey };
+
+  test.each<[string, (url: string) => Readonly<Record<string, string>>, RegExp, RegExp]>([
+    [
+      'a key of Bedrock',
+      bedrock({ AWS_BEARER_TOKEN_BEDROCK: cloudKey }),
+      /^\/model\/eu\.anthropic\.claude-[\w.:-]+\/invoke-with-response-stream$/,
+      /^Bearer a-key-of-a-cloud-that-nobody-sees$/,
+    ],
+    [
+      'keys of AWS',
+      bedrock(temporary),
+      /^\/model\/eu\.anthropic\.claude-[\w.:-]+\/invoke-with-response-stream$/,
+      /^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=host;x-amz-date;x-amz-security-token, Signature=[0-9a-f]{64}$/,
+    ],
+    [
+      'a token of Google',
+      vertex,
+      /^\/v1\/projects\/p-1\/locations\/us-east5\/publishers\/anthropic\/models\/claude-[\w.@-]+:streamRawPredict$/,
+      /^Bearer a-key-of-a-cloud-that-nobody-sees$/,
+    ],
+  ])('%s stays with the broker', async (_what, environment, path, authorization) => {
+    await using world = await createWorld({ script: [run('env | sort'), done], allowedTools: ['Bash'], environment });
+    const { analysis } = await world.call('look around');
+    expect(analysis).toMatchObject({ agentError: null, denials: [], tokens: 300 });
+    const [printed] = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+    expect(printed?.text).toContain('ralph-placeholder-');
+    expect(printed?.text).not.toMatch(/a-key-of-a-cloud|ASIAEXAMPLE|sk-ant/);
+    expect(world.model.requests.map(({ path: asked }) => asked)).toEqual([
+      expect.stringMatching(path),
+      expect.stringMatching(path),
+    ]);
+    for (const { headers } of world.model.requests) expect(headers.authorization).toMatch(authorization);
+    expect(world.log.lines.join('\n')).not.toContain('was stopped');
+  });
+
+  test.each<[string, (url: string) => Readonly<Record<string, string>>]>([
+    ['Bedrock', bedrock({ AWS_BEARER_TOKEN_BEDROCK: cloudKey })],
+    ['Vertex', vertex],
+  ])('with %s, tokens that are used up end the call at once', async (_what, environment) => {
+    await using world = await createWorld({ script: [run('true')], allowedTools: ['Bash'], environment });
+    const { analysis, durationMs } = await world.agent.call(callOf({ prompt: 'go on for ever', tokensLeft: 400 }));
+    expect(world.model.requests).toHaveLength(3);
+    expect(analysis).toMatchObject({ agentError: { kind: 'budget' }, tokens: 450 });
+    expect(durationMs).toBeLessThan(20_000);
+  });
 });

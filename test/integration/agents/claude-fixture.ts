@@ -34,7 +34,8 @@ export interface World extends AgentUnderTest {
 
 interface WorldOptions {
   readonly script: Script;
-  readonly environment?: Readonly<Record<string, string>>;
+  /** Beside an API key; may name the model's address. */
+  readonly environment?: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
   readonly extraArgs?: readonly string[];
   readonly allowedTools?: readonly string[];
 }
@@ -42,7 +43,11 @@ interface WorldOptions {
 export async function createWorld({ script, environment: given, ...rest }: WorldOptions): Promise<World> {
   const machine = await createMachine();
   const model = await startScriptedModel({ script });
-  const environment = { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key', ...given };
+  const environment = {
+    ANTHROPIC_BASE_URL: model.url,
+    ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
+    ...(typeof given === 'function' ? given(model.url) : given),
+  };
   const login = await loginFor({ ...machine.environment, ...environment }, rest.allowedTools ?? []);
   const under = createAgentOn(machine, { ...rest, command: claude, ...login });
   return {

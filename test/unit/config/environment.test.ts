@@ -50,6 +50,45 @@ describe("the agent's environment", () => {
     });
   });
 
+  describe("with a cloud's login", () => {
+    const cloud = {
+      PATH: '/bin',
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: 'aws-secret-1',
+      CLOUDSDK_AUTH_ACCESS_TOKEN: 'google-token-1',
+      AWS_PROFILE: 'work',
+    };
+    const bedrock = { ...cloud, CLAUDE_CODE_USE_BEDROCK: '1' };
+
+    test('has its variables without naming them, and no key of a cloud otherwise', () => {
+      const { AWS_PROFILE: profile, ...known } = bedrock;
+      expect(agentEnvironment(bedrock, [], claudeProvider)).toEqual(known);
+      expect(agentEnvironment(bedrock, ['AWS_PROFILE'], claudeProvider)).toEqual({ ...known, AWS_PROFILE: profile });
+      expect(agentEnvironment(cloud, [], claudeProvider)).toEqual({ PATH: '/bin' });
+      expect(agentEnvironment({ ...cloud, CLAUDE_CODE_USE_VERTEX: '0' }, [], claudeProvider)).not.toHaveProperty(
+        'AWS_REGION',
+      );
+    });
+
+    test('gives verify none of its keys, even where agent-env names them', () => {
+      const named = ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'CLOUDSDK_AUTH_ACCESS_TOKEN'];
+      expect(verifyEnvironment(bedrock, named, claudeProvider)).toEqual({ PATH: '/bin', AWS_REGION: 'eu-west-1' });
+      expect(verifyEnvironment(bedrock, [], claudeProvider)).toEqual({ PATH: '/bin' });
+      // They are a project's own where the agent logs in without a cloud.
+      expect(verifyEnvironment(cloud, named, claudeProvider)).toHaveProperty('AWS_ACCESS_KEY_ID');
+    });
+
+    test('is kept out of what is shown', () => {
+      expect(secretValues({ ...cloud, AWS_BEARER_TOKEN_BEDROCK: 'bedrock-1' }, [], claudeProvider).sort()).toEqual([
+        'ASIAEXAMPLE',
+        'aws-secret-1',
+        'bedrock-1',
+        'google-token-1',
+      ]);
+    });
+  });
+
   test("verify commands run what the agent wrote, without the provider's keys", () => {
     expect(verifyEnvironment(job, ['NPM_TOKEN'], claudeProvider)).toEqual({
       PATH: '/bin',

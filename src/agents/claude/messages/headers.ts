@@ -20,10 +20,7 @@ export function forwardedHeaders(
   const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
     PASSED.test(name) && value !== undefined ? [[name, textOf(value)]] : [],
   );
-  const betas = textOf(given['anthropic-beta'])
-    .split(',')
-    .map((beta) => beta.trim())
-    .filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
+  const betas = passedBetas(textOf(given['anthropic-beta']).split(','));
   // A token of a subscription is refused without it; the CLI sends it where it knows that it holds one.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
   return {
@@ -35,6 +32,11 @@ export function forwardedHeaders(
     // An answer that passes as it comes must not be packed.
     'accept-encoding': 'identity',
   };
+}
+
+/** Those that may pass, without spaces. */
+export function passedBetas(names: readonly string[]): string[] {
+  return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
 }
 
 function textOf(value: string | readonly string[] | undefined): string {

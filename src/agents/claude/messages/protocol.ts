@@ -1,27 +1,25 @@
 import { NOTHING, type Spent } from '../../../core/spending/meter.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
-import { forwardedHeaders } from './headers.ts';
+import type { ModelApi } from './endpoints.ts';
+import { forwardedHeaders, passedBetas } from './headers.ts';
 import { costUsd, type TokenCounts } from './prices.ts';
 import { reachesOut } from './reaches-out.ts';
 import { createUsageReader } from './usage.ts';
 
 interface ProtocolOptions {
+  readonly api: ModelApi;
   /** Sent with every request: the user's, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
 }
 
-const MESSAGES = '/v1/messages';
-const COUNT = '/v1/messages/count_tokens';
-const TARGET = /^(\/v1\/messages(?:\/count_tokens)?)(\?beta=true)?$/;
-
 /** Four characters are about a token. */
 const CHARS_PER_TOKEN = 4;
 /** An answer may be eight times as long, and is not. */
 const USUAL_OUTPUT_TOKENS = 16_000;
 
-/** The Messages API, as far as Claude Code needs it: two endpoints, nothing that the provider's servers do for the caller. */
+/** The Messages API, as far as Claude Code needs it: its endpoints for messages, nothing that the provider's servers do for the caller. */
 export function claudeProtocol(options: ProtocolOptions): ModelProtocol {
   return {
     read: (request, secretFor) => read(request, secretFor, options),
@@ -39,27 +37,36 @@ function read(
   secretFor: (placeholder: string) => string | null,
   options: ProtocolOptions,
 ): Reading {
-  // Older versions ask whether anybody is there.
-  if (method === 'HEAD' && target === '/') return { kind: 'answered', answer: { status: 200, headers: {}, body: '' } };
+  const status = options.api.shortAnswer(method, target);
+  if (status !== null) return { kind: 'answered', answer: { status, headers: {}, body: '' } };
   const forwarded = forwardedHeaders(headers, secretFor, options.headers);
   if (forwarded === null) return refused(401, 'authentication_error', 'a request without the placeholder of this call');
-  const [, path, query = ''] = TARGET.exec(target) ?? [];
-  if (path === undefined || method !== 'POST')
-    return refused(403, 'permission_error', `${method} ${target}`.slice(0, 80));
+  const endpoint = options.api.endpoint(method, target);
+  if (endpoint === null) return refused(403, 'permission_error', `${method} ${target}`.slice(0, 80));
   const message = parsed(body);
   if (message === null) return refused(400, 'invalid_request_error', 'a body that is not a JSON object');
   const reach = reachesOut(message, options.mayWebSearch);
   if (reach !== null) return refused(403, 'permission_error', reach);
-  const asked: Asked = { model: textOf(message['model']), isFast: message['speed'] === 'fast', chars: body.length };
+  const model = endpoint.model ?? textOf(message['model']);
+  const asked: Asked = { model, isFast: message['speed'] === 'fast', chars: body.length };
   return {
     kind: 'forwarded',
-    target: `${path === COUNT ? COUNT : MESSAGES}${query}`,
+    target: endpoint.target,
     headers: forwarded,
     // Written anew: of a key that comes twice, two readers may see different ones.
-    body: JSON.stringify(message),
-    expected: path === COUNT ? NOTHING : expectedOf(asked, message['max_tokens']),
-    account: path === COUNT ? null : (contentType) => createAccount(contentType, asked),
+    body: JSON.stringify(withPassedBetas(message)),
+    expected: endpoint.isFree ? NOTHING : expectedOf(asked, message['max_tokens']),
+    account: endpoint.isFree ? null : (contentType) => createAccount(contentType, asked),
   };
+}
+
+/** Where there is no header for them, they are in the body. */
+function withPassedBetas(message: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { anthropic_beta: given, ...rest } = message;
+  if (given === undefined) return message;
+  const names = (Array.isArray(given) ? given : [given]).filter((name): name is string => typeof name === 'string');
+  const betas = passedBetas(names);
+  return betas.length === 0 ? rest : { ...rest, anthropic_beta: betas };
 }
 
 /** What its answer is counted by. */

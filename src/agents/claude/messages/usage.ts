@@ -13,19 +13,59 @@ const MAX_ANSWER_CHARS = 8 * 1024 * 1024;
 
 /** For an answer of this content type. */
 export function createUsageReader(contentType: string): UsageReader {
-  return contentType.includes('text/event-stream') ? createStreamReader() : createAnswerReader();
+  if (contentType.includes('text/event-stream')) return createStreamReader();
+  return contentType.includes('vnd.amazon.eventstream') ? createFrameReader() : createAnswerReader();
 }
 
-function createStreamReader(): UsageReader {
-  let line = '';
-  let isTooLong = false;
+/** Adds up events, each in JSON. */
+function createEventCounter() {
   let counts: TokenCounts | null = null;
   // A delta is a token at least: what is known of an answer that breaks off.
   let deltas = 0;
+  return {
+    read: (event: string): void => {
+      if (event.includes('"content_block_delta"')) deltas += 1;
+      else if (/"message_(?:start|delta)"/.test(event)) counts = merged(counts, countsIn(parsed(event)));
+    },
+    counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, deltas) }),
+  };
+}
+
+/** Amazon's frames: binary, but for the event in JSON in base64 in JSON. */
+function createFrameReader(): UsageReader {
+  const events = createEventCounter();
+  let rest = '';
+  return {
+    push(text) {
+      rest += text;
+      let read = 0;
+      for (const { 0: whole, 1: base64 = '', index } of rest.matchAll(FRAME_EVENT)) {
+        events.read(decoded(base64));
+        read = index + whole.length;
+      }
+      // An event that is longer loses its beginning, and so is never read.
+      rest = rest.slice(Math.max(read, rest.length - MAX_LINE_CHARS));
+    },
+    counts: events.counts,
+  };
+}
+
+const FRAME_EVENT = /"bytes":"([A-Za-z0-9+/]*={0,2})"/g;
+
+function decoded(base64: string): string {
+  try {
+    return atob(base64);
+  } catch {
+    return '';
+  }
+}
+
+function createStreamReader(): UsageReader {
+  const events = createEventCounter();
+  let line = '';
+  let isTooLong = false;
   const read = (text: string): void => {
-    if (!text.startsWith('data:')) return;
-    if (text.includes('"content_block_delta"')) deltas += 1;
-    else if (/"message_(?:start|delta)"/.test(text)) counts = merged(counts, countsIn(parsed(text.slice(5))));
+    if (text.startsWith('data:')) events.read(text.slice(5));
   };
   return {
     push(text) {
@@ -41,7 +81,7 @@ function createStreamReader(): UsageReader {
         add(next);
       }
     },
-    counts: () => (counts === null ? null : { ...counts, output: Math.max(counts.output, deltas) }),
+    counts: events.counts,
   };
 }
 

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { brokerEnvironment, loginOf } from '../../../../src/agents/claude/login.ts';
+import { brokerEnvironment, loginOf, type Api } from '../../../../src/agents/claude/login.ts';
 
 const PROVIDER = 'https://api.anthropic.com';
+const ADDRESS = 'http://127.0.0.1:1';
+const BEDROCK = { CLAUDE_CODE_USE_BEDROCK: '1' };
+const AWS_KEYS = { AWS_ACCESS_KEY_ID: 'i', AWS_SECRET_ACCESS_KEY: 's' };
+const VERTEX = { CLAUDE_CODE_USE_VERTEX: '1', ANTHROPIC_VERTEX_PROJECT_ID: 'p-1', CLOUD_ML_REGION: 'us-east5' };
 
 test.each<[string, Readonly<Record<string, string>>, object]>([
   [
@@ -42,9 +46,87 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
   ],
   ['an empty address', { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: ' ' }, { provider: PROVIDER }],
   [
-    'a cloud',
+    "a cloud's login that the machine has",
     { CLAUDE_CODE_USE_BEDROCK: '1', ANTHROPIC_API_KEY: 'k' },
     { kind: 'direct', environment: { CLAUDE_CODE_USE_BEDROCK: '1', ANTHROPIC_API_KEY: 'k' } },
+  ],
+  [
+    'a key of Bedrock',
+    { ...BEDROCK, AWS_REGION: 'eu-west-1', AWS_BEARER_TOKEN_BEDROCK: ' b ', ANTHROPIC_API_KEY: 'k' },
+    {
+      api: { kind: 'bedrock', signing: null },
+      provider: 'https://bedrock-runtime.eu-west-1.amazonaws.com',
+      keys: { AWS_BEARER_TOKEN_BEDROCK: 'b' },
+      environment: { ...BEDROCK, AWS_REGION: 'eu-west-1' },
+    },
+  ],
+  [
+    'keys of AWS, with which requests are signed',
+    { ...BEDROCK, AWS_REGION: 'us-gov-west-1', ...AWS_KEYS, AWS_SESSION_TOKEN: 't' },
+    {
+      api: {
+        kind: 'bedrock',
+        signing: { region: 'us-gov-west-1', accessKeyId: 'i', secretAccessKey: 's', sessionToken: 't' },
+      },
+      keys: { AWS_BEARER_TOKEN_BEDROCK: '' },
+      environment: { ...BEDROCK, AWS_REGION: 'us-gov-west-1' },
+    },
+  ],
+  [
+    'keys of AWS without a region',
+    { ...BEDROCK, ...AWS_KEYS },
+    {
+      api: { signing: { region: 'us-east-1', sessionToken: '' } },
+      provider: 'https://bedrock-runtime.us-east-1.amazonaws.com',
+    },
+  ],
+  [
+    'a key of Bedrock before keys of AWS, in the other variable for the region, and a gateway',
+    {
+      ...BEDROCK,
+      ...AWS_KEYS,
+      AWS_DEFAULT_REGION: 'eu-north-1',
+      AWS_BEARER_TOKEN_BEDROCK: 'b',
+      ANTHROPIC_BEDROCK_BASE_URL: 'https://gateway.example/bedrock/',
+    },
+    { api: { signing: null }, provider: 'https://gateway.example/bedrock', keys: { AWS_BEARER_TOKEN_BEDROCK: 'b' } },
+  ],
+  ['half a key of AWS', { ...BEDROCK, AWS_ACCESS_KEY_ID: 'i' }, { kind: 'direct' }],
+  [
+    'a region that would lead elsewhere',
+    { ...BEDROCK, ...AWS_KEYS, AWS_REGION: 'evil.example/' },
+    { kind: 'unusable', problem: expect.stringContaining('`AWS_REGION`') as string },
+  ],
+  [
+    'a token of Google',
+    { ...VERTEX, CLOUDSDK_AUTH_ACCESS_TOKEN: 'g', ANTHROPIC_API_KEY: 'k' },
+    {
+      api: { kind: 'vertex', models: '/projects/p-1/locations/us-east5/publishers/anthropic/models/' },
+      provider: 'https://us-east5-aiplatform.googleapis.com/v1',
+      keys: { ANTHROPIC_CUSTOM_HEADERS: 'g' },
+      environment: VERTEX,
+    },
+  ],
+  [
+    'a token of Google, everywhere',
+    { ...VERTEX, CLOUD_ML_REGION: 'global', GOOGLE_OAUTH_ACCESS_TOKEN: 'g' },
+    { provider: 'https://aiplatform.googleapis.com/v1' },
+  ],
+  [
+    'a token of Google, in one part of the world',
+    { ...VERTEX, CLOUD_ML_REGION: 'eu', GOOGLE_OAUTH_ACCESS_TOKEN: 'g' },
+    { provider: 'https://aiplatform.eu.rep.googleapis.com/v1' },
+  ],
+  ['credentials of Google in a file', { ...VERTEX, GOOGLE_APPLICATION_CREDENTIALS: '/x' }, { kind: 'direct' }],
+  [
+    'no project',
+    { ...VERTEX, ANTHROPIC_VERTEX_PROJECT_ID: '', CLOUDSDK_AUTH_ACCESS_TOKEN: 'g' },
+    { kind: 'unusable', problem: expect.stringContaining('`ANTHROPIC_VERTEX_PROJECT_ID`') as string },
+  ],
+  [
+    'a place that would lead elsewhere',
+    { ...VERTEX, CLOUD_ML_REGION: 'evil.example/', CLOUDSDK_AUTH_ACCESS_TOKEN: 'g' },
+    { kind: 'unusable' },
   ],
   ['none', { PATH: '/bin' }, { kind: 'direct', environment: { PATH: '/bin' } }],
   ['no address', { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'gateway.example' }, { kind: 'unusable' }],
@@ -59,12 +141,37 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
 });
 
 test('requests to the broker go past a proxy, others do not', () => {
-  const at = { address: 'http://127.0.0.1:1', placeholders: { ANTHROPIC_API_KEY: 'p' } };
-  expect(brokerEnvironment({ NO_PROXY: 'intern.example' }, at)).toEqual({
+  const at = { address: ADDRESS, placeholders: { ANTHROPIC_API_KEY: 'p' } };
+  const api = { kind: 'anthropic' } as const;
+  expect(brokerEnvironment({ api, environment: { NO_PROXY: 'intern.example' } }, at)).toEqual({
     ANTHROPIC_API_KEY: 'p',
-    ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+    ANTHROPIC_BASE_URL: ADDRESS,
     NO_PROXY: 'intern.example,127.0.0.1,localhost',
     no_proxy: 'intern.example,127.0.0.1,localhost',
   });
-  expect(brokerEnvironment({}, at)['no_proxy']).toBe('127.0.0.1,localhost');
+  expect(brokerEnvironment({ api, environment: {} }, at)['no_proxy']).toBe('127.0.0.1,localhost');
+});
+
+test.each<[Api, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
+  [
+    { kind: 'bedrock', signing: null },
+    { AWS_BEARER_TOKEN_BEDROCK: 'p' },
+    { AWS_BEARER_TOKEN_BEDROCK: 'p', CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1', ANTHROPIC_BEDROCK_BASE_URL: ADDRESS },
+  ],
+  [
+    { kind: 'vertex', models: '/' },
+    { ANTHROPIC_CUSTOM_HEADERS: 'p' },
+    {
+      ANTHROPIC_CUSTOM_HEADERS: 'Authorization: Bearer p',
+      CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+      ANTHROPIC_VERTEX_BASE_URL: ADDRESS,
+    },
+  ],
+])("%j is asked by the cloud's variables", (api, placeholders, expected) => {
+  const { no_proxy, NO_PROXY, ...rest } = brokerEnvironment(
+    { api, environment: {} },
+    { address: ADDRESS, placeholders },
+  );
+  expect([no_proxy, NO_PROXY]).toEqual(['127.0.0.1,localhost', '127.0.0.1,localhost']);
+  expect(rest).toEqual(expected);
 });

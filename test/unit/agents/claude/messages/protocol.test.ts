@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { bedrockApi, messagesApi } from '../../../../../src/agents/claude/messages/endpoints.ts';
 import { claudeProtocol } from '../../../../../src/agents/claude/messages/protocol.ts';
 import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
 
@@ -6,8 +7,8 @@ const KEYS: Readonly<Record<string, string>> = {
   'a-placeholder': 'sk-ant-api-real',
   'b-placeholder': 'sk-ant-oat-real',
 };
-const read = (request: Partial<AgentRequest>, mayWebSearch = false): Reading =>
-  claudeProtocol({ headers: { 'x-gateway': 'secret' }, mayWebSearch }).read(
+const read = (request: Partial<AgentRequest>, mayWebSearch = false, api = messagesApi): Reading =>
+  claudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch }).read(
     {
       method: 'POST',
       target: '/v1/messages?beta=true',
@@ -171,5 +172,45 @@ test('who asks whether anybody is there is answered', () => {
   expect(read({ method: 'HEAD', target: '/', headers: {} })).toMatchObject({
     kind: 'answered',
     answer: { status: 200 },
+  });
+});
+
+describe('where the path names the model, and the body the betas', () => {
+  const target = '/model/eu.anthropic.claude-haiku-5-5-v1:0/invoke-with-response-stream';
+  const invoke = (more: object): Reading => read({ target, ...body(more) }, false, bedrockApi);
+
+  test.each<[unknown, unknown]>([
+    [
+      ['interleaved-thinking-2025-05-14', 'mcp-client-2025-11-20', ' context-1m-2025-08-07', 7],
+      ['interleaved-thinking-2025-05-14', 'context-1m-2025-08-07'],
+    ],
+    [['files-api-2025-04-14'], undefined],
+    ['code-execution-2025-08-25', undefined],
+    ['effort-2025-11-24', ['effort-2025-11-24']],
+  ])('betas %j pass as %j', (given, passed) => {
+    const reading = invoke({ anthropic_beta: given });
+    expect(reading.kind === 'forwarded' && (JSON.parse(reading.body) as object)).toEqual({
+      model: 'claude-sonnet-5-5',
+      max_tokens: 100,
+      messages: [],
+      ...(passed === undefined ? {} : { anthropic_beta: passed }),
+    });
+  });
+
+  test('the path counts, whatever the body says', () => {
+    const reading = invoke({ model: 'claude-opus-5-5', max_tokens: 1_000_000 });
+    expect(reading).toMatchObject({ kind: 'forwarded', target });
+    // 16,000 tokens of this model's at 0.5 dollars per million, and what it was asked.
+    expect(reading.kind === 'forwarded' && reading.expected.costUsd).toBeCloseTo(0.008, 4);
+  });
+
+  test('what reaches out is refused here, too', () => {
+    expect(invoke({ mcp_servers: [{ url: 'https://evil.example' }] })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('the question for profiles is answered without a word', () => {
+    const question = { method: 'GET', target: '/inference-profiles?type=SYSTEM_DEFINED', headers: {}, body: '' };
+    expect(read(question, false, bedrockApi)).toMatchObject({ kind: 'answered', answer: { status: 404 } });
+    expect(read(question)).toMatchObject({ kind: 'refused' });
   });
 });

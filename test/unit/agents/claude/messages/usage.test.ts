@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventFrame } from '../../../../../sandbox/scripted-model.ts';
 import { createUsageReader } from '../../../../../src/agents/claude/messages/usage.ts';
 
 const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
@@ -59,4 +60,38 @@ test('an answer that does not stream', () => {
   });
   expect(read([answer.slice(0, 20)], 'application/json')).toBeNull();
   expect(read(['x'.repeat(9_000_000), answer], 'application/json')).toBeNull();
+});
+
+describe("Amazon's frames", () => {
+  const frames = Buffer.concat([
+    eventFrame({ type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } }),
+    eventFrame({ type: 'content_block_delta', delta: { type: 'text_delta', text: '"bytes":"e30="' } }),
+    eventFrame({ type: 'message_delta', usage: { output_tokens: 50 } }),
+  ]);
+  const readFrames = (bytes: Buffer, size: number) => {
+    const decoder = new TextDecoder();
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, nth) =>
+      decoder.decode(bytes.subarray(nth * size, (nth + 1) * size), { stream: true }),
+    );
+    return read(chunks, 'application/vnd.amazon.eventstream');
+  };
+
+  test.each([1, 7, 100, 10_000])('in chunks of %d bytes', (size) => {
+    expect(readFrames(frames, size)).toMatchObject({ input: 10, output: 50 });
+  });
+
+  test('broken off', () => {
+    expect(readFrames(frames.subarray(0, frames.length - 40), 100)).toMatchObject({ input: 10, output: 1 });
+    expect(readFrames(frames.subarray(0, 40), 100)).toBeNull();
+  });
+
+  test('with an event that is longer than any that tells usage', () => {
+    const long = eventFrame({ type: 'content_block_delta', delta: { text: 'x'.repeat(200_000) } });
+    const whole = Buffer.concat([frames.subarray(0, frames.length), long, frames]);
+    expect(readFrames(whole, 5_000)).toMatchObject({ input: 10, output: 50 });
+  });
+
+  test('with what is no base64', () => {
+    expect(read(['{"bytes":"a"}', '{"bytes":"e30="}'], 'application/vnd.amazon.eventstream')).toBeNull();
+  });
 });
