@@ -4,6 +4,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import { measureBroker } from './broker.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureCommandLine } from './command-line.ts';
@@ -15,7 +16,7 @@ import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
-import { measureTranscript } from './transcript.ts';
+import { measureTranscript } from './transcript/transcript.ts';
 
 const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
   bundle: measureBundleSize,
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   encryption: measureSeal,
   publishing: measurePublishing,
   evidence: measureEvidence,
+  broker: measureBroker,
 };
 
 const USAGE = `npm run bench -- [--check] [<part> …]

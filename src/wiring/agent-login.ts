@@ -1,6 +1,6 @@
 import { brokerEnvironment, loginOf, type AwsSigning } from '../agents/claude/login.ts';
 import { UserError } from '../errors.ts';
-import { fetchFor } from '../github/proxied-fetch.ts';
+import { proxiedFetch } from '../github/proxied-fetch.ts';
 import type { Broker, Sign } from '../ports/broker.ts';
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
@@ -17,8 +17,14 @@ export async function loginFor(
   const login = loginOf(given);
   if (login.kind === 'unusable') throw new UserError('configuration', login.problem);
   if (login.kind === 'direct') return { environment: login.environment, broker: null };
-  const [{ createBroker }, { claudeProtocol }, { bedrockApi, messagesApi, vertexApi }] = await Promise.all([
+  const [
+    { createBroker },
+    { createDirectSend, createFetchSend },
+    { claudeProtocol },
+    { bedrockApi, messagesApi, vertexApi },
+  ] = await Promise.all([
     import('../isolation/broker.ts'),
+    import('../isolation/provider-connection.ts'),
     import('../agents/claude/messages/protocol.ts'),
     import('../agents/claude/messages/endpoints.ts'),
   ]);
@@ -33,7 +39,10 @@ export async function loginFor(
     keys,
     environmentFor: (at) => brokerEnvironment(login, at),
     sign: api.kind === 'bedrock' && api.signing !== null ? await signer(api.signing) : null,
-    connect: () => fetchFor(provider),
+    connect: async () => {
+      const throughProxy = await proxiedFetch(provider);
+      return throughProxy === null ? createDirectSend() : createFetchSend(throughProxy);
+    },
   });
   return { environment, broker };
 }

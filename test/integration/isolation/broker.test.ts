@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { loginFor } from '../../../src/wiring/agent-login.ts';
 import type { BrokeredCall } from '../../../src/ports/broker.ts';
@@ -113,6 +114,46 @@ test('an answer passes as it comes', async () => {
   await call.end();
 });
 
+describe('an answer that is packed, though nobody asked for it', () => {
+  const packed = (encoding: string, pack: (text: string) => Buffer): Handler => {
+    return (_request, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding })
+        .end(pack(begun(10_000) + finished(3_000)));
+  };
+
+  test.each<[string, (text: string) => Buffer]>([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['Identity', (text) => Buffer.from(text)],
+  ])('as %s, is unpacked and counted', async (encoding, pack) => {
+    await using scene = await createScene(packed(encoding, pack));
+    const call = await scene.open();
+    const answer = await ask(call);
+    expect(answer.headers.get('content-encoding')).toBeNull();
+    expect(await answer.text()).toBe(begun(10_000) + finished(3_000));
+    expect(scene.seen[0]?.headers['accept-encoding']).toBe('identity');
+    expect(await call.end()).toMatchObject({ tokens: 13_000, costUsd: 0.1 });
+  });
+
+  test('in an unknown way, is not passed on', async () => {
+    await using scene = await createScene(packed('compress', (text) => Buffer.from(text)));
+    const call = await scene.open();
+    const answer = await ask(call);
+    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('packed in an unknown way')]);
+    await call.end();
+  });
+
+  test('but not really, breaks off', async () => {
+    await using scene = await createScene(packed('gzip', (text) => Buffer.from(text)));
+    const call = await scene.open();
+    await expect(ask(call).then((answer) => answer.text())).rejects.toThrow();
+    await call.end();
+  });
+});
+
 describe('who has no call', () => {
   test('a placeholder holds for its own call', async () => {
     await using scene = await createScene(tenCents);
@@ -206,6 +247,8 @@ describe('limits', () => {
     await sleep(100);
     hangUp.abort();
     expect(await second).toBe('gone');
+    // Until the broker has seen that, too.
+    await sleep(100);
     finish();
     await (await first).text();
     await sleep(100);

@@ -1,6 +1,6 @@
-import { lineOf } from '../src/agents/claude/log-events.ts';
-import { createOutputReader } from '../src/agents/claude/output/reader.ts';
-import { analyze } from '../src/core/analysis/analyze.ts';
+import { lineOf } from '../../src/agents/claude/log-events.ts';
+import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
+import { analyze } from '../../src/core/analysis/analyze.ts';
 import { chunks, shortLines } from './transcript-chunks.ts';
 
 // Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be measured; prints one line of JSON.

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { spread, type Row } from './measure.ts';
+import { spread, type Row } from '../measure.ts';
 
 /** What a process took, or may take. */
 interface Reading {
