@@ -30,6 +30,10 @@ type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** The CLI works with at most ten agents at once. */
 const MAX_CONNECTIONS = 64;
+/** Of all requests that are not answered yet: far more than ten agents send, far less than this process may have. */
+const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
+/** Of an answer that is an error. */
+const MAX_ERROR_BYTES = 64 * 1024;
 /** Reasons that are kept of what was refused. */
 const MAX_REASONS = 5;
 
@@ -49,8 +53,9 @@ export function createBroker(options: BrokerOptions): Broker {
   let started: Promise<Server> | null = null;
   let connected: Promise<Send> | null = null;
   const connect = (): Promise<Send> => (connected ??= options.connect());
+  const bodies = createBodies();
   const start = (): Promise<Server> =>
-    (started ??= listen((exchange) => serve({ ...options, connect }, current, exchange)));
+    (started ??= listen((exchange) => serve({ ...options, connect, bodies }, current, exchange)));
   return {
     async open(limits) {
       const { port } = (await start()).address() as AddressInfo;
@@ -68,6 +73,11 @@ export function createBroker(options: BrokerOptions): Broker {
       } satisfies BrokeredCall;
     },
   };
+}
+
+/** What requests are served with. */
+interface Serving extends BrokerOptions {
+  readonly bodies: Bodies;
 }
 
 /** A request and the answer to it. */
@@ -184,10 +194,10 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-async function serve(options: BrokerOptions, call: Call | null, { request, response }: Exchange): Promise<void> {
-  const { protocol } = options;
+async function serve(options: Serving, call: Call | null, { request, response }: Exchange): Promise<void> {
+  const { protocol, bodies } = options;
   try {
-    const body = await bodyOf(request);
+    const body = await bodies.read(request);
     if (body === null) {
       reply(response, protocol.tooLarge);
       return;
@@ -213,25 +223,53 @@ async function serve(options: BrokerOptions, call: Call | null, { request, respo
   } catch (error) {
     if (response.headersSent) response.destroy();
     else reply(response, protocol.unreachable(causeOf(error)));
+  } finally {
+    bodies.release(request);
   }
 }
 
-/** null: it is too large. */
-async function bodyOf(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Read piece by piece in a loop, a message would take twice as long.
-  request.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
-  });
-  await once(request, 'end');
-  return size > MAX_BODY_BYTES ? null : Buffer.concat(chunks).toString('utf8');
+/** Bodies of requests, as long as they are not answered. */
+interface Bodies {
+  /** To its end; null: it is too large, or too much is held already. */
+  read(request: IncomingMessage): Promise<string | null>;
+  release(request: IncomingMessage): void;
+}
+
+function createBodies(): Bodies {
+  const sizes = new Map<IncomingMessage, number>();
+  let held = 0;
+  const release = (request: IncomingMessage): void => {
+    held -= sizes.get(request) ?? 0;
+    sizes.delete(request);
+  };
+  return {
+    release,
+    async read(request) {
+      const chunks: Buffer[] = [];
+      sizes.set(request, 0);
+      // Read piece by piece in a loop, a message would take twice as long.
+      request.on('data', (chunk: Buffer) => {
+        const before = sizes.get(request);
+        if (before === undefined) return;
+        const size = before + chunk.length;
+        if (size > MAX_BODY_BYTES || held + chunk.length > MAX_HELD_BYTES) {
+          chunks.length = 0;
+          release(request);
+          return;
+        }
+        chunks.push(chunk);
+        sizes.set(request, size);
+        held += chunk.length;
+      });
+      await once(request, 'end');
+      return sizes.has(request) ? Buffer.concat(chunks).toString('utf8') : null;
+    },
+  };
 }
 
 /** The answer passes as it comes, and is read on the side. */
 async function forward(
-  { provider, sign, connect }: BrokerOptions,
+  { provider, keys, sign, connect }: BrokerOptions,
   { target, headers, body, account: open }: Forwarded,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<void> {
@@ -249,11 +287,15 @@ async function forward(
     if (!signal.aborted) passage.count(null);
     throw error;
   });
-  const isOk = answer.status >= 200 && answer.status < 300;
-  const account = isOk ? (open?.(headerOf(answer.headers, 'content-type')) ?? null) : null;
+  const isError = answer.status >= 400;
+  const account = isError ? null : (open?.(headerOf(answer.headers, 'content-type')) ?? null);
   passage.count(account);
   response.writeHead(answer.status, answer.headers.filter(([name]) => !NOT_PASSED.has(name)).flat());
   response.flushHeaders();
+  if (isError) {
+    response.end(withoutKeys(await errorText(answer.body), keys));
+    return;
+  }
   const decoder = new TextDecoder();
   for await (const chunk of answer.body) {
     const isDrained = response.write(chunk);
@@ -261,6 +303,24 @@ async function forward(
     if (!isDrained) await Promise.race([once(response, 'drain'), closed]);
   }
   response.end();
+}
+
+async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > MAX_ERROR_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
+}
+
+/** A gateway may repeat the key that it does not take. */
+function withoutKeys(text: string, keys: BrokerOptions['keys']): string {
+  return Object.values(keys)
+    .filter((key) => key !== '')
+    .reduce((cleaned, key) => cleaned.replaceAll(key, '[key]'), text);
 }
 
 function headerOf(headers: readonly (readonly [string, string])[], wanted: string): string {

@@ -114,6 +114,46 @@ test('an answer passes as it comes', async () => {
   await call.end();
 });
 
+test('an error that repeats the key does not bring it to the agent', async () => {
+  await using scene = await createScene((request, response) =>
+    response
+      .writeHead(401, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ error: `invalid key ${String(request.headers['x-api-key'])}` })),
+  );
+  const call = await scene.open();
+  expect(await (await ask(call)).text()).toBe('{"error":"invalid key [key]"}');
+  await call.end();
+});
+
+test('bodies that are never finished do not fill the memory', async () => {
+  await using scene = await createScene(tenCents);
+  const call = await scene.open();
+  const { port } = new URL(call.environment['ANTHROPIC_BASE_URL'] ?? '');
+  const begin = 'POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 33554432\r\n\r\n';
+  const half = Buffer.alloc(30 * 1024 * 1024, 'x');
+  const before = process.memoryUsage().arrayBuffers;
+  const sockets = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      await new Promise<void>((resolve) => {
+        socket.write(begin);
+        socket.write(half, () => {
+          resolve();
+        });
+      });
+      return socket;
+    }),
+  );
+  expect((process.memoryUsage().arrayBuffers - before) / 2 ** 20).toBeLessThan(200);
+  // Who asks like a client is still heard, as soon as there is room again.
+  for (const socket of sockets) socket.destroy();
+  await vi.waitFor(async () => {
+    expect((await ask(call)).status).toBe(200);
+  });
+  await call.end();
+});
+
 describe('an answer that is packed, though nobody asked for it', () => {
   const packed = (encoding: string, pack: (text: string) => Buffer): Handler => {
     return (_request, response) =>

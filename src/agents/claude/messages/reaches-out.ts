@@ -5,6 +5,9 @@ const WEB_SEARCH = /^web_search_\d{8}$/;
 /** Where a request keeps text and data of its own, which nobody reads as parts of the protocol. */
 const OPAQUE = new Set(['input', 'input_schema', 'text', 'thinking', 'data', 'metadata']);
 
+/** Sources that are in the request themselves. */
+const OWN_SOURCES: readonly unknown[] = ['base64', 'text', 'content'];
+
 /** More than any conversation nests. */
 const MAX_DEPTH = 64;
 
@@ -39,6 +42,8 @@ function sourceIn(value: unknown, depth: number): string | null {
   const source = value['source'];
   const kind = isRecord(source) ? source['type'] : undefined;
   if (kind === 'url' || kind === 'file') return `content from ${kind === 'url' ? 'an address' : 'a stored file'}`;
+  if (kind !== undefined && !OWN_SOURCES.includes(kind))
+    return `content from a source of the kind ${JSON.stringify(kind).slice(0, 60)}`;
   if (isGiven(value['file_id'])) return 'content from a stored file';
   const parts = Object.entries(value).filter(([name]) => !OPAQUE.has(name));
   return firstOf(parts, ([, part]) => sourceIn(part, depth + 1));

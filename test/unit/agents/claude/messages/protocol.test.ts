@@ -49,6 +49,7 @@ test.each<[string, Partial<AgentRequest>, number, RegExp]>([
     403,
     /an address/,
   ],
+  ['a bucket', body(said([{ type: 'document', source: { type: 's3', uri: 's3://b/k' } }])), 403, /kind "s3"/],
   ['a file', body(said([{ type: 'document', source: { type: 'file', file_id: 'f' } }])), 403, /stored file/],
   [
     'an address in a result',
