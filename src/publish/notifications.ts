@@ -41,6 +41,8 @@ const MAX_LOOKED_UP = 5;
 
 /** What the state remembers of it, and what could not be done. */
 interface Notified extends Remembered {
+  /** Whether a later run must try again. */
+  readonly isUnheard: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -79,10 +81,11 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   // What waits for tomorrow's notifications is not asked for by every run until then.
   if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
+  let isUnheard = plan.notify.length > 0 && deps.config.notify.kind !== 'none';
   await attempt('Nobody could be notified', async () => {
-    known = await notify(deps, end, { needs: plan.notify, known, warn });
+    ({ isUnheard, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
   });
-  return { ...known, warnings };
+  return { ...known, isUnheard, warnings };
 }
 
 /** Whether this run is to notify people of a task. What they hear of the lane is found by its marker, should the run be made up for. */
@@ -257,13 +260,14 @@ async function notify(
     known,
     warn,
   }: { readonly needs: readonly Need[]; readonly known: Remembered; readonly warn: (text: string) => void },
-): Promise<Remembered> {
+): Promise<Remembered & Pick<Notified, 'isUnheard'>> {
   const { config, clock, log, forge } = deps;
-  if (needs.length === 0 || config.notify.kind === 'none') return known;
+  const nothingMore = { ...known, isUnheard: false };
+  if (needs.length === 0 || config.notify.kind === 'none') return nothingMore;
   const now = clock.now();
   if (!mayNotify(known.notifiedAt, now)) {
     log.info(`notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so this waits for a later run`);
-    return known;
+    return { ...known, isUnheard: true };
   }
   const { work, report, pullRequest } = end;
   const concerned = tasksOfNeeds(needs, work.tasks);
@@ -272,7 +276,7 @@ async function notify(
   const thread = alone ?? asked ?? threadOfLane(pullRequest, [...concerned, ...work.tasks]);
   if (thread === null) {
     warn(NO_THREAD);
-    return known;
+    return nothingMore;
   }
   const mentions = peopleOf(config.notify, await askersOf(deps, end, needs));
   if (mentions.length === 0) warn(nobodyMentioned(thread));
@@ -287,20 +291,19 @@ async function notify(
   const comment = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body))).then(
     ({ id }) => id,
     (error: unknown) => {
-      // A run without a call makes up for a missing `ready`: it must not come again for what is never allowed, as on a locked pull request.
-      const isFinal = error instanceof UserError && error.kind !== 'infrastructure';
-      if (!isFinal || needs.every(({ kind }) => kind !== 'ready')) throw error;
+      // A run without a call makes up for what is missing: it must not come again for what is never allowed, as on a locked pull request.
+      if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
       warn(`Nobody could be notified: ${sentence(error.message)}`);
       return null;
     },
   );
   if (comment === null) {
     const ready = needs.filter(({ kind }) => kind === 'ready');
-    return withNotification(known, ready, { thread, comment, at: now });
+    return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment, at: now });
   }
   const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
   log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
-  return withNotification(known, needs, { thread, comment, at: now });
+  return withNotification(nothingMore, needs, { thread, comment, at: now });
 }
 
 /** Said where there is no place for a notification. */

@@ -45,7 +45,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
         pullRequest: work.lane.pullRequest,
         published: false,
       });
-      await settleUsage(deps, work);
+      await settleUsage(deps, work, false);
       throw error;
     },
   );
@@ -63,10 +63,10 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     );
   const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
   const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
-  const { warnings: unnotified, ...remembered } = await publishNotifications(deps, ending);
+  const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
   const notified = { ...work, state: { ...work.state, ...remembered, sequence } };
   const { saved, lane } = await saveState(deps, notified, end);
-  await settleUsage(deps, notified);
+  await settleUsage(deps, notified, !isUnheard && !isCutOff(end));
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
     pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
@@ -279,14 +279,23 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }
 }
 
 /** Reports to the repository's counters what this run used, in place of what it had reserved. */
-async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Work): Promise<void> {
+async function settleUsage(
+  { budget, runTag, clock, log }: PublishDeps,
+  work: Work,
+  isPublished: boolean,
+): Promise<void> {
   const settled = await budget?.update((newest) =>
-    settleRun(newest, runTag, { before: work.stateBefore, after: work.state }, clock.now()),
+    settleRun(newest, runTag, { before: work.stateBefore, after: work.state, isPublished }, clock.now()),
   );
   if (settled?.kind === 'unavailable')
     log.warning(
       `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
     );
+}
+
+/** Whether GitHub was out of reach: a later run may do better. */
+function isCutOff({ published, outcome }: PublishedEnd): boolean {
+  return !published && outcome.kind === 'failed' && outcome.reason === 'infrastructure';
 }
 
 /** Comments and labels. What fails here is a warning: the work itself is safe. */

@@ -1,4 +1,4 @@
-import { mayNotify, planNotifications } from '../core/people/needs.ts';
+import { mayNotify, needsAtRest } from '../core/people/needs.ts';
 import {
   aboutLane,
   MAX_NOTIFICATIONS_PER_DAY,
@@ -9,6 +9,7 @@ import {
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
+import { settleRun } from '../core/sharing/budget.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
@@ -72,9 +73,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
 function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
   if (lane === null || state === null) return [];
   if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
-  if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
-  const end = { lane: lane.id, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
-  return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
+  return needsAtRest({ lane: lane.id, state, tasks, outcome }, now);
 }
 
 function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly Need[] {
@@ -108,7 +107,14 @@ async function notifyAlone(
     }
     const written = await write(deps, intake, { needs, warn });
     if (written === null) return known;
-    if (memory !== null) await remember(deps, memory, withNotification(memory, needs, { ...written, at: now }));
+    if (memory !== null) {
+      const after = withNotification(memory, needs, { ...written, at: now });
+      await remember(deps, memory, after);
+      // No later run is to come back to an issue's own lane for it.
+      const run = { before: memory, after, isPublished: true };
+      if ((intake.lane?.id ?? QUEUE) !== QUEUE)
+        await deps.budget?.update((newest) => settleRun(newest, deps.runTag, run, now));
+    }
     return [...known, ...needs];
   } finally {
     if (memory !== null) await store.release(memory.lane);

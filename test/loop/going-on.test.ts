@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../src/errors.ts';
+import type { Forge } from '../../src/ports/forge.ts';
 import { MINUTE } from '../unit/core/core-fixtures.ts';
 import { claimsBlocked, finisher, steadyWorker, usageLimited, type Behaviour } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
@@ -118,5 +120,37 @@ describe('it does not go on', () => {
     const before = project.script.calls.length;
     for (const run of [await later(project), await later(project)]) expect(run.calls).toBe(0);
     expect(project.script.calls).toHaveLength(before);
+  });
+});
+
+describe('what an outage of GitHub left of an own branch is made up for by the schedule, once', () => {
+  const down = new UserError('infrastructure', 'Down.');
+  const asked = ({ forge }: Project): readonly string[] =>
+    [...forge.notifications.values()].flatMap((thread) => [...thread.keys()]);
+
+  test.each<[string, keyof Forge, Behaviour, string]>([
+    ['the comment that it is ready', 'upsertComment', finisher, 'ready:lane-issue-1'],
+    ['its pull request', 'openPullRequest', finisher, 'ready:lane-issue-1'],
+    ['the comment that it failed', 'upsertComment', steadyWorker, 'failed:issue-1'],
+  ])('%s', async (_, method, behaviour, need) => {
+    const inputs = { 'max-iterations-per-task': '2' };
+    const project = createProject({ agent: [behaviour], inputs });
+    project.forge.faults.set(method, down);
+    await runOnce(project, { event: labeled(1) });
+    expect(asked(project)).toEqual([]);
+    project.forge.faults.clear();
+    for (let run = 0; run < 2; run += 1) {
+      expect(await later(project)).toMatchObject({ calls: 0 });
+      expect(asked(project)).toEqual([`<!-- ralph-action:notification ${need} -->`]);
+    }
+    expect(project.forge.pulls).toHaveLength(1);
+    expect(await later(project)).toMatchObject({ end: 'idle (no_tasks)' });
+  });
+
+  test('not what may never be written', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
+    project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
+    await runOnce(project, { event: labeled(1) });
+    expect(await later(project)).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
   });
 });

@@ -67,6 +67,16 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
 /** What a task needs leaves room for so many that are about the lane, or about issues that wait for approval. */
 const ROOM_OF_LANE = 20;
 
+/** How a run without a call leaves its lane. */
+export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome'> & { readonly state: Standing };
+
+/** What people are needed for by a lane that rests, and were not notified of. */
+export function needsAtRest({ lane, state, tasks, outcome }: LaneAtRest, now: number): readonly Need[] {
+  if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
+  const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
+  return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
+}
+
 /** What a run that works shows to be over, whoever needed a person for it before. */
 export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };

@@ -252,15 +252,17 @@ export function withAsked(budget: Budget, asked: readonly TaskId[], now: number)
   return { ...budget, waiting, unfinished: [...new Set([...budget.unfinished, ...own])].slice(-MAX_WAITING) };
 }
 
+/** What a run made of its lane. `isPublished`: nothing of it is left that a later run could publish, or notify people of. */
+export interface LaneRun {
+  readonly before: LaneState;
+  readonly after: LaneState;
+  readonly isPublished: boolean;
+}
+
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
-export function settleRun(
-  known: Budget,
-  runTag: string,
-  { before, after }: { readonly before: LaneState; readonly after: LaneState },
-  now: number,
-): Budget {
+export function settleRun(known: Budget, runTag: string, { before, after, isPublished }: LaneRun, now: number): Budget {
   const waiting = waitingAfter(known.waiting, { before, after }, now);
-  const unfinished = unfinishedAfter(known.unfinished, after);
+  const unfinished = unfinishedAfter(known.unfinished, after, isPublished);
   const budget =
     waiting === known.waiting && unfinished === known.unfinished ? known : { ...known, waiting, unfinished };
   const spent = spentBetween(before, after);
@@ -276,11 +278,16 @@ export function settleRun(
   );
 }
 
-/** A lane that worked on its issue and neither finished it nor waits for a person goes on with the next run that has nothing else to do. */
-function unfinishedAfter(known: readonly LaneId[], { lane, tasks }: LaneState): readonly LaneId[] {
+/** A lane that worked on its issue and neither finished it nor waits for a person, or of which people do not know all, goes on with the next run that has nothing else to do. */
+function unfinishedAfter(
+  known: readonly LaneId[],
+  { lane, tasks }: LaneState,
+  isPublished: boolean,
+): readonly LaneId[] {
   if (!isIssueTask(lane)) return known;
   const { state, attempts } = progressOf(tasks, lane);
-  const goesOn = attempts > 0 && (state === 'todo' || state === 'in-progress' || state === 'stuck');
+  const isOpen = state === 'todo' || state === 'in-progress' || state === 'stuck';
+  const goesOn = !isPublished || (attempts > 0 && isOpen);
   if (goesOn === known.includes(lane)) return known;
   return goesOn ? [...known, lane].slice(-MAX_WAITING) : known.filter((other) => other !== lane);
 }

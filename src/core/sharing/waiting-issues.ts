@@ -153,7 +153,9 @@ export function waitingAfter(
     }
     const isNews = then === null || !isSame(then, progress);
     if (!isNews && (own === null || !isStuck(own.progress))) return all;
-    const notice = noticeOf(after, id) ?? own?.notice ?? null;
+    // A comment that was settled since asks nobody any more.
+    const isOpen = after.notified.some(({ comment }) => comment === own?.notice?.comment);
+    const notice = noticeOf(after, id) ?? (isOpen ? (own?.notice ?? null) : null);
     const isKnown = own !== null && isSame(own.progress, progress);
     if (isKnown && own.notice?.comment === notice?.comment) return all;
     const at = isKnown ? own.at : now;

@@ -1,4 +1,4 @@
-import { isKnownReady } from '../../core/people/needs.ts';
+import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -66,9 +66,10 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
 /** Lanes of their own that are looked at in one run: each takes a few requests. */
 const MAX_LANES = 3;
 
-/** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; null: none does. */
+/** Where the queue has nothing to do, an issue's own lane goes on that came to a limit, or was parked; or people are notified of one that rests, where an earlier run could not. Null: neither. */
 async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise<Intake | null> {
   const { outcome } = intake;
+  let unheard: Intake | null = null;
   const hasTime = outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
   for (const issue of hasTime ? goesOn.slice(0, MAX_LANES) : []) {
     const own = await admit(deps, {
@@ -81,8 +82,15 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
       approvedText: null,
     });
     if (own.kind === 'work') return own;
+    if (unheard === null && isUnheard(deps, own)) unheard = own;
   }
-  return null;
+  return unheard;
+}
+
+/** Whether the lane needs a person who does not know. */
+function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome }: Ended['intake']): boolean {
+  if (config.notify.kind === 'none' || lane === null || state === null) return false;
+  return needsAtRest({ lane: lane.id, state, tasks, outcome }, clock.now()).length > 0;
 }
 
 /** The end of a run that makes no call on its lane, and issues whose own lanes could go on instead. */

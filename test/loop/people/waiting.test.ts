@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { on, person } from '../stage/people.ts';
@@ -257,4 +258,19 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
       [...(project.forge.notifications.get(1)?.keys() ?? [])].filter((key) => key.includes('circuit_open')),
     ).toEqual(['<!-- ralph-action:notification circuit_open:lane-issue-1 -->']);
   });
+});
+
+test('an answer that nobody could be notified of is asked by the queue, though people were notified of an earlier one', async () => {
+  const project = createProject({ issues: [1, 2], agent: [idler] });
+  await runOnce(project, { event: labeled(1) });
+  project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+  project.clock.advance(HOUR);
+  await runOnce(project, { event: labeled(1) });
+  project.forge.faults.clear();
+  const asked = () =>
+    [...(project.forge.notifications.get(1)?.keys() ?? [])].filter((line) => !line.startsWith('settled'));
+  expect(asked()).toEqual([]);
+  project.script.behaviours = [finisher];
+  await runOnce(project);
+  expect(asked()).toEqual(['<!-- ralph-action:notification nothing_to_do:issue-1 -->']);
 });

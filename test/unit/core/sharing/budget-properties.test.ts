@@ -79,7 +79,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
         calls.push(now);
       }
       if (step.kind === 'end' && run !== undefined && now < run.reservation.expiresAt) {
-        budget = settleRun(budget, run.reservation.runTag, run, now);
+        budget = settleRun(budget, run.reservation.runTag, { ...run, isPublished: true }, now);
         run.settledAt = now;
       }
       // Nobody settles for a run that was killed, or that outlived its own end.

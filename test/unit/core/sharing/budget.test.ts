@@ -228,9 +228,9 @@ describe('settling a run, whose own state tells when its first call was', () => 
     ],
     ['opens none without a call', budgetOf(reserved('a', { calls: 10 })), 0, noon + 20 * MINUTE, null],
   ])('%s', (_, budget, calls, now, expected) => {
-    const settled = settleRun(budget, 'a', { before, after: after(calls) }, now);
+    const settled = settleRun(budget, 'a', { before, after: after(calls), isPublished: true }, now);
     expect(settled).toMatchObject({ windows: { hour: expected }, reservations: [] });
-    expect(settleRun(settled, 'a', { before, after: after(calls) }, now)).toBe(settled);
+    expect(settleRun(settled, 'a', { before, after: after(calls), isPublished: true }, now)).toBe(settled);
   });
 });
 
