@@ -10,6 +10,7 @@ import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
 import { settleRun } from '../core/sharing/budget.ts';
+import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
@@ -93,7 +94,10 @@ async function notifyAlone(
     log.info('notifications: another run is at work here, so this waits for a later run');
     return before;
   }
-  const { memory } = claimed;
+  const { state } = intake;
+  const stored = claimed.memory;
+  const memory =
+    stored === null || state === null ? stored : { ...stored, notified: stillAsked(stored.notified, state) };
   try {
     const known = memory?.notified ?? before;
     const needs = withoutKnown(wanted, known);
@@ -110,9 +114,10 @@ async function notifyAlone(
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
       await remember(deps, memory, after);
-      // No later run is to come back to an issue's own lane for it.
+      // No later run is to come back to an issue's own lane for what it rests for.
       const run = { before: memory, after, isPublished: true };
-      if ((intake.lane?.id ?? QUEUE) !== QUEUE)
+      const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
+      if (isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE)
         await deps.budget?.update((newest) => settleRun(newest, deps.runTag, run, now));
     }
     return [...known, ...needs];

@@ -103,7 +103,13 @@ function withAnswer(state: LaneState, { lane, task, progress, approval, notice, 
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // Whom a person asked for was answered, whatever it was.
   const kind = kindOfProgress(progress) ?? 'stuck';
-  const known = state.notified.map((one) =>
+  // Who worked on it since has settled what asked for that alone.
+  const asksMore = (one: Notification): boolean =>
+    state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
+  const open = state.notified.filter(
+    (one) => one.about !== task || one.comment === notice?.comment || one.kind === 'needs_approval' || asksMore(one),
+  );
+  const known = open.map((one) =>
     isCircuitOf(task, one) && one.comment !== notice?.comment ? { ...one, kind: 'stuck' as const, about: task } : one,
   );
   const notified = isNew ? [{ kind, about: task, ...notice }, ...known] : known;
@@ -113,6 +119,17 @@ function withAnswer(state: LaneState, { lane, task, progress, approval, notice, 
     answers: { ...state.answers, [task]: { lane, at, approval } },
     notified: notified.slice(-MAX_NOTIFICATIONS),
   };
+}
+
+/** What of stored comments still asks somebody, by the state that was read from there and holds to newer answers. */
+export function stillAsked(
+  stored: readonly Notification[],
+  { notified, answers }: Pick<LaneState, 'notified' | 'answers'>,
+): readonly Notification[] {
+  const isHeld = ({ about, comment }: Notification): boolean =>
+    notified.some((one) => one.about === about && one.comment === comment);
+  // One that came since is another run's.
+  return stored.filter((one) => isHeld(one) || one.at >= (answerOf(answers, one.about)?.at ?? 0));
 }
 
 /** A comment about the circuit of the issue's own lane. Who took the issue over took that for one about the task, and may have settled it. */

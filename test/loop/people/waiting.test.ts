@@ -260,17 +260,25 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
   });
 });
 
-test('an answer that nobody could be notified of is asked by the queue, though people were notified of an earlier one', async () => {
-  const project = createProject({ issues: [1, 2], agent: [idler] });
-  await runOnce(project, { event: labeled(1) });
-  project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
-  project.clock.advance(HOUR);
-  await runOnce(project, { event: labeled(1) });
-  project.forge.faults.clear();
-  const asked = () =>
-    [...(project.forge.notifications.get(1)?.keys() ?? [])].filter((line) => !line.startsWith('settled'));
-  expect(asked()).toEqual([]);
-  project.script.behaviours = [finisher];
-  await runOnce(project);
-  expect(asked()).toEqual(['<!-- ralph-action:notification nothing_to_do:issue-1 -->']);
-});
+test.each([
+  ['works meanwhile', [1, 2], true],
+  ['works', [1, 2], false],
+  ['rests', [1], true],
+] as const)(
+  'what nobody could be notified of is asked by the queue, though people knew of an earlier answer: it %s',
+  async (_, issues, knowsBefore) => {
+    const project = createProject({ issues, agent: [idler] });
+    await runOnce(project, { event: labeled(1) });
+    if (knowsBefore) await runOnce(project);
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+    project.clock.advance(HOUR);
+    await runOnce(project, { event: labeled(1) });
+    project.forge.faults.clear();
+    const asked = () =>
+      [...(project.forge.notifications.get(1)?.keys() ?? [])].filter((line) => !line.startsWith('settled'));
+    expect(asked()).toEqual([]);
+    project.script.behaviours = [finisher];
+    await runOnce(project);
+    expect(asked()).toEqual(['<!-- ralph-action:notification nothing_to_do:issue-1 -->']);
+  },
+);
