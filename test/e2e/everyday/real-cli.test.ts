@@ -28,3 +28,27 @@ test(
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Test issue-1']);
   },
 );
+
+test('the same on Amazon Bedrock: requests are signed with keys of AWS that neither agent, log nor state holds', async () => {
+  await using model = await startScriptedModel({ script: workerScript() });
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const secret = 'a-secret-access-key-of-the-job';
+  const env = {
+    RUNNER_TOOL_CACHE: TOOL_CACHE,
+    CLAUDE_CODE_USE_BEDROCK: '1',
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE',
+    AWS_SECRET_ACCESS_KEY: secret,
+    ANTHROPIC_BEDROCK_BASE_URL: model.url,
+  };
+  const ended = await scene.run({ inputs: { 'agent-path': '', 'anthropic-api-key': '' }, env });
+  expect(ended).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete' } });
+  // What the runner is asked to hide is the one line with it.
+  const shown = ended.main.log.split('\n').filter((line) => line !== `::add-mask::${secret}`);
+  expect([...shown, ended.summary].join('\n')).not.toContain(secret);
+  for (const { path, headers } of model.requests) {
+    expect(path).toMatch(/^\/model\/eu\.anthropic\.claude-[^/]+\/invoke-with-response-stream$/);
+    expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\//);
+  }
+});
