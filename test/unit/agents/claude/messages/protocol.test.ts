@@ -215,3 +215,157 @@ describe('where the path names the model, and the body the betas', () => {
     expect(read(question)).toMatchObject({ kind: 'refused' });
   });
 });
+
+describe("answers of our own, in the provider's words", () => {
+  const protocol = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false });
+  const error = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
+  const final = { 'content-type': 'application/json', 'x-should-retry': 'false' };
+  const refusal = (request: Partial<AgentRequest>) => {
+    const reading = read(request);
+    return reading.kind === 'refused' ? reading.answer : null;
+  };
+
+  test.each([
+    [
+      'nothing is left',
+      protocol.exhausted,
+      400,
+      error('invalid_request_error', 'Credit balance is too low: the limit of this run is reached'),
+      final,
+    ],
+    [
+      'too large',
+      protocol.tooLarge,
+      413,
+      error('request_too_large', 'Prompt is too long: the request is larger than 32 MB'),
+      final,
+    ],
+    [
+      'not reached, which another try may change',
+      protocol.unreachable('ECONNREFUSED'),
+      502,
+      error('api_error', 'The provider cannot be reached: ECONNREFUSED'),
+      { 'content-type': 'application/json' },
+    ],
+    [
+      'no credential',
+      refusal({ headers: {} }),
+      401,
+      error('authentication_error', 'ralph-action does not pass on a request without the placeholder of this call.'),
+      final,
+    ],
+    [
+      'no endpoint, cut',
+      refusal({ target: `/v1/${'x'.repeat(500)}` }),
+      403,
+      error('permission_error', `ralph-action does not pass on POST /v1/${'x'.repeat(71)}.`),
+      final,
+    ],
+    [
+      'no JSON',
+      refusal({ body: 'null' }),
+      400,
+      error('invalid_request_error', 'ralph-action does not pass on a body that is not a JSON object.'),
+      final,
+    ],
+    [
+      'reaching out',
+      refusal(body({ container: 'c' })),
+      403,
+      error('permission_error', 'ralph-action does not pass on a container.'),
+      final,
+    ],
+  ])('%s', (_what, answer, status, text, headers) => {
+    expect(answer).toEqual({ status, headers, body: text });
+  });
+
+  test.each(['7', '"text"', 'true'])('%s is no object', (text) => {
+    expect(refusal({ body: text })?.status).toBe(400);
+  });
+
+  test('who asks whether anybody is there gets nothing but that', () => {
+    expect(read({ method: 'HEAD', target: '/', headers: {} })).toEqual({
+      kind: 'answered',
+      answer: { status: 200, headers: {}, body: '' },
+    });
+  });
+});
+
+describe('what a request is expected to come to', () => {
+  const costOf = (more: object): number => {
+    const reading = read(body(more));
+    return reading.kind === 'forwarded' ? reading.expected.costUsd : NaN;
+  };
+  const usual = costOf({ max_tokens: 1_000_000 });
+
+  test.each<[string, unknown]>([
+    ['no limit', undefined],
+    ['none that is a number', '100'],
+    ['none that is above zero', 0],
+    ['a negative one', -5],
+  ])('%s: as much as an answer usually takes', (_what, limit) => {
+    expect(costOf({ max_tokens: limit })).toBeCloseTo(usual, 4);
+  });
+
+  test('a limit below that', () => {
+    // 100 tokens at 10 dollars per million, and what it asks.
+    expect(costOf({ max_tokens: 100 })).toBeCloseTo(0.001, 3);
+    expect(costOf({ max_tokens: 100 })).toBeLessThan(0.002);
+  });
+
+  test('the fast mode is dearer, another is not', () => {
+    expect(costOf({ speed: 'fast', max_tokens: 1_000_000 }) / usual).toBeCloseTo(6, 1);
+    expect(costOf({ speed: 'standard', max_tokens: 1_000_000 })).toBeCloseTo(usual, 4);
+  });
+
+  test('a model that is no name is counted like one that nobody knows', () => {
+    expect(costOf({ model: { opus: 1 }, max_tokens: 1_000_000 })).toBeCloseTo(0.4, 3);
+  });
+
+  test('tokens of every kind count', () => {
+    const reading = read({});
+    const account = reading.kind === 'forwarded' ? reading.account?.('application/json') : null;
+    account?.push(
+      JSON.stringify({
+        usage: {
+          input_tokens: 1,
+          cache_creation_input_tokens: 110,
+          cache_creation: { ephemeral_1h_input_tokens: 100 },
+          cache_read_input_tokens: 1_000,
+          output_tokens: 10_000,
+        },
+      }),
+    );
+    expect(account?.spent().tokens).toBe(11_111);
+  });
+});
+
+describe('headers', () => {
+  const headersOf = (headers: AgentRequest['headers']) => {
+    const reading = read({ headers });
+    return reading.kind === 'forwarded' ? reading.headers : null;
+  };
+
+  test.each(['Bearer b-placeholder x', 'x Bearer b-placeholder', 'Bearerb-placeholder', 'Bearer '])(
+    'the authorization %j is none',
+    (authorization) => {
+      expect(headersOf({ authorization })).toBeNull();
+    },
+  );
+
+  test('several betas, in one header or in several, keep their order; without one there is no header', () => {
+    expect(headersOf({ 'x-api-key': 'a-placeholder', 'anthropic-beta': ['a-1, b-2', 'c-3'] })?.['anthropic-beta']).toBe(
+      'a-1,b-2,c-3',
+    );
+    expect(headersOf({ 'x-api-key': 'a-placeholder', 'anthropic-beta': 'mcp-client-2025-11-20' })).not.toHaveProperty(
+      'anthropic-beta',
+    );
+    expect(headersOf({ 'x-api-key': 'a-placeholder', 'x-app': undefined })).not.toHaveProperty('x-app');
+  });
+
+  test("only a subscription's token gets the beta of subscriptions, and gets it once", () => {
+    expect(headersOf({ authorization: 'Bearer a-placeholder' })).not.toHaveProperty('anthropic-beta');
+    const twice = { authorization: 'Bearer b-placeholder', 'anthropic-beta': 'oauth-2025-04-20' };
+    expect(headersOf(twice)?.['anthropic-beta']).toBe('oauth-2025-04-20');
+  });
+});

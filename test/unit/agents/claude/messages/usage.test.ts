@@ -42,6 +42,38 @@ test.each<[string, readonly string[], object | null]>([
     [event({ type: 'message_delta', usage: { output_tokens: -5, input_tokens: '7' } })],
     { input: 0, output: 0 },
   ],
+  [
+    'with an event that is too long to be one',
+    [start, event({ type: 'message_delta', usage: { output_tokens: 999 }, pad: 'x'.repeat(80_000) }), end],
+    whole,
+  ],
+  [
+    'with one that is too long in two pieces',
+    [
+      start,
+      `data: {"type":"message_delta","pad":"${'x'.repeat(50_000)}`,
+      `${'x'.repeat(20_000)}","usage":{"output_tokens":999}}\n`,
+      end,
+    ],
+    whole,
+  ],
+  ['with a comment', [`: {"type":"message_delta","usage":{"output_tokens":999}}\n${start}${end}`], whole],
+  ['with an event of another kind', [start, event({ type: 'ping', usage: { output_tokens: 999 } }), end], whole],
+  ['with an event that is no JSON', [start, 'data: {"type":"message_delta",\n', end], whole],
+  [
+    'with usage that is none',
+    [start, event({ type: 'message_delta', usage: 7 }), event({ type: 'message_delta', usage: null })],
+    counted,
+  ],
+  [
+    'that tells a sum twice',
+    [
+      event({ type: 'message_delta', usage: { server_tool_use: { web_search_requests: 2 } } }),
+      event({ type: 'message_delta', usage: { server_tool_use: { web_search_requests: 3 } } }),
+      event({ type: 'message_delta', usage: {} }),
+    ],
+    { webSearches: 3 },
+  ],
   ['without any', [delta('a')], null],
   ['that is no stream', ['<html>'], null],
 ])('a stream %s', (_how, chunks, expected) => {
@@ -59,7 +91,11 @@ test('an answer that does not stream', () => {
     webSearches: 2,
   });
   expect(read([answer.slice(0, 20)], 'application/json')).toBeNull();
-  expect(read(['x'.repeat(9_000_000), answer], 'application/json')).toBeNull();
+  expect(read([`${answer}\n`], 'application/json')).toMatchObject({ input: 5 });
+  expect(read([`${answer}x`], 'application/json')).toBeNull();
+  expect(read([answer.slice(0, 20), '}'], 'application/json')).toBeNull();
+  expect(read([`${' '.repeat(9_000_000)}${answer}`], 'application/json')).toBeNull();
+  expect(read([' '.repeat(5_000_000), ' '.repeat(5_000_000), answer], 'application/json')).toBeNull();
 });
 
 describe("Amazon's frames", () => {
@@ -87,8 +123,8 @@ describe("Amazon's frames", () => {
 
   test('with an event that is longer than any that tells usage', () => {
     const long = eventFrame({ type: 'content_block_delta', delta: { text: 'x'.repeat(200_000) } });
-    const whole = Buffer.concat([frames.subarray(0, frames.length), long, frames]);
-    expect(readFrames(whole, 5_000)).toMatchObject({ input: 10, output: 50 });
+    const last = eventFrame({ type: 'message_delta', usage: { output_tokens: 70 } });
+    expect(readFrames(Buffer.concat([frames, long, last]), 5_000)).toMatchObject({ input: 10, output: 70 });
   });
 
   test('with what is no base64', () => {
