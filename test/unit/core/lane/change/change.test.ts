@@ -2,11 +2,19 @@ import { describe, expect, test } from 'vitest';
 import {
   addIteration,
   addRun,
+  isFull,
+  isShareOf,
   leaveOut,
+  measured,
   noChange,
+  noShare,
+  shareOf,
   type Change,
   type IterationShare,
 } from '../../../../../src/core/lane/change.ts';
+import type { TaskId } from '../../../../../src/core/tasks/ids.ts';
+import { progressOf } from '../../../../../src/core/tasks/queue.ts';
+import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { initialState, parseState, serializeState } from '../../../../../src/core/lane/state.ts';
 
 const file = (path: string, why = 'it is protected') => ({ path, why });
@@ -118,4 +126,128 @@ test.each<readonly [string, IterationShare['signal'], string | null]>([
     alsoDone: {},
   }).tasks['issue-1'];
   expect(share?.recommendation).toBe(expected);
+});
+
+describe('what an iteration adds', () => {
+  const said = (summary: string | null, asks: string | null = null) => ({ summary, asks, recommendation: null });
+  const begin: IterationShare = {
+    taskId: 'issue-1',
+    title: 'Greet',
+    signal: said('Greets.', 'How?'),
+    costUsd: 0.5,
+    tokens: 100,
+    durationMs: 60_000,
+    commit: 'c1',
+    verification: 'passed',
+    overruled: [],
+    alsoDone: {},
+  };
+  const played = (...iterations: readonly Partial<IterationShare>[]): Change =>
+    iterations.reduce<Change>((change, more) => addIteration(change, { ...begin, ...more }), noChange);
+
+  test('sums of the branch and of the task', () => {
+    const change = played({}, { taskId: 'issue-2', costUsd: null, tokens: null, commit: null }, { commit: 'c3' });
+    expect(change).toMatchObject({ iterations: 3, costUsd: 1, tokens: 200, durationMs: 180_000 });
+    expect(change.tasks['issue-1']).toMatchObject({
+      title: 'Greet',
+      iterations: 2,
+      costUsd: 1,
+      tokens: 200,
+      durationMs: 120_000,
+      commits: ['c1', 'c3'],
+      commitCount: 2,
+    });
+    expect(change.tasks['issue-2']).toMatchObject({
+      iterations: 1,
+      costUsd: 0,
+      tokens: 0,
+      commits: [],
+      commitCount: 0,
+    });
+    // The one of the newest iteration stands last.
+    expect(Object.keys(change.tasks)).toEqual(['issue-2', 'issue-1']);
+  });
+
+  test('the newest ten commits, and how many there are', () => {
+    const change = played(...Array.from({ length: 12 }, (_, i) => ({ commit: `c${String(i)}` })));
+    expect(change.tasks['issue-1']?.commits).toEqual(Array.from({ length: 10 }, (_, i) => `c${String(i + 2)}`));
+    expect(change.tasks['issue-1']?.commitCount).toBe(12);
+  });
+
+  test('the last summary that was given; a question stays while it is asked', () => {
+    expect(played({}, { signal: said(null, 'Why?') }).tasks['issue-1']).toMatchObject({
+      summary: 'Greets.',
+      question: 'Why?',
+    });
+    expect(played({}, { signal: said('') }).tasks['issue-1']).toMatchObject({ summary: 'Greets.', question: null });
+    expect(played({}, { signal: said('Better.') }).tasks['issue-1']?.summary).toBe('Better.');
+  });
+
+  test.each<[readonly IterationShare['verification'][], IterationShare['verification'], number | null]>([
+    [['passed'], 'passed', null],
+    [['failed'], 'failed', 1],
+    [['passed', 'failed', 'failed'], 'failed', 2],
+    [['failed', 'not-run'], 'failed', 1],
+    [['failed', 'passed'], 'passed', null],
+    [['failed', 'passed', 'failed'], 'failed', 3],
+    [['not-run'], 'not-run', null],
+  ])('verify that came to %j: %s, failing since %j', (kinds, verification, failingSince) => {
+    const change = played(...kinds.map((kind) => ({ verification: kind })));
+    expect(change.tasks['issue-1']?.verification).toBe(verification);
+    expect(change.failingSince).toBe(failingSince);
+  });
+
+  test('tasks that were finished along with it, unless the branch has something of them', () => {
+    const change = played(
+      { taskId: 'issue-2' },
+      { alsoDone: { 'issue-1': 'It', 'issue-2': 'Known', 'issue-3': 'New' } },
+    );
+    expect(change.tasks['issue-3']).toEqual({ ...noShare, title: 'New', verification: 'passed' });
+    expect(change.tasks['issue-2']).toMatchObject({ title: 'Greet', iterations: 1 });
+    expect(change.tasks['issue-1']).toMatchObject({ title: 'Greet', iterations: 1 });
+  });
+
+  test('sixty tasks are named, the oldest go', () => {
+    const change = played(...Array.from({ length: 62 }, (_, i) => ({ taskId: `issue-${String(i + 1)}` as const })));
+    expect(Object.keys(change.tasks)).toHaveLength(60);
+    expect(isShareOf(change, 'issue-2')).toBe(false);
+    expect(isShareOf(change, 'issue-3')).toBe(true);
+    expect([change.iterations, change.costUsd]).toEqual([62, 31]);
+  });
+});
+
+describe('whether people have enough to review', () => {
+  const change: Change = { ...noChange, lines: 400, tasks: { 'issue-1': noShare, 'issue-2': noShare } };
+  const done = (...ids: readonly TaskId[]): Record<TaskId, TaskProgress> =>
+    Object.fromEntries(ids.map((id) => [id, { ...progressOf({}, id), state: 'done' as const }]));
+
+  test.each<[string, Record<TaskId, TaskProgress>, number, number, boolean]>([
+    ['no limit', done('issue-1', 'issue-2'), 0, 0, false],
+    ['as many tasks as the limit', done('issue-1', 'issue-2'), 2, 0, true],
+    ['fewer tasks', done('issue-1'), 2, 0, false],
+    ['tasks that are of another branch', done('issue-1', 'issue-7'), 2, 0, false],
+    ['as many lines as the limit', {}, 0, 400, true],
+    ['fewer lines', {}, 0, 401, false],
+    ['either', done('issue-1'), 5, 100, true],
+  ])('%s', (_, progress, maxTasksPerPr, maxLinesPerPr, expected) => {
+    expect(isFull(change, progress, { maxTasksPerPr, maxLinesPerPr })).toBe(expected);
+  });
+
+  test('lines that were not measured are none', () => {
+    expect(isFull({ ...change, lines: null }, {}, { maxTasksPerPr: 0, maxLinesPerPr: 1 })).toBe(false);
+  });
+});
+
+test('what was measured replaces what was known, and only that', () => {
+  const size = { files: 1, insertions: 2, deletions: 3, since: 'c0' };
+  const before: Change = {
+    ...noChange,
+    tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
+  };
+  expect(measured(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } } })).toEqual({
+    ...before,
+    lines: 9,
+    tasks: { ...before.tasks, 'issue-1': { ...noShare, size: { ...size, files: 7 } } },
+  });
+  expect(shareOf(before, 'issue-9')).toBe(noShare);
 });
