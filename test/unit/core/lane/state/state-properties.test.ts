@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hintCodes } from '../../../../src/core/prompt/hints.ts';
+import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
 import {
   initialState,
   parseState,
   serializeState,
   STATE_VERSION,
   type LaneState,
-} from '../../../../src/core/lane/state.ts';
-import { noon, play, progress } from '../core-fixtures.ts';
-import { runs } from '../../../runs.ts';
-import { notificationKinds } from '../../../../src/core/people/notifications.ts';
-import { stuckReasons } from '../../../../src/core/tasks/task.ts';
+} from '../../../../../src/core/lane/state.ts';
+import { noon, play, progress } from '../../core-fixtures.ts';
+import { runs } from '../../../../runs.ts';
+import { notificationKinds } from '../../../../../src/core/people/notifications.ts';
+import { stuckReasons } from '../../../../../src/core/tasks/task.ts';
 
 const LANE = 'queue';
 const instant = fc.integer({ min: 0, max: 8e15 });

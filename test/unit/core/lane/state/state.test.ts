@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
+import { closedCircuit } from '../../../../../src/core/lane/circuit.ts';
 import {
   MAX_STATE_BYTES,
   parseState,
@@ -8,11 +8,11 @@ import {
   serializeState,
   STATE_VERSION,
   type LaneState,
-} from '../../../../src/core/lane/state.ts';
-import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { withTransition, type Transition } from '../../../../src/core/lane/transitions.ts';
-import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
-import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../core-fixtures.ts';
+} from '../../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+import { withTransition, type Transition } from '../../../../../src/core/lane/transitions.ts';
+import { callsRemaining, usedUp } from '../../../../../src/core/lane/windows.ts';
+import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../../core-fixtures.ts';
 
 const LANE = 'queue';
 const state: LaneState = { ...play([progress(), {}]).state, sequence: 7 };

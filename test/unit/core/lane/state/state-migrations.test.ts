@@ -1,29 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { noChange } from '../../../../src/core/lane/change.ts';
-import { migrateState } from '../../../../src/core/lane/state-migrations.ts';
-import { parseState, serializeState, STATE_VERSION } from '../../../../src/core/lane/state.ts';
+import { noChange } from '../../../../../src/core/lane/change.ts';
+import { migrateState } from '../../../../../src/core/lane/state-migrations.ts';
+import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
 
 /** A document as version 1 of the state wrote it, with something in every field. */
-const version1 = JSON.parse(readFileSync(new URL('../../../samples/state-v1.json', import.meta.url), 'utf8')) as Record<
-  string,
-  unknown
->;
+const version1 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v1.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
 /** And as version 2 did. */
-const version2 = JSON.parse(readFileSync(new URL('../../../samples/state-v2.json', import.meta.url), 'utf8')) as Record<
-  string,
-  unknown
->;
+const version2 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v2.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
 /** And as version 3 did. */
-const version3 = JSON.parse(readFileSync(new URL('../../../samples/state-v3.json', import.meta.url), 'utf8')) as Record<
-  string,
-  unknown
->;
+const version3 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v3.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
 /** And as version 4 did. */
-const version4 = JSON.parse(readFileSync(new URL('../../../samples/state-v4.json', import.meta.url), 'utf8')) as Record<
-  string,
-  unknown
->;
+const version4 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v4.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
 const since5 = { change: noChange, notified: [], notifiedAt: [], unverified: [], answers: {} };
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { hintCodes } from '../../../../src/core/prompt/hints.ts';
-import { parseState, STATE_VERSION, type LaneState, type ParsedState } from '../../../../src/core/lane/state.ts';
-import { MINUTE, noon } from '../core-fixtures.ts';
+import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
+import { parseState, STATE_VERSION, type LaneState, type ParsedState } from '../../../../../src/core/lane/state.ts';
+import { MINUTE, noon } from '../../core-fixtures.ts';
 import {
   amount,
   count,
@@ -16,7 +16,7 @@ import {
   valueAt,
   words,
   type FieldRule,
-} from '../../cli/schema-fixtures.ts';
+} from '../../../cli/schema-fixtures.ts';
 
 /** A state with something in every field. */
 const full: LaneState = {
