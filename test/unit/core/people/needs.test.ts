@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { noSignals, type Signals } from '../../../../src/core/lane/signals.ts';
-import { mayNotify, planNotifications, type LaneEnd } from '../../../../src/core/people/needs.ts';
-import { markerOf, MAX_NOTIFICATIONS, needsIn, type Notification } from '../../../../src/core/people/notifications.ts';
+import type { Outcome } from '../../../../src/core/outcome.ts';
+import {
+  isKnownReady,
+  mayNotify,
+  needsAtRest,
+  overNeeds,
+  planNotifications,
+  type LaneEnd,
+} from '../../../../src/core/people/needs.ts';
+import { MAX_NOTIFICATIONS, type Need, type Notification } from '../../../../src/core/people/notifications.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../../src/core/time.ts';
 
@@ -116,9 +124,70 @@ describe('of a task', () => {
       '- blocked gone',
     ],
     [
+      'while another one is not: what people know of this one is not repeated',
+      { before: blocked, after: blocked, notified: [told('blocked', 'issue-1'), told('blocked', 'issue-9')] },
+      '- blocked gone',
+    ],
+    [
+      'nor by another task beside it',
+      {
+        before: blocked,
+        after: blocked,
+        notified: [told('blocked', 'issue-1')],
+        end: { tasks: ['issue-1', 'issue-2'].map((id) => ({ id, obstacle: null })) },
+      },
+      '',
+    ],
+    [
+      'a stuck one whose other turn has not come is not settled',
+      { before: stuck, after: { ...anotherTurn, state: 'todo' }, notified: [told('stuck', 'issue-1')] },
+      '',
+    ],
+    [
+      'one that fails in its other turn is not stuck any more',
+      { before: stuck, after: { ...failed, setAside: stuck.setAside }, notified: [told('stuck', 'issue-1')] },
+      '+ failed issue-1, - stuck goes_on',
+    ],
+    [
+      'a blocked one that is worked on goes on, also if it was set aside before',
+      { before: blocked, after: anotherTurn, notified: [told('blocked', 'issue-1')] },
+      '- blocked goes_on',
+    ],
+    [
       'what waits for the label has a notice of its own',
       { after: blocked, end: { tasks: [{ id: 'issue-1', obstacle: 'needs-approval' }] } },
       '',
+    ],
+    ['one whose text changed after approval does', { end: { unapproved: ['issue-1'] } }, '+ needs_approval issue-1'],
+    [
+      'it is not repeated',
+      {
+        end: { tasks: [{ id: 'issue-1', obstacle: 'needs-approval' }], unapproved: ['issue-1'] },
+        notified: [told('needs_approval', 'issue-1')],
+      },
+      '',
+    ],
+    [
+      'nor settled by a run that did not check',
+      { end: { tasks: [{ id: 'issue-1', obstacle: 'unchecked' }] }, notified: [told('needs_approval', 'issue-1')] },
+      '',
+    ],
+    ['it is settled by approval', { notified: [told('needs_approval', 'issue-1')] }, '- needs_approval approved'],
+    [
+      'also where something else is in the way',
+      {
+        end: { tasks: [{ id: 'issue-1', obstacle: 'dependency-cycle' }] },
+        notified: [told('needs_approval', 'issue-1')],
+      },
+      '- needs_approval approved',
+    ],
+    [
+      'and by an issue that is closed',
+      {
+        end: { tasks: [{ id: 'issue-2', obstacle: 'needs-approval' }] },
+        notified: [told('needs_approval', 'issue-1')],
+      },
+      '- needs_approval gone',
     ],
   ])('%s', (_, row, expected) => {
     expect(plan(row)).toBe(expected);
@@ -138,6 +207,8 @@ describe('of a lane', () => {
   const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
   const cancelled = { kind: 'cancelled', reason: 'signal' } as const;
   const waiting = { kind: 'idle', reason: 'waiting_for_review' } as const;
+  const parked = { kind: 'parked', reason: 'calls_per_hour', resumeAt: at + 1 } as const;
+  const paused = { kind: 'paused', reason: 'by_person', by: 'ann' } as const;
   test.each<[string, Row, string]>([
     ['a circuit that opened', { circuit: open, end: { outcome: opened } }, '+ circuit_open lane-queue'],
     [
@@ -185,11 +256,28 @@ describe('of a lane', () => {
       { signals: { ...noSignals, vetoed: [true, true] }, notified: [told('halted', 'lane-queue')] },
       '',
     ],
+    [
+      'nor by one that waits for an hour to pass',
+      { end: { outcome: parked }, notified: [told('halted', 'lane-queue')] },
+      '',
+    ],
+    ['nor by one that a person paused', { end: { outcome: paused }, notified: [told('halted', 'lane-queue')] }, ''],
+    [
+      'a halt is known apart from a pull request that was ready before',
+      { end: { outcome: halted }, notified: [told('ready', 'lane-queue', 7)] },
+      '+ halted lane-queue',
+    ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
     ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
       'it is settled by a run that works',
       { notified: [told('configuration', 'every-run')] },
+      '- configuration works_again',
+    ],
+    ['not again while it does', { end: { outcome: unusable }, notified: [told('configuration', 'every-run')] }, ''],
+    [
+      'also by one that was cut off: it could start',
+      { end: { outcome: cancelled }, notified: [told('configuration', 'every-run')] },
       '- configuration works_again',
     ],
     ['a pull request that is complete', { after: done, end: { outcome: complete } }, '+ ready lane-queue'],
@@ -219,12 +307,28 @@ describe('of a lane', () => {
       '',
     ],
     [
+      'also if people were notified of something else before',
+      {
+        after: done,
+        end: { outcome: complete, addedWork: true },
+        notifiedBefore: [{ ...told('blocked', 'issue-1'), comment: 4 }],
+        notified: [told('ready', 'lane-queue', 7)],
+      },
+      '',
+    ],
+    [
       'the next one is another',
       { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 6)] },
       '+ ready lane-queue, - ready pull_request_over',
     ],
     ['nothing is ready without a pull request', { after: done, end: { outcome: complete, pullRequest: null } }, ''],
+    ['a lane without tasks needs nobody', { end: { outcome: { kind: 'idle', reason: 'no_tasks' } } }, ''],
     ['work that waits for review', { end: { outcome: waiting } }, '+ waiting_for_review lane-queue'],
+    [
+      'not again while it waits',
+      { end: { outcome: waiting }, notified: [told('waiting_for_review', 'lane-queue')] },
+      '',
+    ],
     [
       'settled when it continues',
       { notified: [told('waiting_for_review', 'lane-queue')] },
@@ -237,7 +341,9 @@ describe('of a lane', () => {
 
 test('a memory that is full forgets nobody: what is new waits until something is settled, but not what is about the lane', () => {
   const many = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) => told('blocked', `issue-${String(i + 2)}`));
-  const planOf = (notified: readonly Notification[]): readonly string[] => {
+  const halted = { kind: 'halted', reason: 'permission_denied' } as const;
+  const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
+  const planOf = (notified: readonly Notification[], outcome: Outcome): readonly string[] => {
     const tasks = ['issue-1', ...notified.map(({ about }) => about)].map((id) => ({ id, obstacle: null }));
     const stood = Object.fromEntries(notified.map(({ about }) => [about, blocked]));
     const before = { tasks: stood, circuit: closedCircuit(0), notified, signals: noSignals };
@@ -248,14 +354,15 @@ test('a memory that is full forgets nobody: what is new waits until something is
       before,
       after,
       tasks,
-      outcome: { kind: 'halted', reason: 'permission_denied' },
+      outcome,
       pullRequest: 7,
       addedWork: false,
       unapproved: [],
     }).notify.map(({ kind }) => kind);
   };
-  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 21))).toEqual(['blocked', 'halted']);
-  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 20))).toEqual(['halted']);
+  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 21), halted)).toEqual(['blocked', 'halted']);
+  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 20), halted)).toEqual(['halted']);
+  expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 20), unusable)).toEqual(['configuration']);
 });
 
 test.each<[string, readonly number[], boolean]>([
@@ -267,21 +374,54 @@ test.each<[string, readonly number[], boolean]>([
   expect(mayNotify(given, at)).toBe(expected);
 });
 
-test.each([
-  [[{ kind: 'blocked', about: 'issue-1' }]],
-  [
-    [
-      { kind: 'nothing_to_do', about: 'plan-3f9a12c0' },
-      { kind: 'waiting_for_review', about: 'lane-queue' },
-    ],
-  ],
-] as const)('a comment names its needs: %j', (needs) => {
-  expect(needsIn(markerOf(needs))).toEqual(needs);
+describe('of a lane that rests', () => {
+  const stopped = { kind: 'blocked', reason: 'needs_human' } as const;
+  const needsOf = (outcome: Outcome, notified: readonly Notification[]): readonly Need[] => {
+    const state = { tasks: { 'issue-1': blocked }, circuit: closedCircuit(0), notified, signals: noSignals };
+    return needsAtRest({ lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome }, at);
+  };
+  const task: Need = { kind: 'blocked', about: 'issue-1' };
+  test.each<[string, Outcome, readonly Notification[], readonly Need[]]>([
+    ['what it needs people for', stopped, [], [task]],
+    ['not what they know', stopped, [told('blocked', 'issue-1')], []],
+    ['also what waits for an hour to pass', { kind: 'parked', reason: 'calls_per_hour', resumeAt: at }, [], [task]],
+    ['also what was halted', { kind: 'halted', reason: 'safety' }, [], [task, { kind: 'halted', about: 'lane-queue' }]],
+    ['nothing where a person paused it', { kind: 'paused', reason: 'by_person', by: 'ann' }, [], []],
+    ['nothing where the work is done', { kind: 'idle', reason: 'all_done' }, [], []],
+  ])('%s', (_, outcome, notified, expected) => {
+    expect(needsOf(outcome, notified)).toEqual(expected);
+  });
 });
 
-test.each(['<!-- ralph-action:status -->', '<!-- ralph-action:notification anything:else -->', ''])(
-  'another first line names none: %s',
-  (line) => {
-    expect(needsIn(line)).toEqual([]);
-  },
-);
+describe('over with a run that works', () => {
+  test.each<[string, Outcome, readonly string[]]>([
+    [
+      'a configuration that stopped every run, and a wait for review',
+      { kind: 'limit', reason: 'iterations' },
+      ['configuration every-run', 'waiting_for_review lane-issue-1'],
+    ],
+    [
+      'with a complete one also what halted the lane',
+      { kind: 'complete', reason: 'plan_complete' },
+      ['configuration every-run', 'waiting_for_review lane-issue-1', 'halted lane-issue-1'],
+    ],
+    [
+      'no configuration while runs fail',
+      { kind: 'failed', reason: 'infrastructure', message: 'Down.' },
+      ['waiting_for_review lane-issue-1'],
+    ],
+    ['no wait while it lasts', { kind: 'idle', reason: 'waiting_for_review' }, ['configuration every-run']],
+  ])('%s', (_, outcome, expected) => {
+    const over = overNeeds({ lane: 'issue-1', outcome });
+    expect(over.map(({ kind, about }) => `${kind} ${about}`)).toEqual(expected);
+  });
+});
+
+test.each<[string, readonly Notification[], boolean]>([
+  ['of nothing', [], false],
+  ["of the lane's own", [told('blocked', 'issue-2'), told('ready', 'lane-issue-1')], true],
+  ["of another lane's", [told('ready', 'lane-queue')], false],
+  ['of something else about it', [told('halted', 'lane-issue-1')], false],
+])('people know that a pull request is ready: notified %s', (_, notified, expected) => {
+  expect(isKnownReady({ lane: 'issue-1', notified })).toBe(expected);
+});
