@@ -35,7 +35,15 @@ export interface LaneEnd {
 
 /** Why a notification is settled. */
 export type Settlement =
-  'done' | 'goes_on' | 'more_work' | 'approved' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
+  | 'done'
+  | 'goes_on'
+  | 'more_work'
+  | 'approved'
+  | 'gone'
+  | 'circuit_closed'
+  | 'another_task'
+  | 'works_again'
+  | 'pull_request_over';
 
 /** What people are to be notified of, and what of before is settled. */
 export interface NotificationPlan {
@@ -138,7 +146,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
   const { startedAt, before, after, tasks, outcome, pullRequest, addedWork } = end;
   switch (kind) {
     case 'circuit_open':
-      return after.circuit.kind === 'open' ? null : 'circuit_closed';
+      if (after.circuit.kind !== 'open') return 'circuit_closed';
+      return at < startedAt && opensOnAnother(end) ? 'another_task' : null;
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
@@ -163,6 +172,13 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
     }
   }
+}
+
+/** Whether an open circuit stays open because of another task, and what it opened on before is none of the lane's any more. */
+function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
+  if (before.circuit.kind !== 'open' || after.circuit.kind !== 'open') return false;
+  const { taskId } = before.circuit;
+  return taskId !== null && taskId !== after.circuit.taskId && !tasks.some(({ id }) => id === taskId);
 }
 
 /** Whether what halted a run before is not on its way back. A run that was cut off shows nothing. */

@@ -72,6 +72,8 @@ function settledWords(name: string, why: Settlement): string {
       return `${task} is no longer on the task list.`;
     case 'circuit_closed':
       return 'The circuit is closed.';
+    case 'another_task':
+      return 'The circuit is open because of another task now: see the newer comment.';
     case 'works_again':
       return 'Runs work again.';
     case 'pull_request_over':

@@ -214,6 +214,33 @@ test('a circuit that opened names the task it stopped on, with its last words; o
   expect(said).not.toMatch(/stopped on \[#1\]/);
 });
 
+test.each<[string, (project: Project) => Promise<unknown>]>([
+  ['done on its own branch', (project) => runOnce(project, { event: commented('/ralph run', { issue: 1 }) })],
+  [
+    'closed',
+    (project) => {
+      addIssue(project.forge, 1, { state: 'closed' });
+      return Promise.resolve();
+    },
+  ],
+])('a circuit that stays open on another task is news once the one it opened on is %s', async (_, settle) => {
+  const project = createProject({ issues: [1], agent: [stuck] });
+  await runOnce(project);
+  expect(notifications(project)).toEqual(['#1 circuit_open:lane-queue @owner']);
+  project.script.behaviours = [finisher];
+  await settle(project);
+  addIssue(project.forge, 2);
+  project.script.behaviours = [stuck];
+  const before = notified(project);
+  for (let run = 0; run < 2; run += 1) {
+    project.clock.advance(DAY);
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 1 });
+    expect(notifications(project)).toContain('#2 circuit_open:lane-queue @owner');
+    expect(notified(project)).toBe(before + 1);
+  }
+  expect(notifications(project)).not.toContain('#1 circuit_open:lane-queue @owner');
+});
+
 test('where no state is kept, a run that completes the work settles the notification of a halt', async () => {
   const inputs = { 'state-store': 'none', 'on-permission-denied': 'halt' };
   const project = createProject({ issues: [1], agent: [denied], inputs });
