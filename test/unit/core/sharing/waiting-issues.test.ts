@@ -3,11 +3,13 @@ import { emptyBudget, parseBudget, serializeBudget, withAsked } from '../../../.
 import {
   approvalThen,
   MAX_WAITING,
+  stillAsked,
   waitingAfter,
   withAnswers,
   type WaitingIssue,
 } from '../../../../src/core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
@@ -39,7 +41,14 @@ const lane = (id: string, tasks: LaneState['tasks'], change: Partial<LaneState> 
   tasks,
   ...change,
 });
-const opened = (taskId: string, openedAt = noon): Partial<LaneState> => ({
+const notified = (kind: Notification['kind'], about: string, comment: number | null, at = noon): Notification => ({
+  kind,
+  about,
+  thread: 1,
+  comment,
+  at,
+});
+const opened = (taskId: string | null, openedAt = noon): Partial<LaneState> => ({
   circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt, taskId },
 });
 
@@ -135,6 +144,135 @@ describe('what a run leaves waiting', () => {
       ),
       [{ progress: blocked, notice: { comment: 9 }, at: noon }],
     ],
+    [
+      'with the comment that asks about it, not one about something else or for another reason',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': failed },
+        {
+          notified: [
+            notified('failed', 'issue-1', 9),
+            notified('failed', 'issue-2', 10),
+            notified('needs_approval', 'issue-1', 11),
+          ],
+        },
+      ),
+      [{ notice: { comment: 9 } }],
+    ],
+    [
+      'with the newest of several',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': failed },
+        { notified: [notified('failed', 'issue-1', 9), notified('failed', 'issue-1', 10)] },
+      ),
+      [{ notice: { comment: 10 } }],
+    ],
+    [
+      'without one where none could be written',
+      [],
+      own,
+      lane('issue-1', { 'issue-1': failed }, { notified: [notified('failed', 'issue-1', null)] }),
+      [{ notice: null }],
+    ],
+    [
+      "each of the queue's with its comment",
+      [],
+      lane('queue', {}),
+      lane(
+        'queue',
+        { 'issue-1': failed, 'issue-2': failed },
+        { notified: [notified('failed', 'issue-1', 9), notified('failed', 'issue-2', 10)] },
+      ),
+      [
+        { task: 'issue-1', notice: { comment: 9 } },
+        { task: 'issue-2', notice: { comment: 10 } },
+      ],
+    ],
+    [
+      'without one that asks about several: who works on one must not hide what is asked of the other',
+      [],
+      lane('queue', {}),
+      lane(
+        'queue',
+        { 'issue-1': failed, 'issue-2': failed },
+        { notified: [notified('failed', 'issue-1', 9), notified('failed', 'issue-2', 9)] },
+      ),
+      [
+        { task: 'issue-1', notice: null },
+        { task: 'issue-2', notice: null },
+      ],
+    ],
+    [
+      'with one that asks more on a branch of its own',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': failed },
+        { notified: [notified('failed', 'issue-1', 9), notified('halted', 'lane-issue-1', 9)] },
+      ),
+      [{ notice: { comment: 9 } }],
+    ],
+    [
+      'what opened the circuit, with the comment about it and no other',
+      [],
+      own,
+      lane(
+        'issue-1',
+        { 'issue-1': working },
+        {
+          ...opened('issue-1'),
+          notified: [
+            notified('circuit_open', 'lane-issue-1', 9),
+            notified('ready', 'lane-issue-1', 10),
+            notified('circuit_open', 'lane-queue', 11),
+          ],
+        },
+      ),
+      [{ notice: { comment: 9 } }],
+    ],
+    [
+      'of several only what opened the circuit',
+      [],
+      lane('queue', {}),
+      lane('queue', { 'issue-1': working, 'issue-2': working }, opened('issue-2')),
+      [{ task: 'issue-2', progress: aside(1, noon) }],
+    ],
+    [
+      'also one that has no progress yet',
+      [],
+      own,
+      lane('issue-1', {}, opened('issue-1')),
+      [{ progress: aside(1, noon, 0) }],
+    ],
+    ['nothing where no task opened it', [], own, lane('issue-1', { 'issue-1': working }, opened(null)), []],
+    ['no more what the lane knows nothing of any more', [answer()], own, own, []],
+    [
+      'still what another lane left, although this one worked on it at the same time',
+      [answer()],
+      lane('queue', { 'issue-1': working }),
+      lane('queue', { 'issue-1': { ...working, attempts: 4 } }),
+      [answer()],
+    ],
+    [
+      'still what another lane left and this one only opened again',
+      [answer()],
+      lane('queue', { 'issue-1': blocked }, { answers: { 'issue-1': { lane: 'issue-1', at: noon, approval } } }),
+      lane('queue', { 'issue-1': { ...working, attempts: 2 } }),
+      [answer()],
+    ],
+    [
+      'no comment that was settled since',
+      [answer()],
+      lane('issue-1', { 'issue-1': blocked }),
+      lane('issue-1', { 'issue-1': blocked }),
+      [{ progress: blocked, notice: null, at: noon }],
+    ],
   ])('%s', (_, waiting, before, after, expected) => {
     const settled = waitingAfter(waiting, { before, after }, NOW);
     expect(settled).toMatchObject(expected);
@@ -144,8 +282,23 @@ describe('what a run leaves waiting', () => {
   });
 });
 
+test.each<[string, Partial<TaskProgress>]>([
+  ['state', { state: 'blocked' }],
+  ['reason', { reason: 'output_decline' }],
+  ['attempts', { attempts: 4 }],
+  ['times it was set aside', { setAside: { times: 2, at: noon } }],
+  ['instant it was set aside', { setAside: { times: 1, at: NOW } }],
+])('what stands otherwise than before the run is an answer, if only by its %s', (_, change) => {
+  const progress = { ...aside(1, noon), ...change };
+  const [before, after] = [lane('queue', { 'issue-1': aside(1, noon) }), lane('queue', { 'issue-1': progress })];
+  expect(waitingAfter([], { before, after }, NOW)).toMatchObject([{ task: 'issue-1', progress, at: NOW }]);
+});
+
 describe('a lane holds to the answers of others', () => {
   const known = { lane: 'issue-1', at: noon, approval };
+  const full = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) =>
+    notified('blocked', `issue-${String(i + 2)}`, i + 6),
+  );
   test.each<[string, LaneState, readonly WaitingIssue[], Partial<LaneState>]>([
     ['none', lane('queue', { 'issue-1': working }), [], { tasks: { 'issue-1': working }, answers: {} }],
     [
@@ -215,10 +368,116 @@ describe('a lane holds to the answers of others', () => {
       [],
       { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } }, answers: {} },
     ],
+    [
+      'and of the others stays what a person made of them',
+      lane(
+        'queue',
+        { 'issue-1': untouched, 'issue-2': blocked },
+        { answers: { 'issue-1': known, 'issue-2': { ...known, lane: 'issue-2' } } },
+      ),
+      [answer()],
+      { tasks: { 'issue-1': untouched, 'issue-2': untouched }, answers: { 'issue-1': known } },
+    ],
+    [
+      'a comment that is known here is not another one',
+      lane('queue', {}, { notified: [notified('blocked', 'issue-1', 5)] }),
+      [answer()],
+      { notified: [notified('blocked', 'issue-1', 5)] },
+    ],
+    [
+      'but what it asks of another issue is another matter',
+      lane('queue', {}, { notified: [notified('blocked', 'issue-2', 5)] }),
+      [answer()],
+      { notified: [notified('blocked', 'issue-1', 5), notified('blocked', 'issue-2', 5)] },
+    ],
+    [
+      'an older comment about that issue alone gives way',
+      lane('queue', {}, { notified: [notified('blocked', 'issue-1', 4)] }),
+      [answer()],
+      { notified: [notified('blocked', 'issue-1', 5)] },
+    ],
+    [
+      'one that asks more does not',
+      lane('queue', {}, { notified: [notified('blocked', 'issue-1', 4), notified('blocked', 'issue-2', 4)] }),
+      [answer({ notice: null })],
+      { notified: [notified('blocked', 'issue-1', 4), notified('blocked', 'issue-2', 4)] },
+    ],
+    [
+      'nor one that asks for approval',
+      lane('queue', {}, { notified: [notified('needs_approval', 'issue-1', 4)] }),
+      [answer({ notice: null })],
+      { notified: [notified('needs_approval', 'issue-1', 4)] },
+    ],
+    [
+      "one about the circuit of the issue's own branch is about the issue; others stay what they are",
+      lane(
+        'queue',
+        {},
+        {
+          notified: [
+            notified('circuit_open', 'lane-issue-1', 4),
+            notified('ready', 'lane-issue-1', 3),
+            notified('circuit_open', 'lane-issue-2', 2),
+          ],
+        },
+      ),
+      [answer({ notice: null })],
+      {
+        notified: [
+          notified('stuck', 'issue-1', 4),
+          notified('ready', 'lane-issue-1', 3),
+          notified('circuit_open', 'lane-issue-2', 2),
+        ],
+      },
+    ],
+    [
+      'a full memory keeps what it holds',
+      lane('queue', {}, { notified: full }),
+      [answer()],
+      { tasks: { 'issue-1': blocked }, notified: full },
+    ],
   ])('%s', (_, state, waiting, expected) => {
     const held = withAnswers(state, waiting, []);
     expect(held).toEqual({ ...held, ...expected });
     expect(withAnswers(held, waiting, [])).toEqual(held);
+  });
+});
+
+describe('of an issue that is worked on a branch of its own, the queue takes no answer', () => {
+  test.each<[string, Partial<WaitingIssue>, Notification, readonly Notification[]]>([
+    ['and leaves its comment to that branch', {}, notified('blocked', 'issue-1', 5), []],
+    ['but keeps a comment of its own', {}, notified('blocked', 'issue-1', 4), [notified('blocked', 'issue-1', 4)]],
+    [
+      'and what the same comment asks of another issue',
+      {},
+      notified('blocked', 'issue-2', 5),
+      [notified('blocked', 'issue-2', 5)],
+    ],
+    [
+      'and what its own run has asked',
+      { lane: 'queue' },
+      notified('blocked', 'issue-1', 5),
+      [notified('blocked', 'issue-1', 5)],
+    ],
+  ])('%s', (_, change, one, expected) => {
+    const held = withAnswers(lane('queue', {}, { notified: [one] }), [answer(change)], ['issue-1']);
+    expect(held).toMatchObject({ tasks: {}, answers: {}, notified: expected });
+  });
+});
+
+describe('a stored comment still asks somebody', () => {
+  const stored = notified('blocked', 'issue-1', 5, noon);
+  const answered = (at: number): LaneState['answers'] => ({ 'issue-1': { lane: 'issue-1', at, approval } });
+  test.each<[string, readonly Notification[], LaneState['answers'], boolean]>([
+    ['where nobody else has answered', [], {}, true],
+    ['where the state that holds to the answers holds it', [stored], answered(NOW), true],
+    ['not where a newer answer has settled it', [], answered(NOW), false],
+    ['nor where that holds another comment about it', [notified('blocked', 'issue-1', 4)], answered(NOW), false],
+    ['nor where that holds what it asks of another issue', [notified('blocked', 'issue-2', 5)], answered(NOW), false],
+    ['where it came with the answer', [], answered(noon), true],
+    ['where it came since', [], answered(noon - 1), true],
+  ])('%s', (_, held, answers, expected) => {
+    expect(stillAsked([stored], { notified: held, answers })).toEqual(expected ? [stored] : []);
   });
 });
 
@@ -243,15 +502,18 @@ describe('what was approved when an issue was last worked on', () => {
 });
 
 describe('in the document', () => {
-  const many = Array.from({ length: 2 * MAX_WAITING }, (_, index) =>
-    lane(`issue-${String(index)}`, { [`issue-${String(index)}`]: blocked }),
-  );
-  const waiting = many.reduce<readonly WaitingIssue[]>(
-    (all, after) => waitingAfter(all, { before: initialState(after.lane, noon), after }, NOW),
-    [],
-  );
+  const fullOfWaiting = (): readonly WaitingIssue[] => {
+    const many = Array.from({ length: 2 * MAX_WAITING }, (_, index) =>
+      lane(`issue-${String(index)}`, { [`issue-${String(index)}`]: blocked }),
+    );
+    return many.reduce<readonly WaitingIssue[]>(
+      (all, after) => waitingAfter(all, { before: initialState(after.lane, noon), after }, NOW),
+      [],
+    );
+  };
 
   test('there is room for so many; the newest stay', () => {
+    const waiting = fullOfWaiting();
     expect(waiting).toHaveLength(MAX_WAITING);
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);
     const parsed = parseBudget(serializeBudget({ ...emptyBudget, waiting }), NOW);
@@ -259,7 +521,7 @@ describe('in the document', () => {
   });
 
   test('it is never longer than one that is read: what has waited longest goes first', () => {
-    const long = waiting.map((one) => ({
+    const long = fullOfWaiting().map((one) => ({
       ...one,
       lane: 'l'.repeat(120),
       approval: { ...approval, by: 'b'.repeat(100) },
@@ -286,6 +548,7 @@ describe('in the document', () => {
   });
 
   test('what a person asks for is open again, and what they were notified of is known', () => {
+    const waiting = fullOfWaiting();
     const budget = { ...emptyBudget, waiting };
     const asked = withAsked(budget, ['issue-150'], NOW + 1);
     const before = waiting.find(({ task }) => task === 'issue-150');
