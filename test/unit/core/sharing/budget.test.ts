@@ -10,6 +10,7 @@ import {
   settleRun,
   spentBetween,
   reservedByOthers,
+  seededWith,
   takeOver,
   tasksElsewhere,
   windowsFor,
@@ -19,6 +20,8 @@ import {
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
+import { MAX_WAITING } from '../../../../src/core/sharing/waiting-issues.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
@@ -144,20 +147,20 @@ describe('settling', () => {
     ...used,
     reservations: [reserved('a', { calls: 10, tokens: 300, costUsd: 3 }), reserved('b', { calls: 1 })],
   };
-  const settled = settleBudget(before, 'a', spent, noon);
 
   test('charges what was used and frees the rest', () => {
-    expect(settled).toEqual({
+    expect(settleBudget(before, 'a', spent, noon)).toEqual({
       ...before,
       windows: { hour: { ...usedHour, calls: 9, tokens: 730 }, day: { ...usedDay, costUsd: 2.5 } },
       reservations: [reserved('b', { calls: 1 })],
     });
   });
 
-  test.each<[string, Budget, string]>([
-    ['a second time', settled, 'a'],
-    ['what was never reserved', before, 'stranger'],
-  ])('%s changes nothing', (_, budget, runTag) => {
+  test.each<[string, () => Budget, string]>([
+    ['a second time', () => settleBudget(before, 'a', spent, noon), 'a'],
+    ['what was never reserved', () => before, 'stranger'],
+  ])('%s changes nothing', (_, budgetBefore, runTag) => {
+    const budget = budgetBefore();
     expect(settleBudget(budget, runTag, spent, noon)).toBe(budget);
   });
 
@@ -166,6 +169,14 @@ describe('settling', () => {
       hour: { openedAt: midnight + MINUTE, calls: 2, tokens: 30 },
       day: { openedAt: midnight + MINUTE, costUsd: 0.5 },
     });
+  });
+
+  test.each<[string, Partial<typeof unused>, Windows]>([
+    ['tokens', { tokens: 30 }, { hour: { ...usedHour, tokens: 730 }, day: usedDay }],
+    ['money', { costUsd: 0.5 }, { hour: usedHour, day: { ...usedDay, costUsd: 2.5 } }],
+    ['calls', { calls: 2 }, { hour: { ...usedHour, calls: 9 }, day: usedDay }],
+  ])('charges %s alone', (_, only, windows) => {
+    expect(settleBudget(before, 'a', { ...unused, ...only }, noon).windows).toEqual(windows);
   });
 
   test('for a run that used nothing opens no window', () => {
@@ -231,6 +242,38 @@ describe('settling a run, whose own state tells when its first call was', () => 
     const settled = settleRun(budget, 'a', { before, after: after(calls), isPublished: true }, now);
     expect(settled).toMatchObject({ windows: { hour: expected }, reservations: [] });
     expect(settleRun(settled, 'a', { before, after: after(calls), isPublished: true }, now)).toBe(settled);
+  });
+});
+
+test('settling a run changes what waits, in the same document', () => {
+  const before = initialState('issue-1', noon);
+  const blocked = { ...untouched, state: 'blocked' as const, attempts: 1, reason: 'status_blocked' as const };
+  const after: LaneState = { ...before, tasks: { 'issue-1': blocked } };
+  expect(settleRun(used, 'a', { before, after, isPublished: true }, noon)).toMatchObject({
+    windows: used.windows,
+    waiting: [{ lane: 'issue-1', task: 'issue-1', progress: blocked, at: noon }],
+  });
+});
+
+describe('a budget for a lane that knows what it used', () => {
+  test.each<[string, Budget, boolean]>([
+    ['begins with that where there is none', emptyBudget, true],
+    ['keeps the hour that it knows', { ...emptyBudget, windows: { hour: usedHour, day: null } }, false],
+    ['keeps the day that it knows', { ...emptyBudget, windows: { hour: null, day: usedDay } }, false],
+    ['keeps what is reserved', budgetOf(reserved('b', { calls: 3 })), false],
+  ])('%s', (_, budget, begins) => {
+    const windows: Windows = { hour: { ...usedHour, calls: 1 }, day: { ...usedDay, costUsd: 1 } };
+    expect(seededWith(budget, windows)).toEqual(begins ? { ...budget, windows } : budget);
+  });
+});
+
+describe('the runs that still hold what they reserved', () => {
+  test.each<[string, Reservation, number, boolean]>([
+    ['another one', reserved('b'), noon, true],
+    ['until its end', reserved('b'), noon + HOUR, false],
+    ['not this one', reserved('a'), noon, false],
+  ])('%s', (_, reservation, now, holds) => {
+    expect(reservedByOthers(budgetOf(reservation), 'a', now)).toEqual(holds ? [reservation] : []);
   });
 });
 
@@ -395,6 +438,11 @@ describe('a later attempt of a run', () => {
     expect(windowsFor(budget, 'b', noon + HOUR).hour).toBeNull();
   });
 
+  test('leaves what other runs hold beside it', () => {
+    const other = reserved('b', { runId: '43' });
+    expect(takeOver(budgetOf(dead, other), attempt, noon).reservations).toEqual([{ ...dead, expiresAt: noon }, other]);
+  });
+
   test.each<[string, Reservation, Parameters<typeof takeOver>[1]]>([
     ['of another run', { ...dead, runId: '43' }, attempt],
     ['of the same attempt: another job of it', { ...dead, runAttempt: 2 }, attempt],
@@ -411,6 +459,55 @@ test('a reservation of an earlier version, which does not say of which run, is r
   const text = serializeBudget(budgetOf(reserved('a'))).replace(/ *"run(Id|Attempt)": .*\n/g, '');
   expect(text).not.toMatch(/runId|runAttempt/);
   expect(parseBudget(text, noon)).toMatchObject({ budget: { reservations: [{ runId: '', runAttempt: 1 }] } });
+});
+
+describe('an open circuit as an earlier version wrote it', () => {
+  const read = (circuits: readonly string[], waiting: readonly string[] = []): readonly string[] => {
+    const open = circuits.map((task) => ({ lane: task, task, openedAt: noon - MINUTE }));
+    const known = { progress: { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' } };
+    const issues = waiting.map((task) => ({ lane: task, task, ...known, approval: null, notice: null, at: noon }));
+    const parsed = parseBudget(JSON.stringify({ ...emptyBudget, circuits: open, waiting: issues }), noon);
+    if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
+    expect(parsed.problem).toBeNull();
+    return parsed.budget.waiting.map(({ task, progress, at }) => `${task} ${progress.state} ${String(at - noon)}`);
+  };
+
+  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    ['is an issue that is set aside', ['issue-1'], [], [`issue-1 stuck ${String(-MINUTE)}`]],
+    [
+      'comes before what waits already',
+      ['issue-1'],
+      ['issue-2'],
+      [`issue-1 stuck ${String(-MINUTE)}`, 'issue-2 failed 0'],
+    ],
+    ['says nothing new of an issue that waits', ['issue-1'], ['issue-1'], ['issue-1 failed 0']],
+    ['says nothing of a task of a file', ['plan-1'], [], []],
+  ])('%s', (_, circuits, waiting, expected) => {
+    expect(read(circuits, waiting)).toEqual(expected);
+  });
+
+  test('is forgotten where there is no room', () => {
+    const issues = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
+    expect(read(['issue-1'], issues)).toEqual(issues.map((id) => `${id} failed 0`));
+  });
+
+  test('is one iteration without progress, of which nobody was notified', () => {
+    const circuits = [{ lane: 'queue', task: 'issue-1', openedAt: noon }];
+    expect(parseBudget(JSON.stringify({ ...emptyBudget, circuits }), noon)).toMatchObject({
+      budget: {
+        waiting: [
+          {
+            lane: 'queue',
+            task: 'issue-1',
+            progress: { state: 'stuck', attempts: 1, reason: 'no_progress', setAside: { times: 1, at: noon } },
+            approval: null,
+            notice: null,
+            at: noon,
+          },
+        ],
+      },
+    });
+  });
 });
 
 describe('no two runs work on one task', () => {
@@ -440,6 +537,14 @@ describe('no two runs work on one task', () => {
     expect(elsewhere(budget, now)).toEqual(expected);
   });
 
+  test('of two that name it, the one that ends last counts', () => {
+    const sooner = reserved('b', { tasks: ['issue-1'], expiresAt: noon + MINUTE });
+    const later = reserved('c', { tasks: ['issue-1'], expiresAt: noon + HOUR });
+    const until = new Map([['issue-1', noon + HOUR]]);
+    expect(tasksElsewhere(budgetOf(sooner, later), 'issue-9', noon)).toEqual(until);
+    expect(tasksElsewhere(budgetOf(later, sooner), 'issue-9', noon)).toEqual(until);
+  });
+
   test('a reservation names at most 100', () => {
     const tasks = Array.from({ length: 101 }, (_, index) => `issue-${String(index)}`);
     expect(reservationFor({ ...reserved('a'), tasks }, none, defaults).tasks).toEqual(tasks.slice(0, 100));
@@ -462,6 +567,12 @@ describe('a run is bound by what it reserved', () => {
       'money of the day, below its own limit',
       { maxCostUsd: 3, maxCostUsdPerDay: 5 },
       { calls: 10, costUsd: 1 },
+      { maxCostUsd: 1 },
+    ],
+    [
+      'its own limit, below the money of the day',
+      { maxCostUsd: 1, maxCostUsdPerDay: 5 },
+      { calls: 10, costUsd: 4 },
       { maxCostUsd: 1 },
     ],
     [
