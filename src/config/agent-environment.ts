@@ -59,6 +59,8 @@ export interface Provider {
   /** The names of its variables, its keys included. */
   readonly cloudVariables: RegExp;
   readonly cloudKeys: readonly string[];
+  /** Those that are the same in the next run. */
+  readonly lastingCloudKeys: readonly string[];
 }
 
 interface KeyForm {
@@ -161,9 +163,10 @@ function valueOf(environment: Environment, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
-/** The credential with which the agent logs in; null: it is not one of the provider's own variables. */
-export function providerKey(environment: Environment, { keys }: Provider): string | null {
-  return keys.map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
+/** The credential with which the agent logs in, which is the same in the next run; null: none of the variables holds one. */
+export function providerKey(environment: Environment, provider: Provider): string | null {
+  const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
+  return [...ofCloud, ...provider.keys].map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
 }
 
 /** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */

@@ -5,6 +5,7 @@ import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import {
   agentEnvironment,
   loginProblems,
+  providerKey,
   secretValues,
   verifyEnvironment,
 } from '../../../src/config/agent-environment.ts';
@@ -77,6 +78,14 @@ describe("the agent's environment", () => {
       expect(verifyEnvironment(bedrock, [], claudeProvider)).toEqual({ PATH: '/bin' });
       // They are a project's own where the agent logs in without a cloud.
       expect(verifyEnvironment(cloud, named, claudeProvider)).toHaveProperty('AWS_ACCESS_KEY_ID');
+    });
+
+    test('keeps what is stored from others by a key that is the same in the next run', () => {
+      expect(providerKey(bedrock, claudeProvider)).toBeNull();
+      const lasting = { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: ' bedrock-1 ' };
+      expect(providerKey(lasting, claudeProvider)).toBe('bedrock-1');
+      expect(providerKey({ ...lasting, CLAUDE_CODE_USE_BEDROCK: '0' }, claudeProvider)).toBeNull();
+      expect(providerKey({ ...bedrock, ANTHROPIC_API_KEY: 'sk-ant-api-key' }, claudeProvider)).toBe('sk-ant-api-key');
     });
 
     test('is kept out of what is shown', () => {
