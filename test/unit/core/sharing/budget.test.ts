@@ -14,6 +14,7 @@ import {
   takeOver,
   tasksElsewhere,
   windowsFor,
+  withAsked,
   type Budget,
   type Reservation,
 } from '../../../../src/core/sharing/budget.ts';
@@ -22,6 +23,7 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state.ts
 import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
 import { MAX_WAITING } from '../../../../src/core/sharing/waiting-issues.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
@@ -252,6 +254,57 @@ test('settling a run changes what waits, in the same document', () => {
   expect(settleRun(used, 'a', { before, after, isPublished: true }, noon)).toMatchObject({
     windows: used.windows,
     waiting: [{ lane: 'issue-1', task: 'issue-1', progress: blocked, at: noon }],
+  });
+});
+
+describe('the lanes whose work goes on by itself', () => {
+  const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({ ...untouched, state, attempts });
+  const settled = (known: readonly string[], lane: string, standing: TaskProgress, isPublished: boolean): Budget => {
+    const before = initialState(lane, noon);
+    const after: LaneState = { ...before, tasks: { 'issue-1': standing } };
+    return settleRun({ ...emptyBudget, unfinished: known }, 'a', { before, after, isPublished }, noon);
+  };
+  const other = 'issue-2';
+
+  test.each<[string, readonly string[], TaskProgress, readonly string[]]>([
+    ['one that has begun its issue', [other], progress('in-progress'), [other, 'issue-1']],
+    ['one that has another turn', [other], progress('todo'), [other, 'issue-1']],
+    ['one that is stuck, until its turn comes', [other], progress('stuck'), [other, 'issue-1']],
+    ['not one that never began', [other], progress('todo', 0), [other]],
+    ['not one that is done', ['issue-1', other], progress('done'), [other]],
+    ['not one that waits for a person', ['issue-1', other], progress('blocked'), [other]],
+    ['nor one that failed', ['issue-1', other], progress('failed'), [other]],
+    ['each once', ['issue-1', other], progress('in-progress'), ['issue-1', other]],
+  ])('%s', (_, known, standing, expected) => {
+    expect(settled(known, 'issue-1', standing, true).unfinished).toEqual(expected);
+  });
+
+  test('one of which something is still to be published, however its issue stands', () => {
+    expect(settled([], 'issue-1', progress('done'), false).unfinished).toEqual(['issue-1']);
+  });
+
+  test('not the queue, which each schedule works on', () => {
+    expect(settled([other], 'queue', progress('in-progress'), false).unfinished).toEqual([other]);
+  });
+
+  test('so many at most: the oldest goes first', () => {
+    const many = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
+    const { unfinished } = settled(many, 'issue-1', progress('in-progress'), true);
+    expect(unfinished).toEqual([...many.slice(1), 'issue-1']);
+  });
+
+  test.each<[string, string, readonly string[], readonly string[], readonly string[]]>([
+    ['one whose issue a person asks for', 'issue-1', ['issue-1'], [other], [other, 'issue-1']],
+    ['it is there once', 'issue-1', ['issue-1'], ['issue-1'], ['issue-1']],
+    ['not one whose issue the queue works on', 'queue', ['issue-1'], [other], [other]],
+    ['not one whose issue nobody asks for', 'issue-1', ['issue-3'], [other], [other]],
+  ])('%s', (_, lane, asked, known, expected) => {
+    const waits = { progress: progress('blocked'), approval: null, notice: null, at: noon };
+    const waiting = [
+      { ...waits, lane, task: 'issue-1' },
+      { ...waits, lane: 'queue', task: 'issue-3' },
+    ];
+    expect(withAsked({ ...emptyBudget, waiting, unfinished: known }, asked, noon).unfinished).toEqual(expected);
   });
 });
 
