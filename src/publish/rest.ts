@@ -19,7 +19,10 @@ import { textOf } from '../errors.ts';
 import type { Intake } from '../handover/intake.ts';
 import { documentOf } from '../handover/stored.ts';
 import type { RestoredState } from '../ports/state.ts';
+import { isLiveStatus } from '../report/pages/live-status.ts';
+import { renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
+import { laneViewOf } from './lane-view.ts';
 import {
   approversOf,
   issueOfNeeds,
@@ -33,6 +36,9 @@ import {
   threadOfLane,
 } from './notifications.ts';
 import { reportOfEnd } from './report-of.ts';
+
+/** Of so many issues a run corrects what their status says. */
+const MAX_CORRECTED = 5;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -119,10 +125,31 @@ async function notifyAlone(
       const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
       if (isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE)
         await deps.budget?.update((newest) => settleRun(newest, deps.runTag, run, now));
+      if (isOfRest) await correctLiveStatus(deps, intake, needs);
     }
     return [...known, ...needs];
   } finally {
     if (memory !== null) await store.release(memory.lane);
+  }
+}
+
+/** What kept an earlier run from notifying people may have left a status that says it is at work. */
+async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: readonly Need[]): Promise<void> {
+  const { config, context, forge, redact, clock, log } = deps;
+  const now = clock.now();
+  const report = reportOfEnd({ config, context, redact, now }, intake, now);
+  const view = laneViewOf(intake, { config, context, now });
+  const status = renderAnswer({ kind: 'status', receipt: null }, report, { view, notice: null });
+  const body = redact(`${STATUS_MARKER}\n\n${status}`);
+  const last = intake.state?.lastIteration?.taskId ?? '';
+  const issues = [...needs.map(({ about }) => about), last].map(issueOfId).filter((issue) => issue !== null);
+  try {
+    for (const issue of new Set(issues.slice(0, MAX_CORRECTED)))
+      await forge.upsertComment(issue, STATUS_MARKER, (before) =>
+        before === null || isLiveStatus(before) ? body : before,
+      );
+  } catch (error) {
+    log.warning(`An earlier status comment could not be corrected: ${sentence(textOf(error))}`);
   }
 }
 

@@ -13,6 +13,7 @@ import { taskLink, verificationWord } from './sections.ts';
 import { STATUS_MARKER } from './status-comment.ts';
 
 const MAX_ORDERS = 3;
+const AT_WORK = '**🚧 Ralph is at work.**';
 
 /** How a run stands while it works. */
 export interface LiveStatus {
@@ -39,12 +40,17 @@ export function renderLiveStatus(live: LiveStatus): string {
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
     STATUS_MARKER,
-    `**🚧 Ralph is at work.** Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
+    `${AT_WORK} Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
     `\`${tasksBar(tasks)}\` ${done} of ${String(tasks.length)} tasks done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>',
   ].join('\n\n');
+}
+
+/** Whether a status comment is one of a run that works. */
+export function isLiveStatus(comment: string): boolean {
+  return comment.startsWith(`${STATUS_MARKER}\n\n${AT_WORK}`);
 }
 
 /** Given while the run works, so that no answer of another run need be found here again. */

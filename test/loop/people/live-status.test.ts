@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
-import { commented, createProject, runOnce } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, schedule } from '../stage/river.ts';
 import { open } from '../stage/tap.ts';
 
 test('the status comment stands from the first seconds, and is edited as each iteration begins', async () => {
@@ -62,5 +62,31 @@ test.each([
     expect(answer).toContain(expected);
     expect(answer).toMatch(/^<!-- ralph-action:answer -->\n/);
     expect(more).toEqual([]);
+  },
+);
+
+test.each([schedule, labeled(1)])(
+  'one that an outage left at work is corrected by the run that notifies people of the stop: $name',
+  async (event) => {
+    const project = createProject({ issues: [1] });
+    const { faults, comments } = project.forge;
+    project.script.behaviours = [
+      (call) => ({
+        ...steadyWorker(call),
+        meanwhile: () => {
+          faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+        },
+      }),
+    ];
+    project.inputs = { 'max-iterations-per-task': '1' };
+    const status = () => [...(comments.get(1)?.values() ?? [])].join('\n');
+    await runOnce(project, { event });
+    expect(status()).toContain('Ralph is at work.');
+    faults.clear();
+    for (let run = 0; run < 2; run += 1) {
+      expect(await runOnce(project)).toMatchObject({ calls: 0 });
+      expect(status()).not.toContain('Ralph is at work.');
+      expect(status()).toContain('gave up after 1 iteration');
+    }
   },
 );
