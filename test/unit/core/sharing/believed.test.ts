@@ -75,13 +75,24 @@ describe('a task', () => {
   });
 
   test('that is done in the record alone is one to name', () => {
-    const both = { 'issue-1': done, 'issue-2': done };
+    const both = { 'issue-1': done, 'issue-2': done, 'issue-3': task('in-progress') };
     expect(unstoredTasks(stateOf({ tasks: { 'issue-1': done } }), stateOf({ tasks: both }))).toEqual(['issue-2']);
   });
 });
 
 describe('the circuit', () => {
   const counted: Circuit = { ...closedCircuit(1), noProgress: 2, denials: 1 };
+  const troubled = (count: number) =>
+    ({
+      ...closedCircuit(0),
+      decline: 2,
+      questionHeld: true,
+      probes: true,
+      errorStreaks: [
+        { fingerprint: `seen ${String(count)} times`, count },
+        { fingerprint: 'seen once', count: 1 },
+      ],
+    }) satisfies Circuit;
   const open = {
     kind: 'open',
     totalOpens: 2,
@@ -92,6 +103,26 @@ describe('the circuit', () => {
   test.each<[string, Circuit, Circuit, object]>([
     ['counts what the record counts', closedCircuit(0), counted, { noProgress: 2, denials: 1, totalOpens: 0 }],
     ['forgets nothing because the record has', counted, closedCircuit(0), { noProgress: 2, denials: 1, totalOpens: 1 }],
+    [
+      'counts a decline, a held question, a probe and errors that the record counts',
+      closedCircuit(0),
+      troubled(3),
+      { decline: 2, questionHeld: true, probes: true, errorStreaks: troubled(3).errorStreaks },
+    ],
+    [
+      'forgets none of them because the record has',
+      troubled(3),
+      closedCircuit(0),
+      { decline: 2, questionHeld: true, probes: true, errorStreaks: troubled(3).errorStreaks },
+    ],
+    ['counts the longer streak of errors', troubled(2), troubled(3), { errorStreaks: troubled(3).errorStreaks }],
+    ['keeps the longer streak of errors', troubled(3), troubled(2), { errorStreaks: troubled(3).errorStreaks }],
+    [
+      'keeps its own errors where both are as long',
+      troubled(3),
+      { ...troubled(3), errorStreaks: [{ fingerprint: 'another', count: 3 }] },
+      { errorStreaks: troubled(3).errorStreaks },
+    ],
     [
       'is about to open where the record calls it open',
       { ...closedCircuit(1), noProgress: 2 },
@@ -121,6 +152,7 @@ describe('what was used', () => {
   test.each([
     ['the record knows of more', [day(1)], [day(3)], [day(3)]],
     ['the record knows of less', [day(3)], [day(1)], [day(3)]],
+    ['the record alone knows of the day before', [day(2)], [day(1, '2026-11-20')], [day(1, '2026-11-20'), day(2)]],
     ['each knows of a day', [day(1, '2026-11-20')], [day(2)], [day(1, '2026-11-20'), day(2)]],
     ['neither knows of any', [], [], []],
   ])('where %s', (_, stored, recorded, expected) => {
@@ -130,6 +162,7 @@ describe('what was used', () => {
   test('a window is as full as the fuller one, and one that is over does not fill the next', () => {
     expect(believe({ windows: hour(5) }, { windows: hour(7) }).windows).toEqual(hour(7));
     expect(believe({ windows: hour(7) }, { windows: hour(5) }).windows).toEqual(hour(7));
+    expect(believe({}, { windows: hour(2) }).windows).toEqual(hour(2));
     expect(believe({ windows: hour(50, noon - 2 * HOUR) }, { windows: hour(2) }).windows.hour).toEqual(hour(2).hour);
   });
 

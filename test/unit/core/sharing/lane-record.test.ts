@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { costly } from '../../../cpu.ts';
 import {
+  advanceRecord,
   claimRecord,
   emptyRecord,
   MAX_ORDERS,
@@ -55,6 +56,7 @@ describe('a save by run a, which restored #40', () => {
   test.each<[string, LaneRecord]>([
     ['that holds the lane gives it back', claimed('a')],
     ['that holds it, after its time was over', claimed('a', { acquiredAt: noon - HOUR })],
+    ['that holds it, whatever was saved before', { ...claimed('a'), sequence: 45, savedBy: 'b' }],
     ['that could not claim it, which nobody has claimed since', free],
     [
       'whose owner since then is gone without a save: should it live after all, it must not save over this',
@@ -69,6 +71,7 @@ describe('a save by run a, which restored #40', () => {
   test.each<[string, LaneRecord]>([
     ['another run works on it now', claimed('b')],
     ['another run works on it, and what it restored was older', { ...claimed('b'), sequence: 3 }],
+    ['another run works on it, and knows what this one saved before', { ...claimed('b'), savedBy: 'a' }],
     ['another run has saved #41', { ...free, sequence: 41, savedBy: 'b' }],
     ['another run has saved #45', { ...free, sequence: 45, savedBy: 'b' }],
   ])('%s: outrun', (_, record) => {
@@ -88,6 +91,18 @@ describe('a save by run a, which restored #40', () => {
       kind: 'record',
       record: { sequence: 42, savedBy: 'a' },
     });
+  });
+});
+
+describe('a save by a run that continues', () => {
+  test('keeps the lease', () => {
+    expect(advanceRecord(claimed('a'), copy(41), 'a')).toEqual({ ...claimed('a'), ...copy(41), savedBy: 'a' });
+  });
+  test.each<[string, LaneRecord]>([
+    ['nobody', free],
+    ['another run', claimed('b')],
+  ])('%s has the lane: not saved', (_, record) => {
+    expect(advanceRecord(record, copy(41), 'a')).toBeNull();
   });
 });
 
@@ -118,6 +133,24 @@ describe('an order', () => {
     const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
     const once = orderRecord(orderRecord(free, given), { ...pause, kind: 'resume', run: '78', at: noon + 6 });
     expect(orderRecord(once, { ...given, at: noon + HOUR })).toEqual(once);
+  });
+
+  test('that repeats the newest one in all is not given twice', () => {
+    expect(orderRecord(free, pause)).toBe(free);
+    expect(orderRecord(emptyRecord('queue'), pause).orders).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<OrderGiven>]>([
+    ['about something else', { kind: 'reset-circuit', task: null }],
+    ['about another task', { task: 'issue-2' }],
+    ['about the same thing, of another kind', { kind: 'stop', task: null }],
+    ['by somebody else', { by: 'bob' }],
+    ['given elsewhere', { from: 'command-line' }],
+    ['given later', { at: noon + 1 }],
+  ])('%s: it is another one', (_, change) => {
+    const retry: OrderGiven = { ...pause, kind: 'retry', task: 'issue-1' };
+    const newest = orderRecord(emptyRecord('queue'), change.kind === 'stop' ? pause : retry);
+    expect(orderRecord(newest, { ...retry, ...change }).orders).toHaveLength(2);
   });
 
   test.each<[string, Partial<OrderGiven>]>([

@@ -4,6 +4,7 @@ import {
   applyOrders,
   orderSchema,
   stoppedBy,
+  subjectOf,
   type Order,
   type OrderGiven,
   type OrderKind,
@@ -70,6 +71,18 @@ describe('what an order does, and what the history says of it', () => {
   test.each(['comment', 'dispatch', 'command-line'] as const)('the history says that it came by %s', (from) => {
     expect(applyOrders(working, [order(noon, 'pause', { from })]).transitions[0]?.reason).toBe(`by ada (${from})`);
   });
+});
+
+test.each<[OrderKind, string | null, string]>([
+  ['pause', null, 'pause'],
+  ['resume', null, 'pause'],
+  ['stop', null, 'pause'],
+  ['retry', null, 'retry'],
+  ['retry', 'issue-1', 'retry issue-1'],
+  ['reset-circuit', null, 'reset-circuit'],
+  ['reset-session', null, 'reset-session'],
+])('%s of %s is about: %s', (kind, task, subject) => {
+  expect(subjectOf({ kind, task })).toBe(subject);
 });
 
 describe('a retry', () => {

@@ -18,6 +18,10 @@ test('days of several lanes are added up, oldest first', () => {
   expect(totalOf(days)).toEqual({ calls: 3, tokens: 30, costUsd: 7, minutes: 6 });
 });
 
+test('days stand oldest first, whichever lane knows of them', () => {
+  expect(addLedgers([[day(0, 1)], [day(2, 1), day(1, 1)]], noon)).toEqual([day(2, 1), day(1, 1), day(0, 1)]);
+});
+
 test.each([
   ['today', 0, 1],
   ['30 days ago', 30, 1],
@@ -28,4 +32,9 @@ test.each([
 
 test('a day on which nothing was used is left out', () => {
   expect(addLedgers([[{ ...day(0, 0), calls: 0, tokens: 0, minutes: 0 }]], noon)).toEqual([]);
+});
+
+test.each(['calls', 'tokens', 'costUsd', 'minutes'] as const)('a day on which only %s were used is kept', (what) => {
+  const used = { ...day(0, 0), calls: 0, tokens: 0, minutes: 0, [what]: 1 };
+  expect(addLedgers([[used]], noon)).toEqual([used]);
 });
