@@ -270,8 +270,15 @@ describe('what a run leaves waiting', () => {
       'no comment that was settled since',
       [answer()],
       lane('issue-1', { 'issue-1': blocked }),
-      lane('issue-1', { 'issue-1': blocked }),
+      lane('issue-1', { 'issue-1': blocked }, { notified: [notified('ready', 'lane-issue-1', 6)] }),
       [{ progress: blocked, notice: null, at: noon }],
+    ],
+    [
+      'the comment about the circuit, as long as it is open',
+      [answer({ progress: aside(1, noon) })],
+      lane('issue-1', { 'issue-1': aside(1, noon) }),
+      lane('issue-1', { 'issue-1': aside(2, NOW, 4) }, { notified: [notified('circuit_open', 'lane-issue-1', 5)] }),
+      [{ progress: aside(2, NOW, 4), notice: { comment: 5 }, at: NOW }],
     ],
   ])('%s', (_, waiting, before, after, expected) => {
     const settled = waitingAfter(waiting, { before, after }, NOW);
@@ -392,9 +399,9 @@ describe('a lane holds to the answers of others', () => {
     ],
     [
       'an older comment about that issue alone gives way',
-      lane('queue', {}, { notified: [notified('blocked', 'issue-1', 4)] }),
+      lane('queue', {}, { notified: [notified('blocked', 'issue-1', 4), notified('blocked', 'issue-2', 3)] }),
       [answer()],
-      { notified: [notified('blocked', 'issue-1', 5)] },
+      { notified: [notified('blocked', 'issue-1', 5), notified('blocked', 'issue-2', 3)] },
     ],
     [
       'one that asks more does not',
@@ -431,6 +438,12 @@ describe('a lane holds to the answers of others', () => {
       },
     ],
     [
+      'the comment that is known of it already stays what it is',
+      lane('queue', {}, { notified: [notified('circuit_open', 'lane-issue-1', 5)] }),
+      [answer({ progress: aside(1, noon) })],
+      { notified: [notified('stuck', 'issue-1', 5), notified('circuit_open', 'lane-issue-1', 5)] },
+    ],
+    [
       'a full memory keeps what it holds',
       lane('queue', {}, { notified: full }),
       [answer()],
@@ -463,6 +476,17 @@ describe('of an issue that is worked on a branch of its own, the queue takes no 
     const held = withAnswers(lane('queue', {}, { notified: [one] }), [answer(change)], ['issue-1']);
     expect(held).toMatchObject({ tasks: {}, answers: {}, notified: expected });
   });
+});
+
+test('of several comments the queue leaves only what the branches of their own have', () => {
+  const [theirs, others, unknown] = [
+    notified('blocked', 'issue-1', 5),
+    notified('blocked', 'issue-3', 6),
+    notified('blocked', 'issue-4', 7),
+  ];
+  const waiting = [answer(), answer({ lane: 'issue-4', task: 'issue-4', notice: null })];
+  const state = lane('queue', {}, { notified: [theirs, others, unknown] });
+  expect(withAnswers(state, waiting, ['issue-1', 'issue-4']).notified).toEqual([others, unknown]);
 });
 
 describe('a stored comment still asks somebody', () => {
