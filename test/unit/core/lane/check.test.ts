@@ -3,13 +3,16 @@ import {
   awaitingCheck,
   cannotRun,
   checkOf,
+  checkSubject,
   finishedSince,
   isCheckOf,
   recordHeadCheck,
+  waitingForOthers,
   withoutUnverified,
 } from '../../../../src/core/lane/check.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { initialState, MAX_UNVERIFIED, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 
 const NOW = 1_795_000_000_000;
 const subject = { commit: 'c0ffee', commands: 'abc' };
@@ -30,6 +33,10 @@ describe('a verification in a clean clone, as the state keeps it', () => {
     ],
     [failed(1, ''), { ...subject, kind: 'failed', command: 'npm test', exitCode: 1 }],
     [failed(null, '(took too long)'), { ...subject, kind: 'failed', command: 'npm test', exitCode: null }],
+    [
+      { kind: 'failed', command: 'x'.repeat(201), code: 1, tail: '', durationMs: 5 },
+      { ...subject, kind: 'failed', command: 'x'.repeat(200), exitCode: 1 },
+    ],
   ])('%j', (verification, check) => {
     expect(checkOf(subject, verification)).toEqual(check);
   });
@@ -41,6 +48,14 @@ describe('a verification in a clean clone, as the state keeps it', () => {
   ])('is known for the same commit and the same commands: %j → %s', (asked, known) => {
     expect(isCheckOf(checkOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
     expect(isCheckOf(null, asked)).toBe(false);
+  });
+});
+
+test('a check is about a commit and the hash of all commands, one a line', () => {
+  const sha256 = (text: string): string => text.padEnd(64, '0');
+  expect(checkSubject(['npm ci', 'npm test'], { commit: 'c0ffee', sha256 })).toEqual({
+    commit: 'c0ffee',
+    commands: 'npm ci\nnpm test'.padEnd(32, '0'),
   });
 });
 
@@ -83,6 +98,8 @@ describe('the check of the published head', () => {
   test('is about the tasks that were finished since', () => {
     expect(finishedSince(before, state)).toEqual(['issue-2']);
     expect(finishedSince(state, state)).toEqual([]);
+    const more: LaneState = { ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'in-progress' } } };
+    expect(finishedSince(before, more)).toEqual(['issue-2']);
   });
 
   test('that never came leaves nothing done', () => {
@@ -122,7 +139,12 @@ describe('the check of the published head', () => {
       unmarked: ['plan-1'],
       lastIteration: { verification: 'failed', hints: ['clean_check'] },
     });
-    expect(after.transitions.at(-1)).toMatchObject({ from: 'issue-2 done', to: 'in-progress', reason: 'not_verified' });
+    expect(after.transitions.at(-1)).toMatchObject({
+      subject: 'task',
+      from: 'issue-2 done',
+      to: 'in-progress',
+      reason: 'not_verified',
+    });
   });
 
   test('that passes later makes them done: no call is made or counted for it', () => {
@@ -135,7 +157,12 @@ describe('the check of the published head', () => {
       unverified: [],
       tasks: { 'issue-2': { state: 'done', attempts: 1, doneCommit: passed.commit, reason: null } },
     });
-    expect(later.transitions.at(-1)).toMatchObject({ from: 'issue-2 in-progress', to: 'done', reason: 'verified' });
+    expect(later.transitions.at(-1)).toMatchObject({
+      subject: 'task',
+      from: 'issue-2 in-progress',
+      to: 'done',
+      reason: 'verified',
+    });
     expect(awaitingCheck(later)).toEqual([]);
   });
 
@@ -165,6 +192,33 @@ describe('the check of the published head', () => {
     expect(recordHeadCheck(done, { check: red, finished: ['issue-2'] }, NOW).unverified).toEqual(['issue-2']);
   });
 
+  test('that passes leaves another task the current one, and what it knows nothing of', () => {
+    const failed = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+    const between = { ...failed, currentTask: 'issue-3', unverified: ['issue-9', 'issue-2'] };
+    expect(recordHeadCheck(between, { check: passed, finished: [] }, NOW)).toMatchObject({
+      currentTask: 'issue-3',
+      unverified: ['issue-9'],
+    });
+  });
+
+  test('that fails lists what was finished once, beside what was finished before, and to be marked no more', () => {
+    const between = { ...state, unverified: ['issue-2', 'issue-1'], unmarked: ['plan-1', 'issue-2'] };
+    expect(recordHeadCheck(between, { check: red, finished: ['issue-2'] }, NOW)).toMatchObject({
+      unverified: ['issue-1', 'issue-2'],
+      unmarked: ['plan-1'],
+    });
+  });
+
+  test('that fails lists so many at most: the oldest goes first', () => {
+    const many = Array.from({ length: MAX_UNVERIFIED }, (_, i) => `issue-${String(i + 3)}`);
+    const after = recordHeadCheck({ ...state, unverified: many }, { check: red, finished: ['issue-2'] }, NOW);
+    expect(after.unverified).toEqual([...many.slice(1), 'issue-2']);
+  });
+
+  test('is over for a task that is done', () => {
+    expect(awaitingCheck({ ...state, unverified: ['issue-2'] })).toEqual([]);
+  });
+
   test('is of no use to a task that nobody knows any more', () => {
     expect(awaitingCheck({ ...state, unverified: ['constructor', 'issue-9'] })).toEqual([]);
   });
@@ -177,5 +231,40 @@ describe('the check of the published head', () => {
       signals: { doneInARow: 0 },
       lastIteration: null,
     });
+  });
+});
+
+describe('no call helps a task that awaits a check of the head', () => {
+  const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({
+    state,
+    attempts,
+    startedTree: null,
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  });
+  test.each<[string, TaskProgress, number | null, boolean]>([
+    ['while another one that was begun is not done and verify fails', progress('in-progress'), 3, true],
+    ['also where that one waits for a person', progress('blocked'), 3, true],
+    ['but where verify passes', progress('in-progress'), null, false],
+    ['but where the other one was not begun', progress('todo', 0), 3, false],
+    ['but where the other one is done', progress('done'), 3, false],
+  ])('%s', (_, other, failingSince, waits) => {
+    const blank = initialState('queue', NOW);
+    const state: LaneState = {
+      ...blank,
+      tasks: { 'issue-1': other, 'issue-2': progress('in-progress') },
+      unverified: ['issue-2'],
+      change: { ...blank.change, failingSince },
+    };
+    const tasks = ['issue-1', 'issue-2'].map((id) => ({
+      id,
+      priority: 3,
+      dependsOn: [],
+      optional: false,
+      obstacle: null,
+    }));
+    expect(waitingForOthers(state, tasks)).toEqual(waits ? ['issue-2'] : []);
+    expect(waitingForOthers(state, tasks.slice(1))).toEqual([]);
   });
 });
