@@ -274,7 +274,7 @@ async function forward(
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<void> {
   const left = new AbortController();
-  const closed = once(response, 'close').then(() => {
+  response.once('close', () => {
     left.abort();
   });
   const signal = AbortSignal.any([passage.signal, left.signal]);
@@ -290,22 +290,28 @@ async function forward(
   const isError = answer.status >= 400;
   const account = isError ? null : (open?.(headerOf(answer.headers, 'content-type')) ?? null);
   passage.count(account);
-  response.writeHead(answer.status, answer.headers.filter(([name]) => !NOT_PASSED.has(name)).flat());
+  const passed = answer.headers.filter(([name]) => !NOT_PASSED.has(name));
+  response.writeHead(
+    answer.status,
+    passed.flatMap(([name, value]) => [name, withoutKeys(value, keys)]),
+  );
   response.flushHeaders();
   if (isError) {
-    response.end(withoutKeys(await errorText(answer.body), keys));
+    response.end(await errorText(answer.body, keys));
     return;
   }
   const decoder = new TextDecoder();
   for await (const chunk of answer.body) {
     const isDrained = response.write(chunk);
     account?.push(decoder.decode(chunk, { stream: true }));
-    if (!isDrained) await Promise.race([once(response, 'drain'), closed]);
+    // Who does not read must not keep the call from its end.
+    if (!isDrained) await once(response, 'drain', { signal });
   }
   response.end();
 }
 
-async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** Without keys, nor the beginning of one that is cut. */
+async function errorText(body: AsyncIterable<Uint8Array>, keys: BrokerOptions['keys']): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -313,7 +319,9 @@ async function errorText(body: AsyncIterable<Uint8Array>): Promise<string> {
     size += chunk.length;
     if (size > MAX_ERROR_BYTES) break;
   }
-  return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
+  const text = withoutKeys(Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8'), keys);
+  const longest = Math.max(0, ...Object.values(keys).map((key) => key.length));
+  return size > MAX_ERROR_BYTES ? text.slice(0, text.length - longest) : text;
 }
 
 /** A gateway may repeat the key that it does not take. */

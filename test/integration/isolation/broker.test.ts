@@ -125,6 +125,24 @@ test('an error that repeats the key does not bring it to the agent', async () =>
   await call.end();
 });
 
+test.each([
+  ['in a header', (key: string): readonly [string, string] => [`invalid ${key}`, 'no']],
+  ['where the text is cut', (key: string): readonly [string, string] => ['no', `${'x'.repeat(65_530 - 12)}${key}`]],
+  [
+    'often, and where the text is cut',
+    (key: string): readonly [string, string] => ['no', `${key}${'x'.repeat(65_536 - 2 * key.length + 1)}${key}`],
+  ],
+])('nor does one that repeats it %s', async (_where, answerFor) => {
+  await using scene = await createScene((request, response) => {
+    const [header, text] = answerFor(String(request.headers['x-api-key']));
+    response.writeHead(401, { 'x-error': header }).end(text);
+  });
+  const call = await scene.open();
+  const answer = await ask(call);
+  expect(`${answer.headers.get('x-error') ?? ''} ${await answer.text()}`).not.toContain(KEY.slice(0, 6));
+  await call.end();
+});
+
 test('bodies that are never finished do not fill the memory', async () => {
   await using scene = await createScene(tenCents);
   const call = await scene.open();
@@ -220,6 +238,34 @@ describe('who has no call', () => {
     await sleep(50);
     expect(await call.end()).toMatchObject({ requests: 1, tokens: 1_001 });
     expect(await text).toBe('broken off');
+  });
+
+  test('who does not read does not keep the call from its end', async () => {
+    await using scene = await createScene((_request, response) => {
+      stream(response).write(begun(1_000));
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(2 ** 20), more);
+      };
+      more();
+    });
+    const call = await scene.open();
+    const { port } = new URL(call.environment['ANTHROPIC_BASE_URL'] ?? '');
+    const sent = httpRequest({
+      port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: '/v1/messages',
+      headers: { 'x-api-key': call.environment['ANTHROPIC_API_KEY'] ?? '' },
+    });
+    // Paused at once: more than the buffers take is never read.
+    sent.on('response', (answer) => answer.pause());
+    sent.on('error', () => undefined).end('{"model":"claude-opus-5-5"}');
+    await vi.waitFor(() => {
+      expect(scene.seen).toHaveLength(1);
+    });
+    await sleep(500);
+    expect(await call.end()).toMatchObject({ requests: 1 });
+    sent.destroy();
   });
 
   test('who hangs up before there is an answer pays for the question', async () => {

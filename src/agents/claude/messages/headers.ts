@@ -1,8 +1,7 @@
 import type { AgentRequest } from '../../../ports/broker.ts';
 
 /** What the CLI says of itself and of the form of its request. Everything else stays here, above all what could be a credential. */
-const PASSED =
-  /^(?:accept|content-type|user-agent|x-app|x-client-request-id|(?:anthropic|x-stainless|x-claude)-[a-z0-9-]+)$/;
+const PASSED = /^(?:accept|user-agent|x-app|x-client-request-id|(?:anthropic|x-stainless|x-claude)-[a-z0-9-]+)$/;
 /** By which the provider's servers would be asked to fetch or run something. */
 const REACHING_BETAS = /^(?:mcp-|files-api|code-execution|web-fetch|skills-|container|managed-agents|environments)/;
 const OAUTH_BETA = 'oauth-2025-04-20';
@@ -29,6 +28,8 @@ export function forwardedHeaders(
     ...own,
     ...(key === null ? {} : { 'x-api-key': key }),
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    // What the agent says of the body's encoding could make a gateway read another one than was checked.
+    'content-type': 'application/json',
     // An answer that passes as it comes must not be packed.
     'accept-encoding': 'identity',
   };

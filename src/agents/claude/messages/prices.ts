@@ -9,6 +9,15 @@ export interface TokenCounts {
   readonly webSearches: number;
 }
 
+export const NO_TOKENS: TokenCounts = {
+  input: 0,
+  cacheWrite: 0,
+  cacheWriteHour: 0,
+  cacheRead: 0,
+  output: 0,
+  webSearches: 0,
+};
+
 /** US dollars per million tokens. */
 interface Price {
   readonly input: number;

@@ -2,7 +2,7 @@ import { NOTHING, type Spent } from '../../../core/spending/meter.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
 import type { ModelApi } from './endpoints.ts';
 import { forwardedHeaders, passedBetas } from './headers.ts';
-import { costUsd, type TokenCounts } from './prices.ts';
+import { costUsd, NO_TOKENS, type TokenCounts } from './prices.ts';
 import { reachesOut } from './reaches-out.ts';
 import { createUsageReader } from './usage.ts';
 
@@ -96,8 +96,6 @@ function createAccount(contentType: string, asked: Asked): Account {
     },
   };
 }
-
-const NO_TOKENS: TokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
 
 function spentBy(counts: TokenCounts, { model, isFast }: Asked): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;

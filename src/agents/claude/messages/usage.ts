@@ -1,4 +1,4 @@
-import type { TokenCounts } from './prices.ts';
+import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
 /** Reads the usage in an answer of the Messages API while it passes. */
 export interface UsageReader {
@@ -102,6 +102,15 @@ function createAnswerReader(): UsageReader {
 function countsIn(value: unknown): TokenCounts | null {
   const usage = fieldOf(value, 'usage') ?? fieldOf(fieldOf(value, 'message'), 'usage');
   if (typeof usage !== 'object' || usage === null) return null;
+  // A conversation that the provider's servers shorten is read twice, and the first time is told there alone.
+  const iterations = fieldOf(usage, 'iterations');
+  const sum = Array.isArray(iterations)
+    ? (iterations as readonly unknown[]).map(kindsIn).reduce(plus, NO_TOKENS)
+    : null;
+  return merged(kindsIn(usage), sum);
+}
+
+function kindsIn(usage: unknown): TokenCounts {
   const created = fieldOf(usage, 'cache_creation');
   const hour = countOf(created, 'ephemeral_1h_input_tokens');
   return {
@@ -111,6 +120,17 @@ function countsIn(value: unknown): TokenCounts | null {
     cacheRead: countOf(usage, 'cache_read_input_tokens'),
     output: countOf(usage, 'output_tokens'),
     webSearches: countOf(fieldOf(usage, 'server_tool_use'), 'web_search_requests'),
+  };
+}
+
+function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
+  return {
+    input: a.input + b.input,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    cacheWriteHour: a.cacheWriteHour + b.cacheWriteHour,
+    cacheRead: a.cacheRead + b.cacheRead,
+    output: a.output + b.output,
+    webSearches: a.webSearches + b.webSearches,
   };
 }
 

@@ -84,6 +84,7 @@ describe('forwarded', () => {
         'x-api-key': 'a-placeholder',
         'anthropic-version': '2023-06-01',
         'anthropic-beta': 'claude-code-20250219, mcp-client-2025-11-20,files-api-2025-04-14,web-fetch-2025-09-10',
+        'content-type': 'application/json; charset=utf-7',
         'x-stainless-arch': 'x64',
         'user-agent': 'claude-cli',
         'x-gateway': 'of the agent',
@@ -101,6 +102,7 @@ describe('forwarded', () => {
       'x-stainless-arch': 'x64',
       'user-agent': 'claude-cli',
       'x-gateway': 'secret',
+      'content-type': 'application/json',
       'accept-encoding': 'identity',
     });
   });
@@ -110,6 +112,7 @@ describe('forwarded', () => {
       authorization: 'Bearer sk-ant-oat-real',
       'anthropic-beta': 'oauth-2025-04-20',
       'x-gateway': 'secret',
+      'content-type': 'application/json',
       'accept-encoding': 'identity',
     });
   });

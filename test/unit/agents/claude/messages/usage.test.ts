@@ -57,6 +57,24 @@ test.each<[string, readonly string[], object | null]>([
     ],
     whole,
   ],
+  [
+    'with a conversation that the provider shortened first',
+    [
+      start,
+      event({
+        type: 'message_delta',
+        usage: {
+          input_tokens: 20,
+          output_tokens: 50,
+          iterations: [
+            { type: 'compaction', input_tokens: 180_000, output_tokens: 3_500, cache_read_input_tokens: 7_000 },
+            { type: 'message', input_tokens: 20, output_tokens: 50 },
+          ],
+        },
+      }),
+    ],
+    { ...counted, input: 180_020, output: 3_550, cacheRead: 7_000 },
+  ],
   ['with a comment', [`: {"type":"message_delta","usage":{"output_tokens":999}}\n${start}${end}`], whole],
   ['with an event of another kind', [start, event({ type: 'ping', usage: { output_tokens: 999 } }), end], whole],
   ['with an event that is no JSON', [start, 'data: {"type":"message_delta",\n', end], whole],
