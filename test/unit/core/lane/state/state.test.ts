@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { noChange, noShare } from '../../../../../src/core/lane/change.ts';
 import { closedCircuit } from '../../../../../src/core/lane/circuit.ts';
 import {
   MAX_STATE_BYTES,
@@ -292,5 +293,62 @@ describe('the document stays within 64 KiB', () => {
       reason: null,
       setAside: null,
     });
+  });
+
+  const asked = Array.from({ length: 60 }, (_, index) => ({
+    kind: 'blocked' as const,
+    about: `issue-${String(index)}`,
+    thread: 1,
+    comment: index + 1,
+    at: noon,
+  }));
+  const failed: TaskProgress = { ...done, state: 'failed', doneCommit: null };
+
+  test('then words of older tasks, and the length of the others; nobody is notified again for that', () => {
+    const words = 'w'.repeat(500);
+    const share = {
+      ...noShare,
+      summary: words,
+      question: words,
+      recommendation: null,
+      commits: Array.from({ length: 10 }, (_, index) => String(index).repeat(40)),
+      commitCount: 10,
+    };
+    const shares = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`issue-${String(index)}`, share]));
+    const pruned = kept({
+      ...state,
+      tasks: many(280, failed),
+      change: { ...noChange, tasks: shares },
+      notified: asked,
+    });
+    expect(Object.keys(pruned.change.tasks)).toEqual(Object.keys(shares).slice(-20));
+    expect(pruned.change.tasks['issue-29']).toEqual({
+      ...share,
+      summary: `${'w'.repeat(99)}…`,
+      question: `${'w'.repeat(99)}…`,
+      commits: share.commits.slice(-3),
+    });
+    expect(pruned.notified).toEqual(asked);
+    expect(Object.keys(pruned.tasks)).toHaveLength(280);
+  });
+
+  test('at last the oldest of everything; files that are left out are counted', () => {
+    const ids = asked.map(({ about }) => about);
+    const leftOut = Array.from({ length: 25 }, (_, index) => ({
+      path: `${String(index)}.yml`,
+      why: 'it is protected',
+    }));
+    const pruned = kept({
+      ...state,
+      tasks: many(900, failed),
+      notified: asked,
+      unmarked: ids,
+      unverified: ids,
+      change: { ...noChange, leftOut, leftOutMore: 7 },
+    });
+    expect(Object.keys(pruned.tasks)).toEqual(Object.keys(many(900, failed)).slice(-150));
+    expect(pruned.notified).toEqual(asked.slice(-50));
+    expect([pruned.unmarked, pruned.unverified]).toEqual([ids.slice(-50), ids.slice(-50)]);
+    expect(pruned.change).toMatchObject({ leftOut: leftOut.slice(0, 10), leftOutMore: 22 });
   });
 });
