@@ -129,6 +129,25 @@ describe('a retry', () => {
   });
 });
 
+describe('a retry of what opened the circuit wants the next probe for it', () => {
+  const openOn = (taskId: string | null): LaneState => ({
+    ...working,
+    circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId },
+    currentTask: 'issue-3',
+  });
+  test.each<[string, LaneState, string | null, boolean]>([
+    ['of that task', openOn('issue-1'), 'issue-1', true],
+    ['of everything', openOn('issue-1'), null, true],
+    ['not of another task', openOn('issue-1'), 'issue-2', false],
+    ['not where no task opened it', openOn(null), null, false],
+    ['not where it is closed', { ...bare, currentTask: 'issue-3' }, 'issue-1', false],
+  ])('%s', (_, state, task, probes) => {
+    const next = applyOrders(state, [order(noon, 'retry', { task })]);
+    const probing = { circuit: openOn(null).circuit, currentTask: 'issue-1' };
+    expect(next).toEqual({ ...state, ...(probes ? probing : {}), ordersApplied: noon });
+  });
+});
+
 describe('a run that works ends for a stop that it has not obeyed', () => {
   test.each<[string, readonly Order[], string | null]>([
     ['nobody ordered anything', [], null],
