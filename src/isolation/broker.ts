@@ -14,6 +14,8 @@ interface BrokerOptions {
   readonly provider: string;
   /** Name of the variable → key. */
   readonly keys: Readonly<Record<string, string>>;
+  /** What must not come back in an answer: the keys, and what else travels with a request. */
+  readonly secrets: readonly string[];
   /** The agent's variables for a broker at this address. */
   readonly environmentFor: (at: {
     readonly address: string;
@@ -269,8 +271,8 @@ function createBodies(): Bodies {
 
 /** The answer passes as it comes, and is read on the side. */
 async function forward(
-  { provider, keys, sign, connect }: BrokerOptions,
-  { target, headers, body, account: open }: Forwarded,
+  { provider, secrets, sign, connect }: BrokerOptions,
+  { target, headers, body, expected, account: open }: Forwarded,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<void> {
   const left = new AbortController();
@@ -284,7 +286,9 @@ async function forward(
   // The provider reads it, whether anybody waits for the answer or not.
   passage.count(open?.('') ?? null);
   const answer = await send(url, { headers: { ...headers, ...proof }, body, signal }).catch((error: unknown) => {
-    if (!signal.aborted) passage.count(null);
+    // Who hangs up before the answer does not keep the provider from making it.
+    if (left.signal.aborted) passage.count(asExpected(expected));
+    else if (!signal.aborted) passage.count(null);
     throw error;
   });
   const isError = answer.status >= 400;
@@ -293,11 +297,11 @@ async function forward(
   const passed = answer.headers.filter(([name]) => !NOT_PASSED.has(name));
   response.writeHead(
     answer.status,
-    passed.flatMap(([name, value]) => [name, withoutKeys(value, keys)]),
+    passed.flatMap(([name, value]) => [name, withoutSecrets(value, secrets)]),
   );
   response.flushHeaders();
   if (isError) {
-    response.end(await errorText(answer.body, keys));
+    response.end(await errorText(answer.body, secrets));
     return;
   }
   const decoder = new TextDecoder();
@@ -311,7 +315,12 @@ async function forward(
 }
 
 /** Without keys, nor the beginning of one that is cut. */
-async function errorText(body: AsyncIterable<Uint8Array>, keys: BrokerOptions['keys']): Promise<string> {
+/** For an answer that nobody reads. */
+function asExpected(expected: Spent): Account {
+  return { push: () => undefined, spent: () => expected };
+}
+
+async function errorText(body: AsyncIterable<Uint8Array>, secrets: readonly string[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -319,16 +328,14 @@ async function errorText(body: AsyncIterable<Uint8Array>, keys: BrokerOptions['k
     size += chunk.length;
     if (size > MAX_ERROR_BYTES) break;
   }
-  const text = withoutKeys(Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8'), keys);
-  const longest = Math.max(0, ...Object.values(keys).map((key) => key.length));
+  const text = withoutSecrets(Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8'), secrets);
+  const longest = Math.max(0, ...secrets.map((secret) => secret.length));
   return size > MAX_ERROR_BYTES ? text.slice(0, text.length - longest) : text;
 }
 
 /** A gateway may repeat the key that it does not take. */
-function withoutKeys(text: string, keys: BrokerOptions['keys']): string {
-  return Object.values(keys)
-    .filter((key) => key !== '')
-    .reduce((cleaned, key) => cleaned.replaceAll(key, '[key]'), text);
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[key]'), text);
 }
 
 function headerOf(headers: readonly (readonly [string, string])[], wanted: string): string {

@@ -1,4 +1,4 @@
-import { brokerEnvironment, loginOf, type AwsSigning } from '../agents/claude/login.ts';
+import { brokerEnvironment, loginOf, type AwsSigning, type BrokeredLogin } from '../agents/claude/login.ts';
 import { UserError } from '../errors.ts';
 import { proxiedFetch } from '../github/proxied-fetch.ts';
 import type { Broker, Sign } from '../ports/broker.ts';
@@ -37,6 +37,7 @@ export async function loginFor(
     }),
     provider,
     keys,
+    secrets: secretsOf(login),
     environmentFor: (at) => brokerEnvironment(login, at),
     sign: api.kind === 'bedrock' && api.signing !== null ? await signer(api.signing) : null,
     connect: async () => {
@@ -45,6 +46,15 @@ export async function loginFor(
     },
   });
   return { environment, broker };
+}
+
+/** A shorter value of a header is a setting, and nothing that anybody would hide. */
+const MIN_SECRET_CHARS = 8;
+
+function secretsOf({ api, keys, headers }: BrokeredLogin): readonly string[] {
+  const signing = api.kind === 'bedrock' ? api.signing : null;
+  const others = [...Object.values(headers), signing?.secretAccessKey ?? '', signing?.sessionToken ?? ''];
+  return [...Object.values(keys), ...others].filter((value) => value.length >= MIN_SECRET_CHARS);
 }
 
 async function signer(signing: AwsSigning): Promise<Sign> {

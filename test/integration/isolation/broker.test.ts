@@ -19,7 +19,7 @@ const noLimits: CallLimits = { costUsd: null, tokens: null };
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
 /** A provider on loopback, and the broker before it. */
-async function createScene(handle: Handler) {
+async function createScene(handle: Handler, more: Readonly<Record<string, string>> = {}) {
   const seen: { readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string }[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -32,7 +32,7 @@ async function createScene(handle: Handler) {
   });
   const provider = `http://127.0.0.1:${String(await listening(server))}`;
   const { broker, environment } = await loginFor(
-    { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/` },
+    { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
     [],
   );
   if (broker === null) throw new Error('no broker');
@@ -122,6 +122,17 @@ test('an error that repeats the key does not bring it to the agent', async () =>
   );
   const call = await scene.open();
   expect(await (await ask(call)).text()).toBe('{"error":"invalid key [key]"}');
+  await call.end();
+});
+
+test("nor a header of the user's, where it is long enough to be a secret", async () => {
+  await using scene = await createScene(
+    (request, response) =>
+      response.writeHead(403).end(`${String(request.headers['x-team'])} may not, ${String(request.headers['x-room'])}`),
+    { ANTHROPIC_CUSTOM_HEADERS: 'X-Team: a-secret-of-a-gateway\nX-Room: 7' },
+  );
+  const call = await scene.open();
+  expect(await (await ask(call)).text()).toBe('[key] may not, 7');
   await call.end();
 });
 
@@ -266,6 +277,28 @@ describe('who has no call', () => {
     await sleep(500);
     expect(await call.end()).toMatchObject({ requests: 1 });
     sent.destroy();
+  });
+
+  test('who hangs up again and again before the answer does not get past the limit', async () => {
+    await using scene = await createScene(() => undefined);
+    const call = await scene.open({ costUsd: 1 });
+    const hangUp = async (nth: number): Promise<void> => {
+      const gone = new AbortController();
+      const asked = ask(call, { signal: gone.signal, stream: false, max_tokens: 64_000 }).then(
+        () => gone.abort(),
+        () => undefined,
+      );
+      await vi.waitFor(() => {
+        if (!gone.signal.aborted) expect(scene.seen).toHaveLength(nth);
+      });
+      gone.abort();
+      await asked;
+    };
+    // 16,000 tokens of this model's cost 0.32 dollars.
+    for (let nth = 1; nth <= 4; nth += 1) await hangUp(nth);
+    expect((await ask(call)).status).toBe(400);
+    expect(scene.seen).toHaveLength(4);
+    expect(await call.end()).toMatchObject({ exhausted: 'cost' });
   });
 
   test('who hangs up before there is an answer pays for the question', async () => {
