@@ -86,12 +86,12 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)));
 }
 
-/** Who has the task tried again that opened the circuit wants the next probe for it, and not for another one. */
-function probingWhatever(state: LaneState, task: TaskId | null): LaneState {
-  const { circuit } = state;
-  return circuit.kind === 'open' && circuit.taskId !== null && (task === null || task === circuit.taskId)
-    ? { ...state, circuit: { ...circuit, taskId: null }, currentTask: circuit.taskId }
-    : state;
+/** Who has a task tried again while the circuit is open wants the next probe for it, and not for another one; all of them: for the one that opened it. */
+function probing(state: LaneState, asked: TaskId | null): LaneState {
+  if (state.circuit.kind !== 'open') return state;
+  const task = asked ?? state.circuit.taskId;
+  if (task === null || progressOf(state.tasks, task).state === 'done') return state;
+  return { ...state, circuit: { ...state.circuit, taskId: null }, currentTask: task };
 }
 
 function obey(state: LaneState, order: Order): LaneState {
@@ -113,7 +113,7 @@ function obey(state: LaneState, order: Order): LaneState {
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
         (next, id) => retryTask(next, id, reason, at),
-        probingWhatever(state, order.task),
+        probing(state, order.task),
       );
     case 'reset-circuit':
       return resetCircuit(state, reason, at);

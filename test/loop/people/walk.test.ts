@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import { progressOf } from '../../../src/core/tasks/queue.ts';
-import { runs } from '../../runs.ts';
+import { IS_DEEP, runs } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { edited, on, person } from '../stage/people.ts';
@@ -162,6 +162,22 @@ async function isTakenUp(project: Project, id: string, run: ReturnType<typeof be
   return called.includes(id) || states.includes('done');
 }
 
+const easy = { issue: 0, nature: 'easy', helps: false, after: 5 * MINUTE } as const;
+
+/** Walks that once found something. */
+const known: readonly (readonly Step[])[] = [
+  // A task waits behind the circuit that another one opened, and a person has it tried again.
+  [
+      { ...easy, does: 'opens' },
+      { ...easy, does: 'opens unlabelled', nature: 'stuck' },
+      { ...easy, does: 'waits' },
+      { ...easy, does: 'opens', nature: 'stuck' },
+      { ...easy, does: 'waits', after: 3 * HOUR },
+      { ...easy, does: 'opens unlabelled', nature: 'stuck' },
+      { ...easy, does: 'retries', issue: 1 },
+  ],
+];
+
 test('whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (walk) => {
@@ -169,6 +185,7 @@ test('whatever people do, nobody waits unheard, is told twice of the same, or pa
       for (const step of walk) await take(world, step);
       expect(world.problems).toEqual([]);
     }),
-    { numRuns: runs(320) },
+    // What nobody saw yet is looked for where that can be looked into: not on whatever change happens to be tested.
+    { numRuns: runs(320), examples: known.map((walk): [Step[]] => [[...walk]]), ...(IS_DEEP ? {} : { seed: 1 }) },
   );
 });

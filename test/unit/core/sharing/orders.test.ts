@@ -11,6 +11,7 @@ import {
 } from '../../../../src/core/sharing/orders.ts';
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -129,22 +130,25 @@ describe('a retry', () => {
   });
 });
 
-describe('a retry of what opened the circuit wants the next probe for it', () => {
+describe('a retry while the circuit is open wants the next probe', () => {
   const openOn = (taskId: string | null): LaneState => ({
     ...working,
     circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId },
     currentTask: 'issue-3',
+    tasks: { 'issue-7': { ...untouched, state: 'done' } },
   });
-  test.each<[string, LaneState, string | null, boolean]>([
-    ['of that task', openOn('issue-1'), 'issue-1', true],
-    ['of everything', openOn('issue-1'), null, true],
-    ['not of another task', openOn('issue-1'), 'issue-2', false],
-    ['not where no task opened it', openOn(null), null, false],
-    ['not where it is closed', { ...bare, currentTask: 'issue-3' }, 'issue-1', false],
-  ])('%s', (_, state, task, probes) => {
+  test.each<[string, LaneState, string | null, string | null]>([
+    ['for the task that opened it', openOn('issue-1'), 'issue-1', 'issue-1'],
+    ['for what opened it, if everything is tried again', openOn('issue-1'), null, 'issue-1'],
+    ['for another task that waits behind it', openOn('issue-1'), 'issue-2', 'issue-2'],
+    ['for the task that is asked for, where nobody knows what opened it', openOn(null), 'issue-2', 'issue-2'],
+    ['for no task of everything, where nobody knows what opened it', openOn(null), null, null],
+    ['for no task that is done', openOn('issue-1'), 'issue-7', null],
+    ['for none where it is closed', { ...bare, currentTask: 'issue-3' }, 'issue-1', null],
+  ])('%s', (_, state, task, probed) => {
     const next = applyOrders(state, [order(noon, 'retry', { task })]);
-    const probing = { circuit: openOn(null).circuit, currentTask: 'issue-1' };
-    expect(next).toEqual({ ...state, ...(probes ? probing : {}), ordersApplied: noon });
+    const probing = probed === null ? {} : { circuit: openOn(null).circuit, currentTask: probed };
+    expect(next).toEqual({ ...state, ...probing, ordersApplied: noon });
   });
 });
 
