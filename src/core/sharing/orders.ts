@@ -86,12 +86,12 @@ export function tasksToRetry(state: LaneState, task: TaskId | null): readonly Ta
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)));
 }
 
-/** Who has a task tried again while the circuit is open wants the next probe for it, and not for another one; all of them: for the one that opened it. */
-function probing(state: LaneState, asked: TaskId | null): LaneState {
-  if (state.circuit.kind !== 'open') return state;
-  const task = asked ?? state.circuit.taskId;
+/** Who has a task tried again by its name wants it next, whatever is in progress; while the circuit is open the probe is for it, and for what opened it where all are tried again. */
+function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
+  const { circuit } = state;
+  const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
   if (task === null || progressOf(state.tasks, task).state === 'done') return state;
-  return { ...state, circuit: { ...state.circuit, taskId: null }, currentTask: task };
+  return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
 function obey(state: LaneState, order: Order): LaneState {
@@ -112,8 +112,8 @@ function obey(state: LaneState, order: Order): LaneState {
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
-        (next, id) => retryTask(next, id, reason, at),
-        probing(state, order.task),
+        (retried, id) => retryTask(retried, id, reason, at),
+        takenUpNext(state, order.task),
       );
     case 'reset-circuit':
       return resetCircuit(state, reason, at);

@@ -176,6 +176,13 @@ const known: readonly (readonly Step[])[] = [
       { ...easy, does: 'opens unlabelled', nature: 'stuck' },
       { ...easy, does: 'retries', issue: 1 },
   ],
+  // A task that was never begun waits behind others, which open the circuit, and a person has it tried.
+  [
+    { ...easy, does: 'opens unlabelled', nature: 'stuck' },
+    { ...easy, does: 'opens unlabelled', nature: 'asks' },
+    { ...easy, does: 'opens unlabelled' },
+    { ...easy, does: 'retries', issue: 2 },
+  ],
 ];
 
 test('whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news', async () => {

@@ -130,7 +130,7 @@ describe('a retry', () => {
   });
 });
 
-describe('a retry while the circuit is open wants the next probe', () => {
+describe('a retry is what comes next, and the next probe of an open circuit', () => {
   const openOn = (taskId: string | null): LaneState => ({
     ...working,
     circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId },
@@ -144,10 +144,12 @@ describe('a retry while the circuit is open wants the next probe', () => {
     ['for the task that is asked for, where nobody knows what opened it', openOn(null), 'issue-2', 'issue-2'],
     ['for no task of everything, where nobody knows what opened it', openOn(null), null, null],
     ['for no task that is done', openOn('issue-1'), 'issue-7', null],
-    ['for none where it is closed', { ...bare, currentTask: 'issue-3' }, 'issue-1', null],
+    ['for no task of everything, where it is closed', { ...bare, currentTask: 'issue-3' }, null, null],
+    ['for the task that is asked for, where it is closed', { ...bare, currentTask: 'issue-3' }, 'issue-1', 'issue-1'],
   ])('%s', (_, state, task, probed) => {
     const next = applyOrders(state, [order(noon, 'retry', { task })]);
-    const probing = probed === null ? {} : { circuit: openOn(null).circuit, currentTask: probed };
+    const circuit = state.circuit.kind === 'open' ? openOn(null).circuit : state.circuit;
+    const probing = probed === null ? {} : { circuit, currentTask: probed };
     expect(next).toEqual({ ...state, ...probing, ordersApplied: noon });
   });
 });
