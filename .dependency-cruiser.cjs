@@ -15,7 +15,7 @@ const layers = {
   yaml: { may: [], packages: ['yaml'] },
   core: { may: PURE, packages: ['zod'] },
   ports: { may: ['core'], packages: [] },
-  handover: { may: ['ports', 'core'], packages: [] },
+  handover: { may: ['ports', 'core'], packages: ['zod'] },
   config: { may: ['core', 'errors'], packages: ['zod'] },
   gate: { may: STAGE, packages: ['zod'] },
   loop: { may: STAGE, packages: [] },

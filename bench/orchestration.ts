@@ -104,7 +104,7 @@ async function loopOn(
     agent: writingAgent(at.workspace),
     agentName: { name: 'none', version: '' },
     repository,
-    remote: { push: taken, pushOn: taken, probePush: taken },
+    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } } as const,
     verifier: { verify: () => Promise.resolve({ kind: 'not-run' } as const) },
     clock: { now: () => Date.now() },
     log: silent,

@@ -140,7 +140,11 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
 
     async runAction(step) {
       const files = await commandFiles(folder, '');
-      const defaults = readInputDefaults(await readFile(join(step.action, 'action.yml'), 'utf8'), step.githubToken);
+      const defaults = readInputDefaults(
+        await readFile(join(step.action, 'action.yml'), 'utf8'),
+        step.githubToken,
+        temp,
+      );
       const inputs = Object.fromEntries(
         Object.entries({ ...defaults, ...step.inputs }).map(([name, value]) => [
           `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`,
@@ -272,7 +276,11 @@ async function runProgram(step: Program): Promise<StepResult> {
 }
 
 /** Defaults of the inputs in action.yml, with `${{ github.token }}` as the runner evaluates it. */
-export function readInputDefaults(yaml: string, githubToken: string): Record<string, string> {
+export function readInputDefaults(
+  yaml: string,
+  githubToken: string,
+  runnerTemp = '/runner/temp',
+): Record<string, string> {
   const inputs = yaml.slice(yaml.indexOf('\ninputs:'), yaml.indexOf('\noutputs:'));
   const defaults: Record<string, string> = {};
   let name = '';
@@ -280,7 +288,10 @@ export function readInputDefaults(yaml: string, githubToken: string): Record<str
     name = /^ {2}([\w-]+):$/.exec(line)?.[1] ?? name;
     const value = /^ {4}default: (.*)$/.exec(line)?.[1];
     if (value !== undefined)
-      defaults[name] = value.replace(/^'(.*)'$/, '$1').replace('${{ github.token }}', githubToken);
+      defaults[name] = value
+        .replace(/^'(.*)'$/, '$1')
+        .replace('${{ github.token }}', githubToken)
+        .replace('${{ runner.temp }}', runnerTemp);
   }
   return defaults;
 }

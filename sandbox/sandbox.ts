@@ -36,6 +36,8 @@ export interface SandboxJob {
   readonly node?: string;
   /** What the checkout step is configured with; actions/checkout with `fetch-depth: 0` by default. */
   readonly checkout?: 'full' | 'shallow' | 'none';
+  /** Whether it leaves its token in the checkout, as it does by default. */
+  readonly persistCredentials?: boolean;
 }
 
 /** What actions/checkout is asked for; `ref`: `refs/heads/…`, `refs/tags/…`, `refs/pull/N/merge` or a commit. */
@@ -163,9 +165,9 @@ export async function startSandbox(
     machine,
     async run(job) {
       const on = await machine(job);
-      const { checkout = 'full' } = job;
+      const { checkout = 'full', persistCredentials = true } = job;
       if (checkout !== 'none')
-        await on.checkOut({ ref: MAIN, depth: checkout === 'shallow' ? 1 : 0, persistCredentials: true });
+        await on.checkOut({ ref: MAIN, depth: checkout === 'shallow' ? 1 : 0, persistCredentials });
       await job.prepare?.(on.workspace);
       const running = await on.runAction({
         ...on.action,

@@ -17,7 +17,8 @@ import {
 } from './sandbox.ts';
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';
-import { playWorkflow, type Performance } from './workflow/play.ts';
+import type { Performance } from './workflow/performance.ts';
+import { playWorkflow } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
 npm start -- --repo DIR [--commands] [--out FOLDER]

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { entriesIn } from './action-yml.ts';
+import { renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -8,14 +10,6 @@ export const INPUTS_PAGE = 'docs/inputs-and-outputs.md';
 
 /** The pages with whole workflows. */
 export const WORKFLOW_PAGES = ['README.md', 'docs/recipes.md'];
-
-/** An input or output as action.yml describes it; `value`: its default, null for an output. */
-interface Entry {
-  readonly group: string;
-  readonly name: string;
-  readonly value: string | null;
-  readonly description: string;
-}
 
 /** Markdown of the page about inputs and outputs; comments between the inputs of `actionYml` become its headings. */
 export function renderInputsPage(actionYml: string): string {
@@ -83,23 +77,6 @@ function withoutComments(yaml: string): string {
     .replace(/\n\n(?= {6}- )/g, '\n');
 }
 
-function entriesIn(actionYml: string, section: 'inputs' | 'outputs'): readonly Entry[] {
-  const [, text = ''] = actionYml.split(new RegExp(`^${section}:\\n`, 'm'));
-  const found: Entry[] = [];
-  let group = '';
-  for (const line of text.split(/^\S/m)[0]?.split('\n') ?? []) {
-    group = /^ {2}# (.+)$/.exec(line)?.[1] ?? group;
-    const name = /^ {2}([\w-]+):$/.exec(line)?.[1];
-    if (name !== undefined) found.push({ group, name, value: null, description: '' });
-    const [, key, text] = /^ {4}(description|default): (.*)$/.exec(line) ?? [];
-    const last = found.at(-1);
-    if (last === undefined || key === undefined || text === undefined) continue;
-    const value = text.replace(/^(["'])(.*)\1$/, '$2');
-    found[found.length - 1] = key === 'default' ? { ...last, value } : { ...last, description: value };
-  }
-  return found;
-}
-
 function shown(value: string | null): string {
   return value === null || value === '' ? 'empty' : `\`${cell(value)}\``;
 }
@@ -112,6 +89,7 @@ if (import.meta.main) {
   const template = read('templates/workflows/ralph.yml');
   for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), template));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
+  write(REUSABLE_WORKFLOW, renderReusableWorkflow(read('action.yml')));
 }
 
 function read(path: string): string {

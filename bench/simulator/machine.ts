@@ -63,7 +63,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
         ),
     },
     repository: repositoryOf(scene),
-    remote: { push: taken, pushOn: taken, probePush: taken },
+    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } },
     agent: {
       kindOfDenial,
       coAuthor: 'Claude <noreply@anthropic.com>',

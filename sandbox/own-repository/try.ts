@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { labelIssue } from '../github/people.ts';
 import { keepBranches, keepGitHub, keepRun } from '../keep-results.ts';
 import { events, REPOSITORY, SANDBOX_KEY, SCRIPTED_AGENT, startSandbox, TOKEN, type Sandbox } from '../sandbox.ts';
-import { playWorkflow, type Performance, type Played } from '../workflow/play.ts';
+import type { Performance } from '../workflow/performance.ts';
+import { endOfRun, playWorkflow } from '../workflow/play.ts';
 import { parseWorkflow, usesAction } from '../workflow/workflow.ts';
 import { copyRepository, NotPlayable, openRepository, readWorkflows } from './repository.ts';
 
@@ -85,10 +86,9 @@ interface Act {
 async function playAll(sandbox: Sandbox, text: string, trial: Trial): Promise<readonly TriedEvent[]> {
   const workflow = parsed(text);
   const [cron] = workflow.on.schedule.map((schedule) => schedule.cron);
-  const step = Object.values(workflow.jobs)
-    .flatMap(({ steps }) => steps)
-    .find(usesAction);
-  const given = step?.with ?? {};
+  const jobs = Object.values(workflow.jobs);
+  const step = jobs.flatMap(({ steps }) => steps).find(usesAction);
+  const given = step?.with ?? jobs.find(({ uses }) => uses !== undefined)?.with ?? {};
   const label = plain(given['task-label']) ?? 'ralph';
   const verify = given['verify'] ?? '';
   const standIn = {
@@ -123,7 +123,9 @@ async function playAll(sandbox: Sandbox, text: string, trial: Trial): Promise<re
   for (const { event, happen } of acts) {
     const played = await playWorkflow(sandbox, {
       ...{ workflow: text, event: happen(), secrets, standIn, commands: trial.commands },
-    }).catch((error: unknown) => ({ kind: 'unplayable' as const, why: reasonOf(error) }));
+    })
+      .then(endOfRun)
+      .catch((error: unknown) => ({ kind: 'unplayable' as const, why: reasonOf(error) }));
     const said = { event, ...endOf(played), left: leftOf(played) };
     tried.push(said);
     for (const line of linesOf(said, played)) trial.print(line);
@@ -140,7 +142,7 @@ async function playAll(sandbox: Sandbox, text: string, trial: Trial): Promise<re
 }
 
 /** `unplayable`: GitHub may know what the sandbox does not. */
-type Came = Played | { readonly kind: 'unplayable'; readonly why: string };
+type Came = ReturnType<typeof endOfRun> | { readonly kind: 'unplayable'; readonly why: string };
 
 function endOf(played: Came): Pick<TriedEvent, 'end' | 'says'> {
   switch (played.kind) {

@@ -33,6 +33,18 @@ function rightsOf(asked: Permissions): Rights {
   return { ...all, ...Object.fromEntries(rights.filter(([, right]) => right !== 'none')) };
 }
 
+/** What a called workflow's job asks for, as far as the calling job has it itself: more than that GitHub refuses. */
+export function within(asked: Permissions | undefined, caller: Permissions | undefined): Permissions | undefined {
+  if (asked === undefined || caller === undefined) return asked ?? caller;
+  const [wanted, given] = [rightsOf(asked), rightsOf(caller)];
+  for (const [area, right] of Object.entries(wanted)) {
+    const has = given[area as Area];
+    if (has === undefined || (right === 'write' && has === 'read'))
+      throw new Error(`The called workflow asks for ${area}: ${right}, and the calling job has ${has ?? 'none'}.`);
+  }
+  return asked;
+}
+
 function readOnly(rights: Rights): Rights {
   return Object.fromEntries(Object.keys(rights).map((area) => [area, 'read']));
 }

@@ -30,14 +30,28 @@ const step = z
     shell: z.string(),
     env: texts,
     'working-directory': z.string(),
-    'continue-on-error': z.literal(false),
+    'continue-on-error': z.boolean(),
   })
   .partial();
 
 const job = z
-  .strictObject({ ...ignored, if: text, env: texts, permissions, services: z.record(z.string(), z.unknown()) })
+  .strictObject({
+    ...ignored,
+    if: text,
+    env: texts,
+    permissions,
+    services: z.record(z.string(), z.unknown()),
+    needs: names,
+    outputs: texts,
+    uses: z.string(),
+    with: texts,
+    secrets: texts,
+  })
   .partial()
-  .extend({ steps: z.array(step).min(1) });
+  .extend({ steps: z.array(step).default([]) })
+  .refine(({ uses, steps }) => (uses === undefined) === steps.length > 0, {
+    message: 'A job has steps, or it uses a workflow',
+  });
 
 /** Filters of one event; those that are absent let everything through. */
 const filters = z
@@ -51,12 +65,18 @@ const filters = z
   })
   .partial();
 
+const calledSchema = z.looseObject({
+  inputs: z.record(z.string(), z.looseObject({ default: text.default('') })).default({}),
+});
+
 const on = z
   .union([
     names.transform((events): Record<string, unknown> => Object.fromEntries(events.map((event) => [event, null]))),
     z.record(z.string(), z.unknown()),
   ])
-  .transform(({ schedule, ...events }) => ({
+  .transform(({ schedule, workflow_call: called, ...events }) => ({
+    /** Inputs by name, with their defaults; null: no other workflow can call this one. */
+    called: called === undefined ? null : calledSchema.parse(called).inputs,
     schedule: z.array(z.strictObject({ cron: z.string() })).parse(schedule ?? []),
     events: z
       .record(
@@ -69,15 +89,15 @@ const on = z
 const workflow = z
   .strictObject({ ...ignored, 'run-name': z.string(), permissions, env: texts })
   .partial()
-  .extend({
-    on,
-    jobs: z
-      .record(z.string(), job)
-      .refine((jobs) => Object.keys(jobs).length === 1, { message: 'The sandbox plays workflows with one job' }),
+  .extend({ on, jobs: z.record(z.string(), job) })
+  .refine(({ on: { called }, jobs }) => called !== null || Object.keys(jobs).length === 1, {
+    path: ['jobs'],
+    message: 'The sandbox plays workflows with one job',
   });
 
 /** A workflow file as the sandbox can play it. */
 export type Workflow = z.output<typeof workflow>;
+export type Job = z.output<typeof job>;
 export type Step = z.output<typeof step>;
 export type Permissions = z.output<typeof permissions>;
 type Filters = z.output<typeof filters>;
@@ -99,7 +119,7 @@ function dataOf(source: string): unknown {
 
 /** Whether a step uses the action, or a copy of it. */
 export function usesAction({ uses, with: inputs }: Step): boolean {
-  return uses === './' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null;
+  return uses === './' || uses === '$/' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null;
 }
 
 /** The types of an event for which a workflow runs that names none; other events: all. */

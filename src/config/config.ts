@@ -3,13 +3,18 @@ import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
 
+/** Which part of a run a job does: all of it, or one of three that hand over to each other through files. */
+export const phases = ['all', 'gate', 'loop', 'publish'] as const;
+
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
 /** What the user asked for, checked. Holds no secret but the token, which only gate and publish get. */
 export interface Config {
+  /** Empty in the job of the loop, which needs none. */
   readonly githubToken: string;
+  readonly handoff: HandoffConfig;
   readonly taskLabel: string;
   /** In the order in which tasks of the same priority are worked. */
   readonly taskSources: readonly TaskSourceName[];
@@ -47,6 +52,14 @@ export interface Config {
   readonly failOn: readonly OutcomeKind[];
 }
 
+interface HandoffConfig {
+  readonly phase: (typeof phases)[number];
+  /** Folder of the parcels that the jobs hand over. */
+  readonly path: string;
+  /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
+  readonly digest: string;
+}
+
 interface AgentConfig {
   readonly version: string;
   /** null = install `version`. */
@@ -74,4 +87,9 @@ export interface RunContext {
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Why the agent cannot log in, as sentences; empty when it can. */
   readonly loginProblems: readonly string[];
+}
+
+/** How many jobs a run is of. */
+export function jobsOf({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
+  return handoff.phase === 'all' ? 'one' : 'three';
 }

@@ -3,12 +3,12 @@ import { lifecycleLabels } from '../core/people/labels.ts';
 import { outcomeKinds } from '../core/outcome.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
-import { commentReading, stateStores, type Config } from './config.ts';
+import { commentReading, phases, stateStores, type Config } from './config.ts';
 import { choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
-import { input, namesIn, parseTexts, type InputProblem, type InputTable } from './table.ts';
+import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
 import { nearest } from '../core/text/nearest.ts';
 import { oneLine } from '../core/text/one-line.ts';
@@ -28,7 +28,21 @@ type Settings = Omit<Config, 'policy'> & { readonly policy: Omit<Config['policy'
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
-  githubToken: input('github-token', filled('a token, for example ${{ github.token }}')),
+  githubToken: input('github-token', z.string()),
+  handoff: {
+    phase: input('phase', choice(...phases)),
+    path: input(
+      'handoff-path',
+      filled('a folder').refine(
+        (path) => path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path),
+        'must be an absolute path',
+      ),
+    ),
+    digest: input(
+      'handoff-digest',
+      z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
+    ),
+  },
   taskLabel: input(
     'task-label',
     filled('a label name')
@@ -127,7 +141,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
     [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
   );
   const { settings, problems: found } = parseTexts(inputs, trimmed);
-  const problems = [...found, ...unknownInputs(Object.keys(texts))];
+  const problems = [...found, ...missingFor(settings), ...unknownInputs(Object.keys(texts))];
   if (problems.length > 0) {
     const count = new Set(problems.map(({ name }) => name)).size;
     const lines = problems.map(({ name, why }) => describeProblem(name, trimmed[name], why));
@@ -139,6 +153,25 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   // Every text was there, so every setting is.
   const { policy, ...rest } = settings as Settings;
   return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
+}
+
+/** Inputs that one phase needs and another has no use for. */
+function missingFor({ githubToken, handoff }: GivenSettings<Settings>): readonly InputProblem[] {
+  const phase = handoff?.phase ?? 'all';
+  const needsDigest = phase === 'loop' || phase === 'publish';
+  return [
+    ...(githubToken === '' && phase !== 'loop'
+      ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
+      : []),
+    ...(needsDigest && handoff?.digest === ''
+      ? [
+          {
+            name: 'handoff-digest',
+            why: `is empty: with \`phase: ${phase}\` give it the output \`handoff-digest\` of the job with \`phase: gate\``,
+          },
+        ]
+      : []),
+  ];
 }
 
 /** What is wrong with the texts of some inputs; nothing is, where an input is not among them. */
@@ -160,7 +193,7 @@ export function parseReach(texts: Readonly<Record<string, string | undefined>>):
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()])),
   );
   const { githubToken } = settings;
-  if (githubToken === undefined) return null;
+  if (githubToken === undefined || githubToken === '') return null;
   const nothing = { taskLabel: '', taskSources: [], allowedBots: [], command: '', branchPrefix: '' };
   return { ...nothing, notify: { kind: 'auto' }, ...settings, githubToken };
 }

@@ -20,7 +20,7 @@ const agentEndSchema = z.discriminatedUnion('kind', [
 /** How the agent's process ended. `timeout` says whose clock ran out. */
 export type AgentEnd = Immutable<z.infer<typeof agentEndSchema>>;
 
-const verificationSchema = z.discriminatedUnion('kind', [
+export const verificationSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('not-run') }),
   z.object({ kind: z.literal('passed'), durationMs: z.number() }),
   z.object({

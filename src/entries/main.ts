@@ -3,6 +3,7 @@ import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs, parseReach, type Reach } from '../config/inputs.ts';
@@ -22,6 +23,7 @@ import { readRunContext } from '../runner/run-context.ts';
 import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
+import type { RunEnd } from '../river/deps.ts';
 import { runRiver } from '../river/river.ts';
 import { notifyOfInputs } from '../river/unusable.ts';
 import { writeRunRecord } from '../river/run-record.ts';
@@ -51,12 +53,13 @@ export async function main(): Promise<void> {
     finish(endedReport(read.failure, startedAt), 'failure');
   } else
     await run(read)
-      .then((report) => {
-        finish(report, conclude(report.outcome, read.config.failOn));
+      .then(({ report, handedOver }) => {
+        if (handedOver !== null) leaveTo(handedOver, report);
+        else if (report !== null) finish(report, conclude(report.outcome, read.config.failOn));
       }, giveUp)
       .catch(giveUp);
 
-  async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunReport> {
+  async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunEnd> {
     checkOutputFile(environment);
     const identity = takeIdentity(environment);
     const { runFolder, key } = identity;
@@ -78,9 +81,9 @@ export async function main(): Promise<void> {
         setOutputs({ 'journal-path': path });
       });
     });
-    const world = createWorld({ environment, config, context, secrets, identity });
+    const world = createWorld({ environment, config, context, secrets, identity: await identityIn(config, identity) });
     const guard = createGuard(world, runnerFiles);
-    const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
+    const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     return Promise.race([
       runRiver({
         ...world,
@@ -89,7 +92,9 @@ export async function main(): Promise<void> {
         startedAt,
         appendJournal: journal.append,
         journalHash: journal.hash,
-        leave,
+        leave: (report) => {
+          resolve({ report, handedOver: null });
+        },
       }),
       left,
     ]);
@@ -115,12 +120,28 @@ export async function main(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
+  /** Another job continues this run, and shows people how it ended. */
+  function leaveTo({ digest, branch }: NonNullable<RunEnd['handedOver']>, report: RunReport | null): void {
+    const known = report === null ? { branch } : outputsOf(report);
+    const unwritten = failureIn(() => {
+      runnerFiles.write(() => {
+        setOutputs(mapValues({ ...known, 'handed-over': 'true', 'handoff-digest': digest }, redact));
+      });
+    });
+    if (report !== null) log.info(renderClosingBlock(report, 'by-another-job'));
+    // Without its outputs no other job can continue it.
+    if (unwritten !== null) fail(redact(unwritten.message));
+    process.exit(unwritten === null ? 0 : 1);
+  }
+
+  function outputsOf(report: RunReport): Record<string, string> {
+    return { ...renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }) };
+  }
+
   function finish(report: RunReport, conclusion: Conclusion): void {
     const unwritten = failureIn(() => {
       runnerFiles.write(() => {
-        setOutputs(
-          mapValues(renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }), redact),
-        );
+        setOutputs(mapValues(outputsOf(report), redact));
       });
     });
     // A run whose outputs nobody can read has failed; one that failed before says so itself.

@@ -4,6 +4,7 @@ import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
+import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
@@ -102,9 +103,10 @@ async function finish({
     if (hasFolder) throw error;
     return null;
   });
-  if (read === null) return;
+  // The job of the loop has published nothing, and claimed nothing.
+  if (read === null || read.config.handoff.phase === 'loop') return;
   const secrets = secretsOf(environment, read.config.agent.envNames);
-  const world = createWorld({ environment, ...read, secrets, identity });
+  const world = createWorld({ environment, ...read, secrets, identity: await identityIn(read.config, identity) });
   mask(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,

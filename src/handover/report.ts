@@ -67,6 +67,8 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** What it said of the branch in a clean clone; null: not known. */
   readonly headCheck: HeadCheck | null;
   readonly agent: AgentName;
+  /** The task whose issue says that the run is at work; null: none does. */
+  readonly shown: TaskId | null;
 }
 
 /** A verification in a clean clone. `of` the published head (but for a commit that only archives), or of an earlier commit of this run. */

@@ -3,6 +3,7 @@ import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Lane, Notes } from './intake.ts';
 import type { Withheld } from '../ports/repository.ts';
@@ -37,7 +38,8 @@ export interface Work {
   /** What a reviewer looks at first, of this run. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
-
+  /** The task whose issue says that the run is at work; null: none does. */
+  readonly shown: TaskId | null;
   readonly agent: AgentName;
   readonly startedAt: number;
   readonly endedAt: number;

@@ -15,6 +15,11 @@ interface Beginning {
   readonly orders: readonly Order[];
 }
 
+/** Where an iteration's work is safe: on the branch, or with the job that publishes it. */
+type Outlet =
+  | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
+  | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
+
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
@@ -34,7 +39,7 @@ export interface LoopDeps {
     | 'cleanClone'
     | 'hideCredentials'
   >;
-  readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
+  readonly outlet: Outlet;
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;

@@ -67,6 +67,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         // The first prompt says what is known now.
         continue;
       }
+      work = { ...work, shown: step.task.id };
       await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
       ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
@@ -129,9 +130,12 @@ async function bringTranscript(
   return isHere ? null : "its transcript cannot be decrypted with this run's key";
 }
 
-function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
-  const now = deps.clock.now();
-  const work: Work = {
+/** What an intake is as work, before the first call. */
+export function beginWork(
+  intake: WorkIntake,
+  { state, agent, now }: { readonly state: LaneState; readonly agent: Work['agent']; readonly now: number },
+): Work {
+  return {
     lane: intake.lane,
     tasks: intake.tasks,
     notes: intake.notes,
@@ -147,12 +151,17 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     withheld: [],
     lookAt: [],
     warnings: [],
-    agent: deps.agentName,
+    shown: null,
+    agent,
     startedAt: intake.claimedAt,
     endedAt: now,
     // What stands on disk while the loop runs: true if this process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
+}
+
+function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
+  const work = beginWork(intake, { state, agent: deps.agentName, now: deps.clock.now() });
   deps.record(work);
   deps.appendJournal(
     serializeStart({

@@ -14,16 +14,22 @@ export interface Pushed {
   readonly end: Outcome | null;
 }
 
-/** Before the first call: makes the branch, or tries a push that was refused before. What nobody may push is not worth a call. */
-export async function openBranch(deps: LoopDeps, work: Work): Promise<Pushed> {
+/** What pushing needs of the world. */
+type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log'>;
+
+/** Before the first call: makes the branch, or tries a push that was refused before. What nobody may push is not worth a call. The gate's job has done it for a loop that hands over. */
+export async function openBranch(deps: PushDeps, work: Work): Promise<Pushed> {
   const { branch, start } = work.lane;
+  const { outlet } = deps;
+  if (outlet.kind === 'hand-over') return { work, end: null };
+  const { remote } = outlet;
   const at = { branch, commit: work.base, since: work.base };
   if (start.kind === 'continue') {
     if (work.state.refusedPush === null) return { work, end: null };
-    return concluded(deps, work, await deps.remote.probePush(branch, work.base).catch(unanswered));
+    return concluded(deps, work, await remote.probePush(branch, work.base).catch(unanswered));
   }
   const made = await (
-    start.kind === 'fresh' ? deps.remote.pushOn({ ...at, at: null, along: null }) : deps.remote.push({ ...at, start })
+    start.kind === 'fresh' ? remote.pushOn({ ...at, at: null, along: null }) : remote.push({ ...at, start })
   ).catch(unanswered);
   return concluded(deps, made.kind === 'pushed' ? { ...work, remoteHead: work.base } : work, made);
 }
@@ -31,12 +37,17 @@ export async function openBranch(deps: LoopDeps, work: Work): Promise<Pushed> {
 /** After an iteration: what it made is safe on the branch before the next one begins. */
 export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed> {
   const { lane, head, remoteHead, base } = work;
+  const { outlet } = deps;
+  if (outlet.kind === 'hand-over') {
+    await outlet.handOver(work);
+    return { work, end: null };
+  }
   if (head === (remoteHead ?? base)) return { work, end: null };
   const ride = await deps.store.ride(lane.id, {
     after: work.state.sequence,
     document: (sequence) => documentOnTheWay(deps, work, sequence),
   });
-  const pushed = await deps.remote
+  const pushed = await outlet.remote
     .pushOn({
       branch: lane.branch,
       commit: head,
@@ -77,7 +88,7 @@ function documentOnTheWay(deps: LoopDeps, work: Work, sequence: number): string 
   });
 }
 
-function concluded(deps: LoopDeps, work: Work, pushed: PushResult | PushedOn): Pushed {
+function concluded(deps: PushDeps, work: Work, pushed: PushResult | PushedOn): Pushed {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {

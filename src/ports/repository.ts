@@ -10,18 +10,20 @@ export type LaneStart =
   | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
   | { readonly kind: 'restart'; readonly mergedHead: ObjectId };
 
+export interface WantedLane {
+  readonly branch: string;
+  readonly baseBranch: string;
+  readonly start: LaneStart;
+}
+
 /** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
 export interface Repository {
   /** Why there is no checkout to read from, as a sentence for a person; null: there is one. Asks nobody but the disk. */
   missing(): Promise<string | null>;
   /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
-  /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
-  openLane(lane: {
-    readonly branch: string;
-    readonly baseBranch: string;
-    readonly start: LaneStart;
-  }): Promise<OpenedLane>;
+  /** Fetches what `start` names (command-scoped header) and checks the lane's branch out; from `base`, where another job of this run has found the tip of the base branch. What the checkout has already is not fetched then. */
+  openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
   readTexts(
     paths: readonly string[],
@@ -44,6 +46,8 @@ export interface Repository {
   keepIgnored(signal: AbortSignal): Promise<void>;
   /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. Rejects when `signal` is aborted. */
   cleanClone(commit: ObjectId, signal: AbortSignal): Promise<string>;
+  /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
+  bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;
 }
@@ -74,7 +78,9 @@ export interface OpenedLane {
   readonly head: ObjectId;
   /** Tip of the base branch. */
   readonly base: ObjectId;
-  /** Tree of the merge base with the base branch. */
+  /** Where the lane left the base branch. */
+  readonly fork: ObjectId;
+  /** Tree of `fork`. */
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
@@ -146,6 +152,8 @@ export interface Remote {
   pushOn(push: Push & { readonly at: ObjectId | null; readonly along: Passenger | null }): Promise<PushedOn>;
   /** Whether the server takes a push to such a branch, tried on one that is deleted again. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
+  /** Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the branch with them. */
+  receive(branch: ReceivedBranch): Promise<Received>;
   /** Deletes a branch, if its tip is still `head`. */
   deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
 }
@@ -156,6 +164,17 @@ interface Push {
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
+
+/** A branch that left its base at `fork` and is at `since` on the server; what was made beyond that is in a bundle whose newest commit must be `commit`; null: nothing was. */
+export interface ReceivedBranch {
+  readonly fork: ObjectId;
+  readonly since: ObjectId;
+  readonly bundle: { readonly path: string; readonly commit: ObjectId } | null;
+}
+
+/** `why`: a sentence. */
+export type Received =
+  { readonly kind: 'received'; readonly review: Review } | { readonly kind: 'refused'; readonly why: string };
 
 /** `along`: what became of the passenger; null: there was none. */
 export type PushedOn =

@@ -46,8 +46,12 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
 function statusThreads(report: WorkedReport): readonly StatusThread[] {
   // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
+  // A run that ended in an iteration had said that it is at work.
+  const said = report.shown === null ? [] : [report.shown];
   const worked = new Set(
-    catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId),
+    catchesUp
+      ? doneTasks(report).map(({ task }) => task.id)
+      : [...said, ...report.iterations.map((entry) => entry.taskId)],
   );
   const issues = report.tasks
     .filter(({ task }) => worked.has(task.id))

@@ -58,6 +58,7 @@ export function reportOfWork(
     baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
     headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha) : null,
     agent: work.agent,
+    shown: work.shown,
     endedAt: work.endedAt,
   };
   // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.

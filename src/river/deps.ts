@@ -4,6 +4,7 @@ import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
+import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
@@ -36,6 +37,8 @@ export interface Connections {
   readonly seal: () => Promise<Seal>;
   readonly agent: () => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
+  /** Where the jobs of a split run hand over. */
+  readonly handoff: () => Promise<HandoffFolder>;
   /** Checks the set-up with the world's own connections. */
   readonly examine: (known: KnownLane, by: Examination) => Promise<readonly Finding[]>;
 }
@@ -69,4 +72,11 @@ export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
   /** Ends the agent's processes. */
   readonly endAgent: () => Promise<void>;
   readonly exit: (code: number) => void;
+}
+
+/** How a run ends in this job. `report`: what is known of the run; null: the gate has only begun it. */
+export interface RunEnd {
+  readonly report: RunReport | null;
+  /** Another job continues it, and knows what it gets by `digest`; null: it is over. */
+  readonly handedOver: { readonly digest: string; readonly branch: string } | null;
 }

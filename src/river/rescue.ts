@@ -12,6 +12,7 @@ import { believedWork, type Known } from './believed.ts';
 import type { RunDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './ends.ts';
 import { failureOf } from './failure.ts';
+import { takeIntake } from './jobs/parcels.ts';
 import type { RunRecord } from './run-record.ts';
 import { connectStages } from './stages.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -52,10 +53,23 @@ export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
     for (const claimable of lanesOf(deps)) await giveBackInTime(deps, claimable, 'claim');
     return report;
   }
-  const { claimed, work } = record;
+  const { work } = record;
+  const claimed = await claimedLane(deps, record);
   if (claimed !== null && isLaneId(claimed) && lane.kind === 'claimed')
     await giveBackInTime(deps, claimed, work === null ? 'claim-and-reservation' : 'claim');
   return report;
+}
+
+/** The lane that is this run's; in the job that publishes it was claimed before main began. */
+async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRecord): Promise<LaneId | null> {
+  if (record.claimed !== null || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
+  try {
+    const { handed } = await takeIntake(await connect.handoff(), config.handoff);
+    return handed.intake.lane.id;
+  } catch (error) {
+    debug(messageOf(error));
+    return null;
+  }
 }
 
 /** For a run whose folder is not there: main never made it, or it was removed. Only where a lane is still this run's was there something; null: nothing. */
@@ -130,7 +144,8 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 
 /** Publishes as main does, through the same ports: what they inspect before a push, they inspect here as well. */
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
-  const agent = await deps.connect.agent();
+  // The job that publishes has none, and the conversation that the loop handed over is not worth post's time.
+  const agent = deps.config.handoff.phase === 'publish' ? null : await deps.connect.agent();
   const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
   const restored = await storedLane(deps, recorded.lane.id);
   const work = believedWork(recorded, knownTo(deps, restored));

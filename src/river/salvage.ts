@@ -39,6 +39,8 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
 
 /** Nobody reads the log of a scheduled run that fails. */
 async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport): Promise<void> {
+  // The job of the loop has no token, and what it has taken from nobody it cannot hand over either.
+  if (deps.config.handoff.phase === 'loop') return;
   try {
     const intent = parseIntent(deps.context.event, deps.config);
     const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
@@ -65,7 +67,9 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 export async function giveUp(deps: RiverDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
   if (recording.work() !== null) {
-    deps.log.warning(`Cancelled (${why}) and not finished in time: the post step does the rest.`);
+    const rest =
+      deps.config.handoff.phase === 'loop' ? 'what was handed over before is published' : 'the post step does the rest';
+    deps.log.warning(`Cancelled (${why}) and not finished in time: ${rest}.`);
     deps.machine.exit(1);
   }
   recording.tryToRecord('ended');

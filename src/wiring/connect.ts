@@ -3,6 +3,7 @@ import type { Connections } from '../river/deps.ts';
 import { createAgent, createCommands } from './agent.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
+import { openHandoff } from './handoff.ts';
 import { openBudget, openRefs, openSeal, openStore } from './state.ts';
 import type { Patience, World } from './world.ts';
 
@@ -24,6 +25,7 @@ export function connect(world: World, patience: Patience | null): Connections {
     seal: once(() => Promise.resolve(openSeal(world))),
     agent: once(() => createAgent(world)),
     verifier: once(() => createCommands(world)),
+    handoff: once(() => openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
   };
 }

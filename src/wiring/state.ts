@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
+import { jobsOf } from '../config/config.ts';
 import { providerKey } from '../config/agent-environment.ts';
 import type { RefCells } from '../git/refs/ref-cells.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
@@ -68,7 +69,7 @@ function leaseOf({ config, context, runTag }: World): Lease {
     runAttempt: context.runAttempt,
     runUrl: context.runUrl,
     acquiredAt: systemClock.now(),
-    durationMs: leaseMs(config.policy.maxRunMs),
+    durationMs: leaseMs(config.policy.maxRunMs, jobsOf(config)),
   };
 }
 

@@ -7,7 +7,8 @@ import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
 import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
 import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { playWorkflow, type Performance, type Played } from '../../sandbox/workflow/play.ts';
+import type { Performance } from '../../sandbox/workflow/performance.ts';
+import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 
@@ -108,6 +109,10 @@ export async function createScene(): Promise<Scene> {
       const { calls, ...standIn } = await cast(agent);
       const hooks = when === undefined ? {} : watchFor(when).hooks;
       const played = await playWorkflow(sandbox, { ...performance, secrets, standIn, ...hooks });
+      if (played.kind === 'called')
+        for (const job of Object.values(played.jobs))
+          if (job !== 'skipped' && job.end.kind === 'ran')
+            await expectCleanEnd({ ...job.end.result, machine: job.end.machine }, JSON.stringify(github.state));
       if (played.kind === 'ran')
         await expectCleanEnd({ ...played.result, machine: played.machine }, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);

@@ -8,6 +8,8 @@ import { pageOf } from './step-findings.ts';
 export interface OwnRun {
   readonly event: string;
   readonly loginProblems: readonly string[];
+  /** Which job has the agent and its key. */
+  readonly agentJob: 'this' | 'another';
   readonly pushObstacle: Asked<string | null>;
   readonly pullRequestObstacle: Asked<string | null>;
   readonly checkoutProblems: readonly string[];
@@ -100,7 +102,15 @@ function checkout({ checkoutProblems, keepsCredentials }: OwnRun): readonly Find
   ];
 }
 
-function secret({ loginProblems }: OwnRun, link: string | null): readonly Finding[] {
+function secret({ agentJob, loginProblems }: OwnRun, link: string | null): readonly Finding[] {
+  if (agentJob === 'another')
+    return [
+      unchecked(
+        'secret',
+        "The agent's key, its CLI and `verify` are in the job with `phase: loop`, and were not tried.",
+        tryOneIteration,
+      ),
+    ];
   return loginProblems.length === 0
     ? [fine('secret', 'The step gets a key for the agent.')]
     : loginProblems.map((says) => problem('secret', says, cure('The secrets are here.', { link })));
@@ -111,7 +121,7 @@ function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Fi
     link: 'https://platform.claude.com/settings/keys',
   });
   // What is wrong with it is said already.
-  if (run.loginProblems.length > 0) return [];
+  if (run.loginProblems.length > 0 || run.agentJob === 'another') return [];
   switch (tried.kind) {
     case 'accepted':
       return [fine('key', 'The key is accepted.')];

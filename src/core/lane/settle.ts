@@ -15,7 +15,7 @@ import { chargeCall, chargeUsage } from './windows.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
-const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
+export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
 
 /** What an iteration made of the state. */
 export interface Settled {

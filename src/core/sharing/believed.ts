@@ -23,18 +23,29 @@ export function believedState(
   { now, policy }: { readonly now: number; readonly policy: Allowed },
 ): LaneState {
   const ids = new Set([...Object.keys(stored.tasks), ...Object.keys(recorded.tasks)]);
-  const storedWindows = openWindows(stored.windows, now);
   return {
     ...stored,
+    ...boundedUsage(stored, recorded, { now, policy }),
     circuit: stricter(stored.circuit, recorded.circuit),
-    windows: boundedWindows(tighter(storedWindows, openWindows(recorded.windows, now)), storedWindows, policy),
-    ledger: greater(stored.ledger, recorded.ledger, policy),
     tasks: Object.fromEntries(
       [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
     ),
     session: recorded.session,
     transcript: null,
     journalHash: recorded.journalHash,
+  };
+}
+
+/** What was used as the record has it: no less than what is stored, and no more than the run was allowed beyond that. */
+export function boundedUsage(
+  stored: Pick<LaneState, 'windows' | 'ledger'>,
+  recorded: Pick<LaneState, 'windows' | 'ledger'>,
+  { now, policy }: { readonly now: number; readonly policy: Allowed },
+): Pick<LaneState, 'windows' | 'ledger'> {
+  const open = openWindows(stored.windows, now);
+  return {
+    windows: boundedWindows(tighter(open, openWindows(recorded.windows, now)), open, policy),
+    ledger: greater(stored.ledger, recorded.ledger, policy),
   };
 }
 

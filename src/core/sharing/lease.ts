@@ -30,9 +30,12 @@ export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
 /** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const PUBLISH_MS = 10 * MINUTE_MS;
 
-/** How long a run that may work for `maxRunMs` holds its lane at most. */
-export function leaseMs(maxRunMs: number): number {
-  return Math.min(maxRunMs + PUBLISH_MS, MAX_LEASE_MS);
+/** How long the jobs of a split run may wait for their runners and set themselves up, together. */
+export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
+
+/** How long a run that may work for `maxRunMs` holds its lane at most, in one job or in three that wait for each other. */
+export function leaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
+  return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 
 /** Whether the lease keeps another holder off the lane at `now`: it is not its own, not over, and its owner may still live. */

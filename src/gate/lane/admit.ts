@@ -1,3 +1,4 @@
+import { jobsOf } from '../../config/config.ts';
 import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
@@ -59,7 +60,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(policy.maxRunMs))} at the latest.`,
+    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
   });
 }
 
@@ -357,7 +358,9 @@ async function checkBeforeSpending(
   lane: { readonly base: string; readonly branch: string },
 ): Promise<void> {
   const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
-  const problems = [...found, ...deps.context.loginProblems];
+  // The agent's key is in the job of the loop, which looks for it there.
+  const login = deps.config.handoff.phase === 'gate' ? [] : deps.context.loginProblems;
+  const problems = [...found, ...login];
   if (lane.branch === lane.base)
     problems.push(
       `The branch to work on, "${lane.branch}", is the base branch. Set a different \`branch-prefix\` or \`base-branch\`.`,

@@ -1,3 +1,4 @@
+import { jobsOf } from '../../config/config.ts';
 import {
   boundBy,
   reservationFor,
@@ -107,16 +108,17 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 }
 
 async function reserveFor(
-  { config: { policy }, context: { runUrl, runId, runAttempt }, budget, clock, runTag }: ClaimDeps,
+  { config, context: { runUrl, runId, runAttempt }, budget, clock, runTag }: ClaimDeps,
   { lane, windows, named, tasks }: Wanted,
 ): Promise<Granted> {
+  const { policy } = config;
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
   const reserved = await budget.update((stored) => {
     const newest = withAsked(seededWith(stored, windows), named, now);
     const elsewhere = tasksElsewhere(newest, lane, now);
     const holder = { runTag, lane, runUrl, runId, runAttempt };
-    const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
+    const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs, jobsOf(config)), tasks: tasks(elsewhere) };
     return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
   });
   if (reserved.kind === 'unavailable')

@@ -143,11 +143,11 @@ export function createRepository(options: RepositoryOptions): Repository {
       };
     },
 
-    async openLane(wanted) {
+    async openLane(wanted, found) {
       const { workspace, repository } = await needOpened();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, base, fork, answer } = await openLane(source, wanted);
+      const { lane: started, base, fork, answer } = await openLane(source, wanted, found ?? null);
       lane = started;
       withheld = new Map();
       lastRead = null;
@@ -253,6 +253,11 @@ export function createRepository(options: RepositoryOptions): Repository {
     async cleanClone(commit, signal) {
       const { workspace } = await needOpened();
       return layCleanClone({ ...options, workspace, signal }, commit, kept);
+    },
+
+    async bundle(file) {
+      if (quarantined === null) throw new Error('bundle() before openLane()');
+      await quarantined.quarantine.bundle(file);
     },
 
     async hideCredentials() {

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import type { LaneStart, OpenedLane } from '../../ports/repository.ts';
+import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
@@ -24,12 +24,6 @@ interface StartedLane {
   readonly answer: OpenedLane;
 }
 
-export interface WantedLane {
-  readonly branch: string;
-  readonly baseBranch: string;
-  readonly start: LaneStart;
-}
-
 /** Where branches are fetched from; `variables` authenticate at `url`. */
 export interface BranchSource {
   readonly workspace: Workspace;
@@ -44,7 +38,7 @@ export interface LaneSource extends BranchSource {
 }
 
 /** Fetches the base branch and, to continue it, the lane's branch; then checks the lane's branch out. */
-export async function openLane(source: LaneSource, wanted: WantedLane): Promise<StartedLane> {
+export async function openLane(source: LaneSource, wanted: WantedLane, known: ObjectId | null): Promise<StartedLane> {
   const { repository } = source;
   const { git } = repository;
   const { branch, baseBranch, start } = wanted;
@@ -52,14 +46,18 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
   for (const name of [branch, baseBranch]) await checkName(source, name);
 
   await keepStart(source);
-  const base = await fetchBranch(source, {
-    branch: baseBranch,
-    ref: 'refs/ralph/base',
-    what: 'The base branch (input base-branch)',
-  });
+  const base = await commitOf(
+    source,
+    { branch: baseBranch, ref: 'refs/ralph/base', what: 'The base branch (input base-branch)' },
+    known,
+  );
   const remoteHead =
     start.kind === 'continue'
-      ? await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' })
+      ? await commitOf(
+          source,
+          { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' },
+          known === null ? null : start.remoteHead,
+        )
       : null;
   if (start.kind === 'continue' && remoteHead !== start.remoteHead) throw moved(branch, start.remoteHead, remoteHead);
   const tip = remoteHead ?? base;
@@ -75,6 +73,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
     answer: {
       head: tip,
       base,
+      fork,
       baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
       ahead: isNew ? 0 : Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
     },
@@ -113,6 +112,24 @@ async function checkName({ repository }: BranchSource, name: string): Promise<vo
       'configuration',
       `"${name}" cannot be the name of a branch. Check the inputs branch-prefix and base-branch.`,
     );
+}
+
+/** The tip of a branch, or the commit of it that is `known`: that one is fetched only where the checkout lacks it. */
+async function commitOf(
+  source: BranchSource,
+  branch: Parameters<typeof fetchBranch>[1],
+  known: ObjectId | null,
+): Promise<ObjectId> {
+  if (known === null) return await fetchBranch(source, branch);
+  const { git } = source.repository;
+  const isWhole = async (): Promise<boolean> =>
+    (await git.answer(['rev-list', '--quiet', '--objects', '--max-count=1', known])).exitCode === 0;
+  if (await isWhole()) await git.text(['update-ref', branch.ref, known]);
+  else {
+    const tip = await fetchBranch(source, branch);
+    if (!(await isWhole())) throw moved(branch.branch, known, tip);
+  }
+  return known;
 }
 
 /** By URL and with a header of this one command: what the workspace's config says about remotes is not asked. */

@@ -19,10 +19,12 @@ export interface Quarantine extends PrivateRepository {
   give(commits: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void>;
   /** Keeps a commit reachable, and the one that is published next. */
   keep(head: ObjectId): Promise<void>;
+  /** Writes the kept commit and what it builds on down to `since` into a bundle file. */
+  bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }
 
 /** The ref under which the newest commit of the lane stands. */
-const PUBLISHED_REF = 'refs/heads/published';
+export const PUBLISHED_REF = 'refs/heads/published';
 
 /** Folder of the quarantine in the work folder of its run. */
 export function quarantineFolder(workFolder: string): string {
@@ -112,6 +114,10 @@ export async function createQuarantine(
       await rm(join(folder, `${PUBLISHED_REF}.lock`), { recursive: true, force: true });
       await writeRegular(join(folder, PUBLISHED_REF), `${head}\n`);
       heads.add(head);
+    },
+    bundle: async ({ path, since }) => {
+      await own.seal();
+      await git.text(['bundle', 'create', '--quiet', path, PUBLISHED_REF, `^${since}`]);
     },
   };
 }

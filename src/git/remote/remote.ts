@@ -10,6 +10,7 @@ import { treeOf } from '../objects.ts';
 import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { newestPublished } from './published.ts';
+import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -45,6 +46,8 @@ export function createRemote(options: RemoteOptions): Remote {
     push: (push) => run((git) => publish(git, options, push)),
     pushOn: (push) => run((git, gitFolder) => pushAlong({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    receive: (branch) =>
+      receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => ask(git, args, networkOf(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }

@@ -23,6 +23,8 @@ type OutputName =
   | 'state-saved'
   | 'journal-path'
   | 'journal-hash'
+  | 'handed-over'
+  | 'handoff-digest'
   | 'status-json';
 
 /** Values of all outputs; an empty string stands for what is not known or does not exist. */
@@ -52,6 +54,8 @@ export function renderOutputs(
     'state-saved': String(work?.saved?.kind === 'saved'),
     'journal-path': journal.path ?? '',
     'journal-hash': journal.hash ?? '',
+    'handed-over': 'false',
+    'handoff-digest': '',
     'status-json': renderStatusJson(report),
   };
 }

@@ -50,8 +50,9 @@ export function iterationResult({ verdict, evidence, analysis }: JournalEntry): 
 }
 
 /** The last block of the job log: outcome, numbers, where things are, what to do next. Plain lines. */
-export function renderClosingBlock(report: RunReport): string {
-  const { title, what, next } = describeOutcome(report);
+export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-another-job' = 'here'): string {
+  const { title, what, ...advice } = describeOutcome(report);
+  const next = continued === 'here' ? advice.next : 'The job that publishes pushes this, and says what to do.';
   const lines = [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => plain(oneLine(line, 1000))),

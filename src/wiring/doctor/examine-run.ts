@@ -21,10 +21,14 @@ import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
 const KEY_MS = 15_000;
+/** Of a run of three jobs. */
+const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 
 /** A run's doctor: its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
   const { config, context, environment } = world;
+  // The job of the gate has a token that can write: nothing of the agent's runs beside it.
+  const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
   const files = await workflowFiles(context.workspace);
@@ -42,11 +46,13 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
       await forge.checkMayOpenPullRequests(known.baseBranch);
       return null;
     }),
-    tryRunKey(world),
-    askAgent(by),
+    isSplit ? ({ kind: 'form-only' } as const) : tryRunKey(world),
+    isSplit ? ({ kind: 'unknown', why: ELSEWHERE } as const) : askAgent(by),
     hasCredentials(world),
   ]);
-  const verify = await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
+  const verify: BaseTrial = isSplit
+    ? { kind: 'not-tried' }
+    : await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
   return diagnoseRun(
     {
       files,
@@ -58,6 +64,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
       spentTodayUsd: known.spentTodayUsd,
       run: {
         event: context.event.name,
+        agentJob: isSplit ? 'another' : 'this',
         loginProblems: context.loginProblems,
         pushObstacle,
         pullRequestObstacle,

@@ -168,13 +168,13 @@ const easy = { issue: 0, nature: 'easy', helps: false, after: 5 * MINUTE } as co
 const known: readonly (readonly Step[])[] = [
   // A task waits behind the circuit that another one opened, and a person has it tried again.
   [
-      { ...easy, does: 'opens' },
-      { ...easy, does: 'opens unlabelled', nature: 'stuck' },
-      { ...easy, does: 'waits' },
-      { ...easy, does: 'opens', nature: 'stuck' },
-      { ...easy, does: 'waits', after: 3 * HOUR },
-      { ...easy, does: 'opens unlabelled', nature: 'stuck' },
-      { ...easy, does: 'retries', issue: 1 },
+    { ...easy, does: 'opens' },
+    { ...easy, does: 'opens unlabelled', nature: 'stuck' },
+    { ...easy, does: 'waits' },
+    { ...easy, does: 'opens', nature: 'stuck' },
+    { ...easy, does: 'waits', after: 3 * HOUR },
+    { ...easy, does: 'opens unlabelled', nature: 'stuck' },
+    { ...easy, does: 'retries', issue: 1 },
   ],
   // A task that was never begun waits behind others, which open the circuit, and a person has it tried.
   [

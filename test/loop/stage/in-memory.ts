@@ -14,7 +14,7 @@ import type {
 } from '../../../src/ports/forge.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
-import type { OpenedLane, PushResult, Remote, Repository, WorkFiles } from '../../../src/ports/repository.ts';
+import type { OpenedLane, PushResult, Remote, Review, Repository, WorkFiles } from '../../../src/ports/repository.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -30,6 +30,8 @@ export interface Origin {
   readonly commits: Map<ObjectId, Commit>;
   readonly trees: Map<ObjectId, Files>;
   readonly branches: Map<string, ObjectId>;
+  /** Bundle files that jobs hand over: their newest commits by path. */
+  readonly bundles: Map<string, ObjectId>;
 }
 
 /** Adds a commit to the repository and returns its id. */
@@ -42,7 +44,7 @@ export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Com
 
 /** A repository whose branch `main` has one commit with `files`. */
 export function createOrigin(files: Files): Origin {
-  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map() };
+  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map() };
   origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
   return origin;
 }
@@ -110,7 +112,7 @@ export function createCheckout(origin: Origin): Checkout {
         const lane = history(commits, head);
         const mergeBase =
           lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
-        return { head, base, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
@@ -156,12 +158,10 @@ export function createCheckout(origin: Origin): Checkout {
         return { head, withheld: [] };
       }),
     putBack: () => guarded(faults, 'putBack', () => []),
-    review: () =>
-      guarded(faults, 'review', () => {
-        const base = treeOf(branches.get('main') ?? '');
-        const changed = Object.entries(treeOf(head)).filter(([path, text]) => base[path] !== text && !isNote(path));
-        const lines = changed.reduce((sum, [, text]) => sum + text.trimEnd().split('\n').length, 0);
-        return { lookAt: [], sizes: {}, lines };
+    review: () => guarded(faults, 'review', () => reviewOf(treeOf(branches.get('main') ?? ''), treeOf(head))),
+    bundle: ({ path }) =>
+      guarded(faults, 'bundle', () => {
+        origin.bundles.set(path, head);
       }),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
@@ -177,6 +177,12 @@ export function createCheckout(origin: Origin): Checkout {
   return checkout;
 }
 
+function reviewOf(base: Files, files: Files): Review {
+  const changed = Object.entries(files).filter(([path, text]) => base[path] !== text && !isNote(path));
+  const lines = changed.reduce((sum, [, text]) => sum + text.trimEnd().split('\n').length, 0);
+  return { lookAt: [], sizes: {}, lines };
+}
+
 export interface FakeRemote extends Remote {
   /** Every push that was tried. */
   readonly pushes: { readonly branch: string; readonly commit: ObjectId; readonly result: PushResult['kind'] }[];
@@ -189,7 +195,7 @@ export interface FakeRemote extends Remote {
 
 /** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
 export function createRemote(
-  { branches, commits }: Origin,
+  { branches, commits, bundles }: Origin,
   land: (passenger: Passenger) => Promise<CellWritten>,
 ): FakeRemote {
   const remote: FakeRemote = {
@@ -220,6 +226,13 @@ export function createRemote(
       guarded(remote.faults, 'probePush', () =>
         remote.refusal === null ? { kind: 'pushed' } : { kind: 'rejected', why: remote.refusal },
       ),
+    receive: ({ fork, since, bundle }) =>
+      guarded(remote.faults, 'receive', () => {
+        const tip = bundle === null ? since : bundles.get(bundle.path);
+        if (bundle !== null && tip !== bundle.commit) return { kind: 'refused', why: 'It is another bundle.' };
+        const treeAt = (commit = ''): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
+        return { kind: 'received', review: reviewOf(treeAt(fork), treeAt(tip)) };
+      }),
     deleteBranch: ({ branch, head }) =>
       guarded(remote.faults, 'deleteBranch', () => {
         const tip = branches.get(branch);

@@ -1,7 +1,9 @@
-import type { Config, RunContext } from '../../../src/config/config.ts';
+import { createHash } from 'node:crypto';
+import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
 import type { Agent } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
+import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
 import type { Connections } from '../../../src/river/deps.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
@@ -82,7 +84,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     runAttempt: context.runAttempt,
     runUrl: context.runUrl,
     acquiredAt: clock.now(),
-    durationMs: leaseMs(config.policy.maxRunMs),
+    durationMs: leaseMs(config.policy.maxRunMs, jobsOf(config)),
   });
   const guarded =
     stateStore === 'cache'
@@ -105,6 +107,34 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
+    handoff: () => Promise.resolve(tapped('handoff', handoffOf(project), tap)),
     examine: () => Promise.resolve(project.findings),
+  };
+}
+
+/** The folder through which jobs hand over; a bundle in it is known by the commit that it ends with. */
+function handoffOf({ handoff, origin }: Project): HandoffFolder {
+  const contentOf = (name: HandoffName): Uint8Array | null => {
+    const bundled = origin.bundles.get(name);
+    return handoff.get(name) ?? (bundled === undefined ? null : Buffer.from(bundled));
+  };
+  return {
+    read: (name) => Promise.resolve(contentOf(name)),
+    fingerprint: (name) => {
+      const content = contentOf(name);
+      return Promise.resolve(
+        content === null ? null : { sha256: createHash('sha256').update(content).digest('hex'), bytes: content.length },
+      );
+    },
+    write: (name, content) => {
+      handoff.set(name, Buffer.from(content));
+      return Promise.resolve();
+    },
+    pathOf: (name) => Promise.resolve(name),
+    remove: (name) => {
+      handoff.delete(name);
+      origin.bundles.delete(name);
+      return Promise.resolve();
+    },
   };
 }

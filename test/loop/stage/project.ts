@@ -1,5 +1,6 @@
 import type { Finding } from '../../../src/core/doctor/finding.ts';
 import type { Verifier } from '../../../src/ports/agent.ts';
+import type { HandoffName } from '../../../src/ports/handoff.ts';
 import type { AgentScript } from './behaviours.ts';
 import type { Kept } from './in-memory-state.ts';
 import type { FakeClock, FakeForge, FakeRemote, Origin } from './in-memory.ts';
@@ -12,6 +13,8 @@ export interface Project {
   readonly kept: Kept;
   readonly clock: FakeClock;
   readonly script: AgentScript;
+  /** What the jobs of a split run hand over: files by name. */
+  readonly handoff: Map<HandoffName, Uint8Array>;
   inputs: Readonly<Record<string, string>>;
   verifier: Verifier;
   /** What the check of the set-up finds. */

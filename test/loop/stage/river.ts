@@ -19,7 +19,7 @@ import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
 import { warningsOf } from '../../../src/report/facts.ts';
-import type { Machine as MachineOfRun, RunDeps } from '../../../src/river/deps.ts';
+import type { Machine as MachineOfRun, RunDeps, RunEnd } from '../../../src/river/deps.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/stages.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
@@ -78,6 +78,7 @@ export function createProject(
     inputs: setting.inputs ?? {},
     verifier: green,
     findings: [],
+    handoff: new Map(),
     runs: 0,
   };
 }
@@ -166,6 +167,16 @@ export interface Run {
   /** The journal as on disk. */
   readonly journal: string;
   readonly machine: Machine;
+  /** What the next job of a split run knows; null: there is none. */
+  readonly handedOver: RunEnd['handedOver'];
+}
+
+/** A job of a split run: its phase and what it knows of the gate's hand-over, over the inputs of the project. */
+interface Job {
+  readonly phase: 'gate' | 'loop' | 'publish';
+  readonly digest: string;
+  /** Number of the run that all three are of. */
+  readonly run: number;
 }
 
 export interface RunSetting {
@@ -173,6 +184,8 @@ export interface RunSetting {
   readonly hasProviderKey?: boolean;
   /** Number of the run of which this is the second attempt. */
   readonly againOf?: number;
+  /** Which job of a split run this is. */
+  readonly job?: Job;
   readonly signal?: AbortSignal;
   readonly redact?: (text: string) => string;
   /** The machine, before the run begins. */
@@ -186,8 +199,14 @@ export interface RunSetting {
 
 /** Main on a new machine: the real river, over ports in memory. */
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
-  const number = (project.runs += 1);
-  const config = configOf(project.inputs);
+  const { job } = setting;
+  const number = job?.run ?? (project.runs += 1);
+  const config = configOf({
+    ...project.inputs,
+    ...(job === undefined
+      ? {}
+      : { phase: job.phase, 'handoff-digest': job.digest, ...(job.phase === 'loop' ? { 'github-token': '' } : {}) }),
+  });
   const machine = createMachine(project, {
     config,
     context: {
@@ -225,7 +244,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     endAgent: () => Promise.resolve(),
     exit: () => undefined,
   };
-  const report = await Promise.race([
+  const end = await Promise.race([
     runRiver({
       ...depsOf(project, machine, { tap, log, redact: setting.redact }),
       machine: machineOfRun,
@@ -244,7 +263,10 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     tap.killed.then(() => null),
   ]);
   if (journal !== '') expectReplays(journal);
-  return runOf({ report, machine, records, log, journal });
+  return {
+    ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
+    handedOver: end?.handedOver ?? null,
+  };
 }
 
 /** Post on the machine of `main`; null when main did everything itself. */
@@ -312,6 +334,7 @@ function runOf({
     foldedLog: log.folded,
     journal,
     machine,
+    handedOver: null,
   };
 }
 

@@ -13,7 +13,7 @@ const NO_JOURNAL = { path: null, hash: null };
 const PAGE = 'docs/inputs-and-outputs.md';
 
 describe('action.yml, the schema and the page about them say the same', () => {
-  const defaults = readInputDefaults(actionYml, '${{ github.token }}');
+  const defaults = readInputDefaults(actionYml, '${{ github.token }}', '${{ runner.temp }}');
 
   test('inputs of action.yml and of the schema', () => {
     expect([...namesIn('inputs')].sort()).toEqual([...INPUT_NAMES].sort());

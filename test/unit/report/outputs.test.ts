@@ -28,6 +28,8 @@ test('every output of a run that worked', () => {
     'state-saved': 'true',
     'journal-path': '/temp/journal.jsonl',
     'journal-hash': 'ab12',
+    'handed-over': 'false',
+    'handoff-digest': '',
   });
   expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
 });

@@ -37,7 +37,18 @@ describe('a condition', () => {
     ['${{ false }} && ${{ false }}', true],
     ['${{ false }} ', false],
   ])('%s: %s', (condition, expected) => {
-    expect(holds(condition, contexts, 'success')).toBe(expected);
+    expect(holds(condition, contexts, { status: 'success' })).toBe(expected);
+  });
+
+  test('a function of files is answered by the machine', () => {
+    const hashFiles = (...paths: readonly string[]): string => (paths.includes('there.yml') ? 'hash' : '');
+    for (const [path, expected] of [
+      ['there.yml', true],
+      ['absent.yml', false],
+    ] as const)
+      expect(holds(`hashFiles('${path}') != ''`, contexts, { status: 'success', functions: { hashFiles } })).toBe(
+        expected,
+      );
   });
 
   test.each([
@@ -47,6 +58,6 @@ describe('a condition', () => {
     ['success()', false],
     ["'always()' != ''", false],
   ])('after a failed step, %s: %s', (condition, expected) => {
-    expect(holds(condition, contexts, 'failure')).toBe(expected);
+    expect(holds(condition, contexts, { status: 'failure' })).toBe(expected);
   });
 });

@@ -28,6 +28,7 @@ if (workflow === null) throw new Error('the workflow uses the action');
 const good: OwnRun = {
   event: 'issue_comment',
   loginProblems: [],
+  agentJob: 'this',
   pushObstacle: known(null),
   pullRequestObstacle: known(null),
   checkoutProblems: [],

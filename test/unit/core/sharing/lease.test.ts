@@ -62,10 +62,11 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
 
 describe('how long a lease is taken', () => {
   test.each([
-    ['the run, and ten minutes for publishing', 50 * MINUTE, HOUR],
-    ["never beyond GitHub's longest job", 30 * 24 * HOUR, 120 * HOUR],
-  ])('%s', (_, maxRunMs, expected) => {
-    expect(leaseMs(maxRunMs)).toBe(expected);
+    ['the run, and ten minutes for publishing', 50 * MINUTE, 'one', HOUR],
+    ['and an hour for jobs that wait for each other', 50 * MINUTE, 'three', 2 * HOUR],
+    ["never beyond GitHub's longest job", 30 * 24 * HOUR, 'three', 120 * HOUR],
+  ] as const)('%s', (_, maxRunMs, jobs, expected) => {
+    expect(leaseMs(maxRunMs, jobs)).toBe(expected);
   });
 
   test('it ends so long after it was taken', () => {

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { JobResult, RunningAction, StepResult } from '../runner.ts';
+import type { Checkout, SandboxMachine } from '../sandbox.ts';
+import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
+import type { Performance } from './performance.ts';
+import { usesAction, type Step } from './workflow.ts';
+
+interface PlayedStep {
+  readonly name: string;
+  /** `not-played`: nothing of it could run here. */
+  readonly end: 'success' | 'failure' | 'skipped' | 'not-played';
+  readonly log: string;
+}
+
+/** What a shell ends with when a program is not there. */
+const PROGRAM_NOT_FOUND = 127;
+
+/** A job whose `if` holds, on its machine. */
+export interface Scene {
+  readonly on: SandboxMachine;
+  readonly performance: Performance;
+  readonly steps: readonly Step[];
+  /** Containers, which are not started here. */
+  readonly services: Readonly<Record<string, unknown>>;
+  readonly github: Readonly<Record<string, string>>;
+  /** What a condition may name as well. */
+  readonly open: Contexts;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** What every step gets, `env:` of workflow and job among it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Folder of the run's artifacts, each in a folder of its own. */
+  readonly artifacts: string;
+}
+
+/** What a step did. */
+interface Act extends Omit<PlayedStep, 'name'> {
+  readonly outputs: Readonly<Record<string, string>>;
+  /** The action, which has a post step to come; null: the step did not use it. */
+  readonly action: { readonly running: RunningAction; readonly inputs: Readonly<Record<string, string>> } | null;
+}
+
+/** What came of a job's steps. */
+export interface PlayedJob {
+  readonly end: EndOfJob;
+  readonly status: JobStatus;
+  /** Outcome and outputs of each step, by its id. */
+  readonly stepOutputs: Readonly<Record<string, unknown>>;
+}
+
+type EndOfJob =
+  /** A step before the action's failed, or its `if` did not hold. */
+  | { readonly kind: 'without-action'; readonly steps: readonly PlayedStep[] }
+  | {
+      readonly kind: 'ran';
+      readonly steps: readonly PlayedStep[];
+      /** `with:` of the action's step, evaluated. */
+      readonly inputs: Readonly<Record<string, string>>;
+      readonly result: JobResult;
+      readonly workspace: string;
+      readonly machine: string;
+    };
+
+/** Plays the steps of a job, one after another, and then the post step of the action. */
+export async function playSteps(scene: Scene): Promise<PlayedJob> {
+  const { on, performance } = scene;
+  const played: PlayedStep[] = Object.keys(scene.services).map((name) => ({ name, end: 'not-played', log: '' }));
+  const steps: Record<string, unknown> = {};
+  let status: JobStatus = 'success';
+  let action: Act['action'] = null;
+  for (const step of scene.steps) {
+    const name = step.name ?? step.uses ?? step.run ?? '';
+    const runner = { os: 'Linux', temp: on.environment['RUNNER_TEMP'] };
+    const known = { ...scene.open, steps, runner, env: { ...on.environment, ...scene.env } };
+    const env = { ...scene.env, ...evaluated(step.env ?? {}, { ...known, secrets: scene.secrets }) };
+    const open = { ...known, env: { ...known.env, ...env } };
+    const hashFiles = (...paths: readonly string[]): string => hashOf(on.workspace, paths);
+    const act = holds(step.if ?? '', open, { status, functions: { hashFiles } })
+      ? await perform(scene, step, { contexts: { ...open, secrets: scene.secrets }, env })
+      : skipped;
+    if (act.end === 'not-played') performance.onOutput?.(`Not played here: ${name}\n`);
+    if (act.end === 'failure' && step['continue-on-error'] !== true) status = 'failure';
+    if (act.action !== null && action !== null) throw new Error('The sandbox plays the action once in a job.');
+    action ??= act.action;
+    if (step.id !== undefined) steps[step.id] = { outputs: act.outputs, outcome: act.end };
+    played.push({ name, end: act.end, log: act.log });
+  }
+  const told = { stepOutputs: steps, status };
+  if (action === null) return { end: { kind: 'without-action', steps: played }, ...told };
+  const { running, inputs } = action;
+  const { workspace, machine } = on;
+  const result = await running.post();
+  return { end: { kind: 'ran', steps: played, inputs, result, workspace, machine }, ...told };
+}
+
+const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };
+
+/** Runs a step whose `if` holds. */
+async function perform(
+  { on, github, artifacts, performance: { standIn, onStart, commands } }: Scene,
+  step: Step,
+  { contexts, env }: { readonly contexts: Contexts; readonly env: Readonly<Record<string, string>> },
+): Promise<Act> {
+  const kind = kindOf(step);
+  switch (kind) {
+    case 'checkout':
+      await on.checkOut(wantedCheckout(evaluated(step.with ?? {}, contexts), github['ref'] ?? ''));
+      return { ...skipped, end: 'success' };
+    case 'action': {
+      const inputs = evaluated(step.with ?? {}, contexts);
+      const running = await on.runAction({
+        ...on.action,
+        inputs: { ...inputs, ...standIn.inputs },
+        env: { ...env, ...standIn.env },
+        ...(onStart === undefined ? {} : { onStart }),
+      });
+      return { ...endOf(running.main), outputs: running.outputs, action: { running, inputs } };
+    }
+    case 'script': {
+      if (commands === 'leave') return { ...skipped, end: 'not-played' };
+      const done = await on.runScript({
+        script: interpolate(step.run ?? '', contexts),
+        options: step.shell === 'bash' ? ['--noprofile', '--norc', '-eo', 'pipefail'] : ['-e'],
+        env,
+        folder: step['working-directory'] ?? '.',
+      });
+      // GitHub's machines have more programs than this one, and steps that are not played would install others.
+      const isLacking = done.exitCode === PROGRAM_NOT_FOUND;
+      return { ...endOf(done), ...(isLacking ? { end: 'not-played' } : {}), outputs: done.outputs, action: null };
+    }
+    case 'upload':
+    case 'download':
+      return { ...skipped, ...(await carry(kind, artifacts, evaluated(step.with ?? {}, contexts))) };
+    case 'other':
+      return { ...skipped, end: 'not-played' };
+  }
+}
+
+/** Artifacts are folders; as with the real actions, what is not there to upload is a failure only where that was said. */
+async function carry(
+  kind: 'upload' | 'download',
+  artifacts: string,
+  { name = 'artifact', path = '', 'if-no-files-found': ifNone = 'warn' }: Readonly<Record<string, string>>,
+): Promise<Pick<Act, 'end' | 'log'>> {
+  const stored = join(artifacts, name);
+  const [from, to] = kind === 'upload' ? [path, stored] : [stored, path];
+  if (!existsSync(from))
+    return { end: kind === 'upload' && ifNone !== 'error' ? 'success' : 'failure', log: `There is no ${from}.` };
+  await mkdir(to, { recursive: true });
+  await cp(from, to, { recursive: true });
+  return { end: 'success', log: '' };
+}
+
+/** As `hashFiles` does for plain paths: empty where there is no such file. */
+function hashOf(workspace: string, paths: readonly string[]): string {
+  const files = paths.map((path) => join(workspace, path)).filter((path) => existsSync(path));
+  if (files.length === 0) return '';
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+function endOf({ exitCode, log }: StepResult): { readonly end: 'success' | 'failure'; readonly log: string } {
+  return { end: exitCode === 0 ? 'success' : 'failure', log };
+}
+
+function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'other' {
+  const { uses, run, shell } = step;
+  if (run !== undefined) return shell === undefined || shell === 'bash' ? 'script' : 'other';
+  if (uses?.startsWith('actions/checkout@') === true) return 'checkout';
+  if (uses?.startsWith('actions/upload-artifact@') === true) return 'upload';
+  if (uses?.startsWith('actions/download-artifact@') === true) return 'download';
+  return usesAction(step) ? 'action' : 'other';
+}
+
+/** Of actions/checkout: the stand-in takes one token, and has nothing to clean and no other servers. */
+const WITHOUT_EFFECT_HERE: ReadonlySet<string> = new Set([
+  ...['token', 'clean', 'fetch-tags', 'show-progress', 'set-safe-directory', 'filter', 'lfs', 'submodules'],
+]);
+
+function wantedCheckout(given: Readonly<Record<string, string>>, refOfEvent: string): Checkout {
+  const { ref = '', 'fetch-depth': depth = '1', 'persist-credentials': persist = 'true', ...others } = given;
+  const unknown = Object.keys(others).filter((input) => !WITHOUT_EFFECT_HERE.has(input));
+  if (unknown.length > 0) throw new Error(`The sandbox's checkout does not know: ${unknown.join(', ')}`);
+  const named = ref === '' ? refOfEvent : ref;
+  const isWhole = named.startsWith('refs/') || /^[\da-f]{40}$/.test(named);
+  return { ref: isWhole ? named : `refs/heads/${named}`, depth: Number(depth), persistCredentials: persist === 'true' };
+}
+
+/** Variables that the runner makes of the context. */
+export function variablesOf(github: Readonly<Record<string, string>>): Record<string, string> {
+  const names = ['ref', 'ref_name', 'sha', 'head_ref', 'base_ref', 'actor', 'workflow', 'job'];
+  return Object.fromEntries(names.map((name) => [`GITHUB_${name.toUpperCase()}`, github[name] ?? '']));
+}
+
+/** The texts with their expressions evaluated. */
+export function evaluated(given: Readonly<Record<string, string>>, contexts: Contexts): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, interpolate(value, contexts)]));
+}

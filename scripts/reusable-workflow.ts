@@ -1,0 +1,159 @@
+import { entriesIn } from './action-yml.ts';
+
+/** The workflow that other repositories call, from the root. */
+export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
+
+/** Inputs that the workflow's own jobs set. */
+const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
+/** Inputs that are secrets. */
+const KEYS = ['anthropic-api-key', 'claude-code-oauth-token'];
+/** Outputs that tell how a run ended. */
+const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url', 'cost-usd', 'status-json'];
+
+const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1';
+const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
+const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
+
+/** A label, or a list of them as JSON. */
+const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on) || inputs.runs-on }}";
+
+/** The reusable workflow, whose inputs and their defaults are those of `actionYml`. */
+export function renderReusableWorkflow(actionYml: string): string {
+  const inputs = entriesIn(actionYml, 'inputs').filter(({ name }) => ![...OWN, ...KEYS].includes(name));
+  const declared = inputs.map(({ name, value }) => `      ${name}: { type: string, default: ${quoted(value ?? '')} }`);
+  const passed = inputs.map(({ name }) => `          ${name}: \${{ inputs.${name} }}`).join('\n');
+  const outputs = OUTPUTS.map(
+    (name) => `      ${name}: { value: "\${{ jobs.publish.outputs.${name} || jobs.gate.outputs.${name} }}" }`,
+  ).join('\n');
+  const ofJob = OUTPUTS.map((name) => `      ${name}: \${{ steps.ralph.outputs.${name} }}`).join('\n');
+  return `# Generated from action.yml by \`npm run docs\`: change scripts/reusable-workflow.ts, then run it.
+#
+# A run in three jobs, for other repositories to call. The agent works in the job \`loop\`, which holds its key and a token that
+# can only read this repository. \`gate\` and \`publish\` hold the token that can write: no agent runs there, and no code of the branch.
+name: ralph (reusable)
+
+on:
+  workflow_call:
+    inputs:
+      runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' }
+      timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' }
+${declared.join('\n')}
+    secrets:
+      anthropic-api-key: { required: false }
+      claude-code-oauth-token: { required: false }
+      github-token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' }
+    outputs:
+${outputs}
+
+permissions: {}
+
+jobs:
+  gate:
+    # A comment starts a runner if it is a command, a label or an issue if it is about a task.
+    if: \${{ !github.event.issue || startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (!github.event.comment && !github.event.label && contains(github.event.issue.labels.*.name, inputs.task-label)) }}
+    runs-on: ${RUNS_ON}
+    timeout-minutes: 15
+    permissions:
+      contents: write # make the branch, keep the state on refs/ralph/state/
+      issues: write # read issues, react, keep the status comment
+      pull-requests: write # read the pull request
+    outputs:
+      handed-over: \${{ steps.ralph.outputs.handed-over }}
+      handoff-digest: \${{ steps.ralph.outputs.handoff-digest }}
+${ofJob}
+    steps:
+      - uses: ${CHECKOUT}
+        with:
+          fetch-depth: 0
+          persist-credentials: false
+      - id: ralph
+        uses: $/
+        with:
+          phase: gate
+          github-token: \${{ secrets.github-token || github.token }}
+${passed}
+      - if: steps.ralph.outputs.handed-over == 'true'
+        uses: ${UPLOAD}
+        with:
+          name: ralph-gate
+          path: \${{ runner.temp }}/ralph-handoff/gate
+          if-no-files-found: error
+          retention-days: 1
+          overwrite: true
+
+  loop:
+    needs: gate
+    if: needs.gate.outputs.handed-over == 'true'
+    runs-on: ${RUNS_ON}
+    timeout-minutes: \${{ fromJSON(inputs.timeout-minutes) }}
+    permissions:
+      contents: read # check out; the action itself gets no token
+    steps:
+      - uses: ${CHECKOUT}
+        with:
+          fetch-depth: 0
+          persist-credentials: false
+      # What the project needs to build and test, as its own steps; from the branch that was just checked out, not from Ralph's.
+      - if: hashFiles('.github/actions/ralph-setup/action.yml') != ''
+        uses: ./.github/actions/ralph-setup
+      - uses: ${DOWNLOAD}
+        with:
+          name: ralph-gate
+          path: \${{ runner.temp }}/ralph-handoff/gate
+      - id: ralph
+        uses: $/
+        with:
+          phase: loop
+          github-token: ''
+          handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
+          anthropic-api-key: \${{ secrets.anthropic-api-key }}
+          claude-code-oauth-token: \${{ secrets.claude-code-oauth-token }}
+${passed}
+      # Also of a run that was cancelled or failed: what it finished is published.
+      - if: always()
+        uses: ${UPLOAD}
+        with:
+          name: ralph-loop
+          path: \${{ runner.temp }}/ralph-handoff/loop
+          if-no-files-found: warn
+          retention-days: 1
+          overwrite: true
+
+  publish:
+    needs: [gate, loop]
+    if: always() && needs.gate.outputs.handed-over == 'true'
+    runs-on: ${RUNS_ON}
+    timeout-minutes: 15
+    permissions:
+      contents: write # push branches that begin with ralph/, keep the state on refs/ralph/state/
+      issues: write # keep the status comment, set labels, notify people
+      pull-requests: write # open and update the pull request, request its review
+    outputs:
+${ofJob}
+    steps:
+      - uses: ${DOWNLOAD}
+        with:
+          name: ralph-gate
+          path: \${{ runner.temp }}/ralph-handoff/gate
+      # There is none where the job of the loop never began; the run is published as such.
+      - continue-on-error: true
+        uses: ${DOWNLOAD}
+        with:
+          name: ralph-loop
+          path: \${{ runner.temp }}/ralph-handoff/loop
+      - id: ralph
+        uses: $/
+        with:
+          phase: publish
+          github-token: \${{ secrets.github-token || github.token }}
+          handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
+          # Searched for in what is published; no agent runs here.
+          anthropic-api-key: \${{ secrets.anthropic-api-key }}
+          claude-code-oauth-token: \${{ secrets.claude-code-oauth-token }}
+${passed}
+`;
+}
+
+function quoted(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,79 @@
+import { bookCall, bookUsage } from '../lane/ledger.ts';
+import { MAX_USAGE_WAIT_MS } from '../lane/settle.ts';
+import type { LaneState } from '../lane/state.ts';
+import { chargeCall, chargeUsage } from '../lane/windows.ts';
+import type { Policy } from '../policy.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { boundedUsage } from './believed.ts';
+
+/** What the gate admitted and allowed, which the job of the loop cannot change. */
+export interface Admitted {
+  readonly before: LaneState;
+  /** Tasks that may have been worked on. */
+  readonly tasks: readonly TaskId[];
+  /** Bound by what the run reserved. */
+  readonly policy: Policy;
+  /** Tip of the base branch. */
+  readonly base: string;
+}
+
+/**
+ * The state of a lane after a loop in another job, as far as that job has a say in it: how its tasks, its circuit and its
+ * conversation stand, and what was used, within what was reserved. What people said, what was published and of what they
+ * were notified is what the gate knew.
+ */
+export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
+  const known = new Set(tasks);
+  const ids = [...new Set([...Object.keys(before.tasks), ...tasks])];
+  const isOf = (id: TaskId): boolean => known.has(id);
+  const { park, circuit } = received;
+  return {
+    ...received,
+    ...boundedUsage(before, received, { now, policy: withOvershoot(policy) }),
+    sequence: before.sequence,
+    savedAt: now,
+    tasks: Object.fromEntries(
+      ids
+        .filter((id) => Object.hasOwn(isOf(id) ? received.tasks : before.tasks, id))
+        .map((id) => [id, progressOf((isOf(id) ? received : before).tasks, id)]),
+    ),
+    approvals: before.approvals,
+    // What was worked on holds to no other lane's answer any more; no answer is new.
+    answers: Object.fromEntries(
+      Object.entries(before.answers).filter(([id]) => !isOf(id) || Object.hasOwn(received.answers, id)),
+    ),
+    unmarked: received.unmarked.filter((id) => isOf(id) || before.unmarked.includes(id)),
+    unverified: received.unverified.filter((id) => isOf(id) || before.unverified.includes(id)),
+    currentTask: received.currentTask !== null && isOf(received.currentTask) ? received.currentTask : null,
+    pause: before.pause,
+    ordersApplied: before.ordersApplied,
+    lastRun: before.lastRun,
+    refusedPush: before.refusedPush,
+    notified: before.notified,
+    notifiedAt: before.notifiedAt,
+    transcript: null,
+    baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
+    park: park === null ? null : { ...park, resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS) },
+    // An instant to come would keep it open for as long as anybody likes.
+    circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
+  };
+}
+
+/** The request that reaches the limit is paid in full, however little was left. */
+const MAX_OVERSHOOT_USD = 5;
+
+function withOvershoot(policy: Policy): Policy {
+  return policy.maxCostUsd === 0 ? policy : { ...policy, maxCostUsd: policy.maxCostUsd + MAX_OVERSHOOT_USD };
+}
+
+/** The state before a loop of which nothing is known: all that it had reserved counts as used. */
+export function withReservationUsed(before: LaneState, { maxIterations, maxCostUsd }: Policy, now: number): LaneState {
+  let { windows, ledger } = before;
+  for (let call = 0; call < maxIterations; call += 1) {
+    windows = chargeCall(windows, now);
+    ledger = bookCall(ledger, now);
+  }
+  const usage = { tokens: 0, costUsd: maxCostUsd, durationMs: 0 };
+  return { ...before, windows: chargeUsage(windows, usage, now), ledger: bookUsage(ledger, usage, now) };
+}

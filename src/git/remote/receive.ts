@@ -1,0 +1,62 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Received, ReceivedBranch } from '../../ports/repository.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { withBareRepository } from '../bare-repository.ts';
+import { PUBLISHED_REF } from '../checkout/quarantine.ts';
+import { lastWords, type Git, type GitAnswer } from '../git.ts';
+import { reviewBranch } from '../inspection/review.ts';
+import { readRegular, writeRegular } from '../regular-files.ts';
+
+interface ReceiveOptions {
+  readonly url: string;
+  /** Where commits wait to be published. */
+  readonly quarantineFolder: string;
+  readonly workFolder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly hide: readonly string[];
+  /** Gives a git command to the server. */
+  readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
+}
+
+/** Every object is hashed and its form checked; nothing of the bundle has a name here but the commit that is expected. */
+const CHECKED = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
+const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--quiet'];
+
+/**
+ * Lays a quarantine of what the server has between `fork` and `since`, and of the commits of a bundle. Nothing of the
+ * bundle is run or checked out; what it holds is inspected before it is pushed.
+ */
+export async function receiveBranch(
+  { fork, since, bundle }: ReceivedBranch,
+  { url, quarantineFolder, workFolder, env, hide, ask }: ReceiveOptions,
+): Promise<Received> {
+  const objects = join(quarantineFolder, 'objects');
+  await rm(quarantineFolder, { recursive: true, force: true });
+  await mkdir(objects, { recursive: true });
+  return withBareRepository({ workFolder, keepObjectsIn: objects, env, hide }, async (git, gitFolder) => {
+    for (const [commit, ...how] of [[fork, '--depth=1'], ...(since === fork ? [] : [[since]])]) {
+      const known = await ask(git, ['fetch', ...PLAIN, ...how, url, `${commit ?? ''}:refs/heads/${commit ?? ''}`]);
+      if (known.exitCode !== 0)
+        return refused(
+          `The commit ${commit ?? ''} that the work builds on could not be fetched: ${sentence(lastWords(known.stderr))}`,
+        );
+    }
+    if (bundle !== null) {
+      const taken = await git.answer(
+        [...CHECKED, 'fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`],
+        { variables: { GIT_ALLOW_PROTOCOL: 'file' } },
+      );
+      if (taken.exitCode !== 0) return refused(`Its commits cannot be read: ${sentence(lastWords(taken.stderr))}`);
+      const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
+      if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
+    }
+    const shallow = await readRegular(join(gitFolder, 'shallow'));
+    if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
+    return { kind: 'received', review: await reviewBranch(git, fork, bundle?.commit ?? since) };
+  });
+}
+
+function refused(why: string): Received {
+  return { kind: 'refused', why };
+}

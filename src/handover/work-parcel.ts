@@ -1,0 +1,290 @@
+import { z } from 'zod';
+import { verificationSchema } from '../core/evidence.ts';
+import { parseJournalLine, serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
+import { MAX_USAGE_WAIT_MS } from '../core/lane/settle.ts';
+import { parseStateAt, serializeState, type LaneState } from '../core/lane/state.ts';
+import { anyInstant, count } from '../core/numbers.ts';
+import { outcomeSchema, type Outcome } from '../core/outcome.ts';
+import { spentBetween } from '../core/sharing/budget.ts';
+import { receivedState, withReservationUsed } from '../core/sharing/received.ts';
+import { isIssueTask, type TaskId } from '../core/tasks/ids.ts';
+import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
+import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
+import { oneLine } from '../core/text/one-line.ts';
+import { tryJson } from '../core/text/try-json.ts';
+import { handedFileSchema, type HandedFile, type HandedIntake } from './handed.ts';
+import type { Work } from './work.ts';
+
+/** What is said once, however long the texts are that somebody put there. */
+const MAX_SENTENCE_CHARS = 1000;
+/** Sums of floating-point numbers differ by their order. */
+const ROUNDING_USD = 1e-6;
+const MAX_ENTRIES = 1000;
+const MAX_PATH_CHARS = 4096;
+
+const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
+const words = z.string().transform((text) => oneLine(text, MAX_SENTENCE_CHARS));
+
+/** Tasks of files that the agent has added; an issue can be admitted by the gate alone. */
+const foundTaskSchema = queuedTaskSchema.extend({
+  id: z.string().max(80),
+  title: words,
+  source: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: count }),
+    z.object({ kind: z.enum(['prd', 'beads']), path: z.string().max(MAX_PATH_CHARS), key: z.string().max(200) }),
+  ]),
+});
+
+const workSchema = z.object({
+  /** The serialized LaneState. */
+  state: z.string(),
+  found: z.array(foundTaskSchema).max(MAX_ENTRIES),
+  /** Lines of the journal. */
+  journal: z.array(z.string()).max(MAX_ENTRIES),
+  headVerification: z.object({ commit: objectId, after: count, verification: verificationSchema }).nullable(),
+  head: objectId,
+  withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
+  warnings: z.array(words).max(100),
+  agent: z.object({ name: words, version: words }),
+  startedAt: anyInstant,
+  endedAt: anyInstant,
+  outcome: outcomeSchema,
+});
+
+const common = {
+  version: z.literal(1),
+  /** Hash of the gate's parcel that the job of the loop was given. */
+  of: z.string(),
+};
+
+const parcelSchema = z.discriminatedUnion('kind', [
+  z.object({
+    ...common,
+    kind: z.literal('work'),
+    work: workSchema,
+    /** The commits, in a bundle; null: there are none. */
+    commits: handedFileSchema.nullable(),
+    session: handedFileSchema.nullable(),
+  }),
+  z.object({
+    ...common,
+    kind: z.literal('failed'),
+    reason: z.enum(['configuration', 'infrastructure']),
+    message: z.string(),
+  }),
+]);
+
+type WorkParcel = Extract<z.infer<typeof parcelSchema>, { readonly kind: 'work' }>;
+
+/** What the job of the loop handed over, as far as it is believed; `commits`: where the work has some. */
+export type ReceivedWork =
+  | {
+      readonly kind: 'work';
+      readonly work: Work;
+      readonly commits: HandedFile | null;
+      readonly session: HandedFile | null;
+    }
+  /** The loop's job ended before a call. */
+  | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' }> }
+  /** `why`: a sentence. */
+  | { readonly kind: 'unusable'; readonly why: string };
+
+/** The text of a parcel, for the job that publishes the work. */
+export function serializeWork(
+  { state, tasks, journal, head, withheld, warnings, agent, startedAt, endedAt, outcome, ...work }: Work,
+  handed: {
+    readonly intake: HandedIntake;
+    readonly of: string;
+    readonly commits: HandedFile | null;
+    readonly session: HandedFile | null;
+  },
+): string {
+  const admitted = new Set(handed.intake.intake.tasks.map(({ id }) => id));
+  const parcel = {
+    version: 1,
+    kind: 'work',
+    of: handed.of,
+    commits: handed.commits,
+    session: handed.session,
+    work: {
+      state: serializeState(state),
+      found: tasks.filter(({ id, source }) => !admitted.has(id) && source.kind !== 'issue'),
+      journal: journal.map(serializeEntry),
+      headVerification: work.headVerification,
+      head,
+      withheld,
+      warnings,
+      agent,
+      startedAt,
+      endedAt,
+      outcome,
+    },
+  };
+  return JSON.stringify(parcel);
+}
+
+/** The text of a parcel of a loop that failed before a call. */
+export function serializeFailure({ reason, message }: Extract<Outcome, { kind: 'failed' }>, of: string): string {
+  return JSON.stringify({ version: 1, kind: 'failed', of, reason, message });
+}
+
+/** Reads what the job of the loop handed over: data of a job in which an agent ran, held against what the gate handed over. `text` null: nothing was. */
+export function receiveWork(
+  text: string | null,
+  { handed, of, now }: { readonly handed: HandedIntake; readonly of: string; readonly now: number },
+): ReceivedWork {
+  if (text === null) return unusable('It ended without handing over its work.');
+  const parsed = parcelSchema.safeParse(tryJson(text));
+  if (!parsed.success)
+    return unusable(`What it handed over is not readable (${parsed.error.issues[0]?.path.join('.') || 'no parcel'}).`);
+  const parcel = parsed.data;
+  if (parcel.of !== of) return unusable('What it handed over belongs to another run.');
+  if (parcel.kind === 'failed') {
+    const { reason, message } = parcel;
+    return { kind: 'failed', outcome: { kind: 'failed', reason, message: reportedBy(message) } };
+  }
+  return receive(parcel, handed, now);
+}
+
+function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, now: number): ReceivedWork {
+  const { intake, remoteHead } = handed;
+  const { lane, opened, policy } = intake;
+  const state = parseStateAt(work.state, lane.id, now);
+  if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
+  const found: readonly Task[] = work.found.map((task) => ({ ...task, body: '', comments: [] }));
+  const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
+  const ids = tasks.map(({ id }) => id);
+  const journal = entriesOf(work.journal);
+  if (journal === null || !journal.every(({ taskId, lane: of }) => ids.includes(taskId) && of === lane.id))
+    return unusable('Its journal is not one of this run.');
+  if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
+    return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
+  const received = receivedState(state.state, { before: intake.state, tasks: ids, policy, base: opened.base }, now);
+  const outcome = believedOutcome(work.outcome, now);
+  if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
+  if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
+    return unusable('It says that everything is done, and its state does not.');
+  const spent = spentBetween(intake.state, received);
+  const told = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
+  if (spent.calls < journal.length || spent.costUsd < told - ROUNDING_USD)
+    return unusable('It counts less than its journal says was used.');
+  const unproven = ids.find((id) => isDoneUnseen(id, { before: intake.state, after: received, journal }));
+  if (unproven !== undefined) return unusable(`It says that ${unproven} is done, and none of its iterations does.`);
+  const hasNewCommits = work.head !== opened.head;
+  if (hasNewCommits !== (commits !== null)) return unusable('Its commits are not what it says that they are.');
+  const startedAt = within(work.startedAt, { from: intake.claimedAt, to: now });
+  return {
+    kind: 'work',
+    commits,
+    session,
+    work: {
+      lane,
+      tasks,
+      notes: intake.notes,
+      stateBefore: intake.state,
+      state: received,
+      journal,
+      headVerification: work.headVerification,
+      base: opened.head,
+      head: work.head,
+      remoteHead,
+      safe: { state: intake.state, iterations: 0 },
+      hasNewCommits,
+      withheld: work.withheld,
+      // Measured by the job that publishes.
+      lookAt: [],
+      warnings: work.warnings.map((warning) => `From the job of the loop: ${warning}`),
+      shown: handed.shown,
+      agent: work.agent,
+      startedAt,
+      endedAt: within(work.endedAt, { from: startedAt, to: now }),
+      outcome,
+    },
+  };
+}
+
+/** Stands for the work of a loop that handed over nothing usable: nothing of it was done; `spent`: what its run had reserved counts as used. */
+export function lostWork(
+  { intake, remoteHead, shown }: HandedIntake,
+  {
+    outcome,
+    spent,
+    now,
+  }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
+): Work {
+  return {
+    lane: intake.lane,
+    tasks: intake.tasks,
+    notes: intake.notes,
+    stateBefore: intake.state,
+    state: spent === 'nothing' ? intake.state : withReservationUsed(intake.state, intake.policy, now),
+    journal: [],
+    headVerification: null,
+    base: intake.opened.head,
+    head: intake.opened.head,
+    remoteHead,
+    safe: { state: intake.state, iterations: 0 },
+    hasNewCommits: false,
+    withheld: [],
+    lookAt: [],
+    warnings: [],
+    shown,
+    agent: { name: '', version: '' },
+    startedAt: intake.claimedAt,
+    endedAt: now,
+    outcome,
+  };
+}
+
+/** How a loop can end, with its sentences marked as its own; null: in no such way. */
+function believedOutcome(outcome: Outcome, now: number): Outcome | null {
+  switch (outcome.kind) {
+    case 'failed':
+      return { ...outcome, message: reportedBy(outcome.message) };
+    case 'parked':
+      return { ...outcome, resumeAt: Math.min(outcome.resumeAt, now + MAX_USAGE_WAIT_MS) };
+    case 'idle':
+      return outcome.reason === 'no_tasks' || outcome.reason === 'waiting_for_review' ? outcome : null;
+    case 'paused':
+    case 'refused':
+      return null;
+    default:
+      return outcome;
+  }
+}
+
+function reportedBy(message: string): string {
+  return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
+}
+
+/** Whether an issue is done of which the journal tells no iteration that finished it, and which no check of the head can have made done. */
+function isDoneUnseen(
+  id: TaskId,
+  {
+    before,
+    after,
+    journal,
+  }: { readonly before: LaneState; readonly after: LaneState; readonly journal: Work['journal'] },
+): boolean {
+  const isNew = progressOf(after.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done';
+  if (!isNew || !isIssueTask(id) || before.unverified.includes(id)) return false;
+  return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
+}
+
+/** null: a line is none of an iteration, or their numbers are not 1, 2, 3 … */
+function entriesOf(lines: readonly string[]): readonly JournalEntry[] | null {
+  const entries = lines.flatMap((line) => {
+    const parsed = parseJournalLine(line);
+    return parsed.kind === 'iteration' ? [parsed.entry] : [];
+  });
+  const isWhole = entries.length === lines.length && entries.every(({ iteration }, at) => iteration === at + 1);
+  return isWhole ? entries : null;
+}
+
+function within(instant: number, { from, to }: { readonly from: number; readonly to: number }): number {
+  return Math.min(Math.max(instant, from), Math.max(from, to));
+}
+
+function unusable(why: string): ReceivedWork {
+  return { kind: 'unusable', why };
+}

@@ -1,0 +1,115 @@
+import { sentence } from '../../core/text/sentence.ts';
+import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
+import { messageOf, UserError } from '../../errors.ts';
+import type { Work } from '../../handover/work.ts';
+import type { LoopDeps } from '../../loop/deps.ts';
+import type { Agent } from '../../ports/agent.ts';
+import type { HandoffFolder } from '../../ports/handoff.ts';
+import type { RiverDeps, RunEnd } from '../deps.ts';
+import { reportUnpublished, reportWithoutWork } from '../ends.ts';
+import { failureOf } from '../failure.ts';
+import type { Recording } from '../recording.ts';
+import { runLoop } from '../run-loop.ts';
+import { sessionExport } from '../stages.ts';
+import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
+
+/** The job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. It asks GitHub's API nothing, and pushes nothing. */
+export async function loopJob(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
+  const { config, connect, machine, redact, log } = deps;
+  // Read before anything else: from the checkout as the job made it, before any agent ran.
+  const promptTemplate = await machine.readPrompt();
+  const folder = await connect.handoff();
+  const taken = await takeIntake(folder, config.handoff);
+  const giving: Giving = {
+    ...taken,
+    folder,
+    redact,
+    bundle: async (file) => (await connect.repository()).bundle(file),
+  };
+  try {
+    const agent = await openLane(deps, taken);
+    const agentName = await agent.prepare();
+    const work = await runLoop(
+      deps,
+      {
+        agent,
+        agentName,
+        promptTemplate,
+        signal,
+        recording,
+        outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
+        store: handedStore(folder, taken),
+        // The issue shows that it is worked on; there is no token here to say more.
+        showLive: () => Promise.resolve(),
+      },
+      { ...taken.handed.intake, claimedAt: deps.clock.now() },
+    );
+    await giveWork(giving, work, sessionExport({ agent, seal: await connect.seal(), log }));
+    recording.tryToRecord('ended');
+    return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
+  } catch (error) {
+    return handOverFailure(deps, recording, { giving, error });
+  }
+}
+
+/** What was finished before a failure is handed over as well. */
+async function handOverFailure(
+  deps: RiverDeps,
+  recording: Recording,
+  { giving, error }: { readonly giving: Giving; readonly error: unknown },
+): Promise<RunEnd> {
+  const outcome = failureOf(error, deps.debug);
+  const work = recording.work();
+  const ended: Work | null = work === null ? null : { ...work, outcome, endedAt: deps.clock.now() };
+  if (ended === null) await giveFailure(giving, outcome);
+  else await giveWork(giving, ended, null);
+  recording.tryToRecord('ended');
+  const handedOver = { digest: giving.of, branch: giving.handed.intake.lane.branch };
+  const report = ended === null ? reportWithoutWork(deps, outcome, deps.startedAt) : reportUnpublished(deps, ended);
+  return { handedOver, report };
+}
+
+/** The agent, and the lane as the gate found it, from this job's own checkout where that has it. */
+async function openLane({ config, context, connect, clock }: RiverDeps, { handed }: TakenIntake): Promise<Agent> {
+  const { lane, opened, claimedAt } = handed.intake;
+  if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
+    throw new UserError(
+      'infrastructure',
+      'This job began more than an hour after that of the gate, so that another run may soon take over. No call was made. Run the workflow again when runners are free.',
+    );
+  const repository = await connect.repository();
+  const problems = [...(await repository.problems()), ...context.loginProblems];
+  if (problems.length > 0)
+    throw new UserError(
+      'configuration',
+      `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    );
+  const { head } = await repository.openLane(lane, opened.base);
+  if (head !== opened.head)
+    throw new UserError(
+      'infrastructure',
+      `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
+    );
+  return connect.agent();
+}
+
+/** After an iteration; what cannot be written now is handed over with the next. */
+async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): Promise<void> {
+  await giveWork(giving, work, null).catch((error: unknown) => {
+    log.warning(
+      `This iteration could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+    );
+  });
+}
+
+/** What the loop asks of a store, from what the gate handed over: nobody can be asked for orders here. */
+function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
+  return {
+    orders: () => Promise.resolve({ kind: 'unsupported' }),
+    ride: () => Promise.resolve(null),
+    transcript: async () => {
+      const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);
+      return transcript === null ? { kind: 'absent' } : { kind: 'found', transcript };
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { parseHandedIntake, type HandedFile, type HandedIntake } from '../../handover/handed.ts';
+import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
+import { documentOf } from '../../handover/stored.ts';
+import { parseState } from '../../core/lane/state.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import type { Work } from '../../handover/work.ts';
+import { UserError } from '../../errors.ts';
+import type { HandoffFolder, HandoffName } from '../../ports/handoff.ts';
+import type { Sealed, Transcript } from '../../ports/state.ts';
+
+/** A parcel of the gate as another job has taken it, and the hash that stands for it. */
+export interface TakenIntake {
+  readonly handed: HandedIntake;
+  readonly of: string;
+}
+
+/** Takes what the gate handed over: the very bytes whose hash the gate's own output says. Throws a UserError for anything else. */
+export async function takeIntake(
+  folder: Pick<HandoffFolder, 'read' | 'fingerprint'>,
+  { digest, path }: { readonly digest: string; readonly path: string },
+): Promise<TakenIntake> {
+  const name = 'gate/intake.json';
+  const [content, found] = [await folder.read(name), await folder.fingerprint(name)];
+  if (content === null || found === null)
+    throw new UserError(
+      'configuration',
+      `There is no hand-over of the gate in ${path}: ${name} is missing. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
+    );
+  if (found.sha256 !== digest)
+    throw new UserError(
+      'infrastructure',
+      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found.sha256}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. Nothing of it is used.`,
+    );
+  const handed = parseHandedIntake(Buffer.from(content).toString());
+  if (handed === null)
+    throw new UserError(
+      'configuration',
+      `${name} in ${path} was written by another version of this action. Use the same version in all three jobs.`,
+    );
+  return { handed, of: digest };
+}
+
+/** A file that a parcel names, if it is the one that is named; null: it is not, or none is named. */
+export async function namedFile(
+  folder: HandoffFolder,
+  name: HandoffName,
+  named: HandedFile | null,
+): Promise<Transcript | null> {
+  if (named === null) return null;
+  const found = await folder.fingerprint(name);
+  if (found?.sha256 !== named.sha256 || found.bytes !== named.bytes) return null;
+  const content = await folder.read(name);
+  return content === null ? null : { sha256: named.sha256, content };
+}
+
+/** What the job of the loop hands over with. */
+export interface Giving extends TakenIntake {
+  readonly folder: HandoffFolder;
+  readonly redact: (text: string) => string;
+  readonly bundle: (file: { readonly path: string; readonly since: string }) => Promise<void>;
+}
+
+/** Hands over the work as far as it is; the parcel last, so that what it names is there. `session`: null leaves it out. */
+export async function giveWork(
+  { handed, of, folder, redact, bundle }: Giving,
+  work: Work,
+  session: ((of: Sealed) => Promise<Transcript | null>) | null,
+): Promise<void> {
+  const since = handed.intake.opened.head;
+  const commits = work.head === since ? null : await bundled();
+  const { lane, session: conversation } = work.state;
+  const transcript =
+    session === null || conversation === null ? null : await session({ lane, sessionId: conversation.id });
+  if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
+  const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
+  // Text by text, as it is stored: the state has rules of its own.
+  const stored = parseState(documentOf(work.state, { transcript: null, redact }), lane);
+  const clean: Work = { ...mapTexts(work, redact), state: stored.kind === 'state' ? stored.state : work.state };
+  await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));
+
+  async function bundled(): Promise<HandedFile> {
+    const name = 'loop/commits.bundle';
+    await folder.remove(name);
+    await bundle({ path: await folder.pathOf(name), since });
+    const file = await folder.fingerprint(name);
+    if (file === null)
+      throw new UserError(
+        'infrastructure',
+        'The commits of this run cannot be handed over: their bundle is missing, or larger than any push that GitHub takes.',
+      );
+    return file;
+  }
+}
+
+/** Hands over that the loop failed before a call. */
+export async function giveFailure(
+  { folder, of, redact }: Pick<Giving, 'folder' | 'of' | 'redact'>,
+  failure: Extract<Outcome, { kind: 'failed' }>,
+): Promise<void> {
+  await folder.write('loop/work.json', serializeFailure({ ...failure, message: redact(failure.message) }, of));
+}

@@ -1,0 +1,87 @@
+import { measured } from '../../core/lane/change.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { RunReport } from '../../handover/report.ts';
+import type { Work } from '../../handover/work.ts';
+import { lostWork, receiveWork, type ReceivedWork } from '../../handover/work-parcel.ts';
+import type { PublishDeps } from '../../publish/deps.ts';
+import { notifyOfConfiguration } from '../../publish/notifications.ts';
+import { parseIntent } from '../../gate/event/events.ts';
+import { isAskedFor } from '../asked.ts';
+import type { RiverDeps } from '../deps.ts';
+import type { Recording } from '../recording.ts';
+import { publishRecorded } from '../salvage.ts';
+import { connectStages } from '../stages.ts';
+import { namedFile, takeIntake, type TakenIntake } from './parcels.ts';
+
+type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
+
+/** The job that publishes: takes what the loop handed over as data, holds it against what the gate handed over, and publishes what is left of it. No agent, and no code of the repository, runs here. */
+export async function publishJob(deps: RiverDeps, recording: Recording): Promise<RunReport> {
+  const { config, connect, clock, log } = deps;
+  const folder = await connect.handoff();
+  const taken = await takeIntake(folder, config.handoff);
+  const { handed, of } = taken;
+  // A run that is killed from here on has its lane given back by post.
+  recording.claiming(handed.intake.lane.id);
+  const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+  const text = await folder.read('loop/work.json');
+  const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
+  const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
+  switch (whole.kind) {
+    case 'work': {
+      recording.keep(whole.work);
+      const exportSession: PublishDeps['exportSession'] = () => namedFile(folder, 'loop/session.sealed', whole.session);
+      return publishRecorded({ ...stages, exportSession }, recording, whole.work);
+    }
+    case 'failed': {
+      const { outcome } = whole;
+      const work = lostWork(handed, { outcome, spent: 'nothing', now: clock.now() });
+      recording.keep(work);
+      const report = await publishRecorded(stages, recording, work);
+      const isWrong = outcome.reason === 'configuration';
+      if (isWrong && (await isAskedFor(stages, parseIntent(deps.context.event, config))))
+        await notifyOfConfiguration(stages, report);
+      return report;
+    }
+    case 'unusable': {
+      const outcome = lost(whole.why);
+      log.error(outcome.message);
+      const work = lostWork(handed, { outcome, spent: 'reservation', now: clock.now() });
+      recording.keep(work);
+      return publishRecorded(stages, recording, work);
+    }
+  }
+}
+
+/** The work with its commits where they can be inspected and pushed, and measured by this job. */
+async function withCommits(
+  { connect }: RiverDeps,
+  { handed }: TakenIntake,
+  received: WholeWork,
+): Promise<WholeWork | Extract<ReceivedWork, { kind: 'unusable' }>> {
+  const { work, commits } = received;
+  const { fork, head: since } = handed.intake.opened;
+  const folder = await connect.handoff();
+  const name = 'loop/commits.bundle';
+  if (commits !== null) {
+    const found = await folder.fingerprint(name);
+    if (found?.sha256 !== commits.sha256) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
+  }
+  const bundle = commits === null ? null : { path: await folder.pathOf(name), commit: work.head };
+  const branch = await (await connect.remote()).receive({ fork, since, bundle });
+  if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
+  return { ...received, work: reviewed(work, branch.review) };
+}
+
+function reviewed(work: Work, review: Parameters<typeof measured>[1] & Pick<Work, 'lookAt'>): Work {
+  const { state } = work;
+  return { ...work, lookAt: review.lookAt, state: { ...state, change: measured(state.change, review) } };
+}
+
+function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
+  return {
+    kind: 'failed',
+    reason: 'infrastructure',
+    message: `The job of the loop left no work that can be published. ${why} Nothing of it counts as done, and all that it had reserved counts as used: its calls for an hour, its cost for the day. Its log says what happened.`,
+  };
+}

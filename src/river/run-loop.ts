@@ -1,0 +1,66 @@
+import { countTasks } from '../core/tasks/queue.ts';
+import type { WorkIntake } from '../handover/handed.ts';
+import type { Work } from '../handover/work.ts';
+import type { LoopDeps } from '../loop/deps.ts';
+import { loop } from '../loop/loop.ts';
+import type { Agent } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
+import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
+import type { RiverDeps } from './deps.ts';
+import type { Recording } from './recording.ts';
+import { sha256 } from './stages.ts';
+
+/** What the loop has beside the world: the agent, and where its work goes. */
+export interface LoopSetting extends Pick<
+  LoopDeps,
+  'agentName' | 'promptTemplate' | 'signal' | 'outlet' | 'store' | 'showLive'
+> {
+  readonly agent: Agent;
+  readonly recording: Recording;
+}
+
+/** The loop on this machine: intake → work, on record, and no process of the agent left. */
+export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
+  const { config, context, clock, log, redact, connect, machine, appendJournal, journalHash } = deps;
+  const { recording, ...given } = setting;
+  const finished = await loop(
+    {
+      ...given,
+      context,
+      clock,
+      log,
+      redact,
+      sha256,
+      config: { ...config, policy: intake.policy },
+      repository: await connect.repository(),
+      verifier: await connect.verifier(),
+      seal: await connect.seal(),
+      readLearnings: machine.readLearnings,
+      files: machine.files,
+      narrate: narrateTo(log),
+      appendJournal,
+      journalHash,
+      record: (unfinished) => {
+        recording.keep(withJournalHash(deps, unfinished));
+      },
+    },
+    intake,
+  );
+  const work = withJournalHash(deps, finished);
+  recording.keep(work);
+  await setting.agent.sweep();
+  return work;
+}
+
+/** The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */
+function withJournalHash({ journalHash }: RiverDeps, work: Work): Work {
+  return { ...work, state: { ...work.state, journalHash: journalHash() } };
+}
+
+function narrateTo(log: Log): LoopDeps['narrate'] {
+  return (entry, { tasks, state }) => {
+    const { done, all } = countTasks(tasks, state.tasks);
+    log.info(renderIterationEnd(entry));
+    log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
+  };
+}

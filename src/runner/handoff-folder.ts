@@ -1,0 +1,69 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sentence } from '../core/text/sentence.ts';
+import { messageOf, UserError } from '../errors.ts';
+import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
+
+const MIB = 1024 * 1024;
+/** In bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and no larger push than 2 GB. */
+const LARGEST: Readonly<Record<HandoffName, number>> = {
+  'gate/intake.json': 32 * MIB,
+  'gate/session.sealed': 64 * MIB,
+  'loop/work.json': 64 * MIB,
+  'loop/commits.bundle': 512 * MIB,
+  'loop/session.sealed': 64 * MIB,
+};
+
+/** The folder at `path`, which is made when something is put there. */
+export function createHandoffFolder(path: string): HandoffFolder {
+  async function opened<T>(name: HandoffName, use: (file: FileHandle, bytes: number) => Promise<T>): Promise<T | null> {
+    const at = join(path, name);
+    const folder = await lstat(dirname(at)).catch(() => null);
+    if (folder?.isDirectory() !== true) return null;
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    const file = await open(at, flags).catch(() => null);
+    if (file === null) return null;
+    try {
+      const stats = await file.stat();
+      return stats.isFile() && stats.size <= LARGEST[name] ? await use(file, stats.size) : null;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async function pathOf(name: HandoffName): Promise<string> {
+    const at = join(path, name);
+    await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+    return at;
+  }
+
+  return {
+    read: (name) => opened(name, (file) => file.readFile()),
+    fingerprint: (name) =>
+      opened(name, async (file, bytes) => {
+        const hash = createHash('sha256');
+        for await (const part of file.createReadStream({ autoClose: false })) hash.update(part as Buffer);
+        return { sha256: hash.digest('hex'), bytes };
+      }),
+    write: async (name, content) => {
+      try {
+        const at = await pathOf(name);
+        const fresh = `${at}.${randomUUID()}`;
+        await writeFile(fresh, content, { flag: 'wx', mode: 0o600 });
+        await rename(fresh, at);
+      } catch (error) {
+        throw new UserError(
+          'infrastructure',
+          `${name} cannot be written in the folder of the input handoff-path, ${path}: ${sentence(messageOf(error))} It must be a folder that the runner may write to.`,
+          { cause: error },
+        );
+      }
+    },
+    pathOf,
+    remove: async (name) => {
+      await rm(join(path, name), { recursive: true, force: true });
+    },
+  };
+}

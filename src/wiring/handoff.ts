@@ -1,0 +1,17 @@
+import type { Config } from '../config/config.ts';
+import type { HandoffFolder } from '../ports/handoff.ts';
+import { takeIntake } from '../river/jobs/parcels.ts';
+import type { RunIdentity } from '../runner/run-identity.ts';
+
+/** The folder that the input names. */
+export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise<HandoffFolder> {
+  const { createHandoffFolder } = await import('../runner/handoff-folder.ts');
+  return createHandoffFolder(handoff.path);
+}
+
+/** Who this run is for others: in the job that publishes it is who the gate was, whose claim and reservation it ends. Throws a UserError where that cannot be known. */
+export async function identityIn(config: Config, identity: RunIdentity): Promise<RunIdentity> {
+  if (config.handoff.phase !== 'publish') return identity;
+  const { handed } = await takeIntake(await openHandoff(config), config.handoff);
+  return { ...identity, runTag: handed.runTag };
+}

@@ -1,0 +1,60 @@
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { events } from '../../sandbox/sandbox.ts';
+import { KEY, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
+
+/** A run of three jobs on three machines; null: the job did not run. */
+export interface SplitRun {
+  readonly gate: Run;
+  readonly loop: Run | null;
+  readonly publish: Run | null;
+}
+
+/** What happens in a split run, and between its jobs. */
+export interface SplitJob extends Pick<SceneJob, 'event' | 'agent' | 'inputs'> {
+  readonly loop?: Pick<SceneJob, 'when' | 'env' | 'prepare'>;
+  /** Of the job that publishes. */
+  readonly publish?: Pick<SceneJob, 'when'>;
+  /** Changes what the job of the loop left, in its folder, before the next job gets it. */
+  readonly beforePublish?: (folder: string) => Promise<void>;
+}
+
+const FOLDER = 'ralph-handoff';
+
+/** Gate, loop and publish as the reusable workflow has them: each on a machine of its own, artifacts carried from one to the next. */
+export async function runSplit(scene: Scene, { event = events.schedule(), ...job }: SplitJob = {}): Promise<SplitRun> {
+  const runId = String(5000 + scene.sandbox.github.requests.length);
+  const common = (name: string) => ({ GITHUB_RUN_ID: runId, GITHUB_JOB: name });
+  // Neither has the agent's key.
+  const gate = await scene.run({
+    event,
+    inputs: { ...job.inputs, phase: 'gate' },
+    env: { ...common('gate'), ANTHROPIC_API_KEY: '' },
+  });
+  const digest = gate.outputs['handoff-digest'] ?? '';
+  if (gate.outputs['handed-over'] !== 'true') return { gate, loop: null, publish: null };
+  const carry = async (from: string, to: string, part: 'gate' | 'loop'): Promise<void> => {
+    await mkdir(join(to, FOLDER), { recursive: true });
+    await cp(join(from, 'temp', FOLDER, part), join(to, FOLDER, part), { recursive: true }).catch(() => undefined);
+  };
+  const artifacts = join(gate.machine, 'artifacts');
+  await carry(gate.machine, artifacts, 'gate');
+  const given = { 'handoff-digest': digest, 'handoff-path': join(artifacts, FOLDER) };
+  const loop = await scene.run({
+    event,
+    ...(job.agent === undefined ? {} : { agent: job.agent }),
+    ...job.loop,
+    inputs: { ...job.inputs, ...given, phase: 'loop', 'github-token': '' },
+    env: { ...common('loop'), ANTHROPIC_API_KEY: KEY, ...job.loop?.env },
+    persistCredentials: false,
+  });
+  await job.beforePublish?.(join(artifacts, FOLDER, 'loop'));
+  const publish = await scene.run({
+    event,
+    ...job.publish,
+    inputs: { ...job.inputs, ...given, phase: 'publish' },
+    env: { ...common('publish'), ANTHROPIC_API_KEY: '' },
+    checkout: 'none',
+  });
+  return { gate, loop, publish };
+}

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ACTION_FOLDER, events, TOKEN } from '../../../sandbox/sandbox.ts';
+import type { PlayedJob } from '../../../sandbox/workflow/job.ts';
+import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
+
+const template = readFileSync(join(ACTION_FOLDER, 'templates/workflows/three-jobs.yml'), 'utf8');
+
+/** The template with an input. */
+function withInputs(input: string): string {
+  const changed = template.replace(/^ {4}# with:\n {4}# {3}verify:.*$/m, `    with:\n      ${input}`);
+  expect(changed).not.toBe(template);
+  return changed;
+}
+
+/** Plays the workflow; the ends of its jobs by their names. */
+async function play(scene: Scene, performance: Omit<Parameters<Scene['play']>[0], 'workflow'> & { workflow?: string }) {
+  const played = await scene.play({ workflow: template, ...performance });
+  if (played.kind !== 'called') throw new Error(`It did not call the workflow: ${JSON.stringify(played)}`);
+  const endOf = (name: string): PlayedJob['end'] | 'skipped' => {
+    const job = played.jobs[name];
+    return job === undefined || job === 'skipped' ? 'skipped' : job.end;
+  };
+  const ranOf = (name: string) => {
+    const end = endOf(name);
+    if (end === 'skipped' || end.kind !== 'ran') throw new Error(`The job ${name} did not run the action.`);
+    return end;
+  };
+  return { ...played, endOf, ranOf };
+}
+
+test('a labelled issue: three jobs, each with just its rights, and the schedule goes on with the queue', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('Greet');
+  const { ranOf, runName } = await play(scene, { event: events.labeled(issue) });
+  expect(runName).toBe('ralph: Greet');
+  expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/issue-1' });
+  expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
+
+  // The job with the agent has the key and no token; the others have it the other way round.
+  const given = ['gate', 'loop', 'publish'].map((name) => ranOf(name).inputs);
+  expect(given.map((inputs) => inputs['github-token'])).toEqual([TOKEN, '', TOKEN]);
+  expect(given.map((inputs) => inputs['anthropic-api-key'])).toEqual([undefined, KEY, KEY]);
+  expect(given.map(({ phase }) => phase)).toEqual(['gate', 'loop', 'publish']);
+
+  const queued = scene.openIssue('Another');
+  const next = await play(scene, { event: events.schedule('17 * * * *') });
+  expect(next.ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/queue' });
+  expect(queued.labels).toContain('ralph:done');
+  const idle = await play(scene, { event: events.schedule('17 * * * *') });
+  expect([idle.ranOf('gate').result.outputs['reason'], idle.endOf('loop'), idle.endOf('publish')]).toEqual([
+    'all_done',
+    'skipped',
+    'skipped',
+  ]);
+});
+
+test('other labels, comments and issues start no runner; a command is answered by the gate alone', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('Greet', []);
+  for (const event of [
+    events.labeled(issue, 'bug'),
+    events.comment(scene.sandbox.github, { issue, body: 'Nice.' }),
+    events.issue('closed', issue),
+  ]) {
+    const { endOf } = await play(scene, { event });
+    expect([endOf('gate'), endOf('loop'), endOf('publish')]).toEqual(['skipped', 'skipped', 'skipped']);
+  }
+  const asked = await play(scene, { event: events.comment(scene.sandbox.github, { issue, body: '/ralph status' }) });
+  expect([asked.ranOf('gate').result.outputs['reason'], asked.endOf('loop')]).toEqual(['answered', 'skipped']);
+});
+
+test('the job of the loop may not push, and its agent finds no token in the checkout', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const probe = [
+    'git push origin HEAD:refs/heads/ralph/stolen 2>&1 | tail -1 > pushed.txt || true',
+    'git config --list | grep -ci authorization > config.txt || true',
+    'env | grep -c ghs_ > env.txt || true',
+  ].join('\n');
+  const { ranOf } = await play(scene, {
+    event: events.schedule('17 * * * *'),
+    agent: [{ kind: 'shell', script: probe }],
+    workflow: withInputs('max-iterations: 1'),
+  });
+  const { workspace } = ranOf('loop');
+  const found = await Promise.all(['config.txt', 'env.txt'].map((name) => readFile(join(workspace, name), 'utf8')));
+  expect(found).toEqual(['0\n', '0\n']);
+  expect(await scene.sandbox.git('for-each-ref', 'refs/heads')).not.toContain('stolen');
+});
+
+test('a job of the loop that fails before the action is published as such', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('Greet');
+  const { ranOf, endOf } = await play(scene, { event: events.labeled(issue), secrets: {} });
+  expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });
+  expect(endOf('loop')).toMatchObject({ kind: 'ran' });
+  expect(scene.notificationsOn(issue.number).map(({ body }) => body)).toEqual([
+    expect.stringContaining('There is no key for the agent'),
+  ]);
+  expect(await play(scene, { event: events.labeled(issue) })).toMatchObject({
+    jobs: { publish: { status: 'success' } },
+  });
+});
+
+test('verify decides there as in one job, and what it said of the clean clone is in the pull request', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const { ranOf } = await play(scene, {
+    event: events.schedule('17 * * * *'),
+    workflow: withInputs('verify: test -f package.json'),
+  });
+  expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete' });
+  expect(scene.pullOf('ralph/queue').body).toContain('## ✅ 1 of 1 tasks done');
+});
