@@ -3,7 +3,7 @@ import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { removing, writing, type FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { verifyOf } from '../../core/setup/workflow.ts';
+import { callsWorkflow, verifyOf, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
@@ -13,18 +13,19 @@ import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
 import { LISTED } from '../listing.ts';
 
-const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key api-key|subscription] [--prompt] [--remove] [--json]
+const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
 
 Sets a repository up: finds its languages, commands and task files, asks what it cannot know, shows what it would
-write as a diff, and writes it when you agree: the workflow, .ralph/AGENT.md with the commands, an issue form and lines
-of .gitignore. Existing files stay as they are, and a second run changes nothing. It ends with what is left to do
-by hand, and with what a run can cost.
+write as a diff, and writes it when you agree: the workflow, the steps that set the project up for the agent,
+.ralph/AGENT.md with the commands, an issue form and lines of .gitignore. Existing files stay as they are, and a second
+run changes nothing. It ends with what is left to do by hand, and with what a run can cost.
 
   --yes              asks nothing and writes
   --verify COMMAND   what must pass before work counts as done (default: the tests that were found)
   --key KIND         who pays for the model: api-key (default) or subscription
   --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
-  --workflow single  the form of the workflow: one job
+  --workflow FORM    three-jobs (default on github.com): the agent's job holds no token that can write; single: one job,
+                     as projects need that start services, and GitHub Enterprise Server
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)
@@ -65,7 +66,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const texts = await readFiles(checkout.folder, filesToRead(checkout.paths));
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
-  const found = choicesOf(given, project, defaults.action);
+  const own = textsOf(texts).get(project.ralphWorkflow) ?? null;
+  const found = choicesOf(given, { project, checkout, own, action: defaults.action });
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, defaults };
   if (isAsking) terminal.out(foundText(reportOf(facts, found, { changes: [], workflow: '' })));
@@ -73,7 +75,11 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
   const wanted = remove
-    ? filesOf({ ...project, ralphWorkflow: SETUP_PATHS.workflow }, { ...choices, prompt: true }, defaults.templates)
+    ? filesOf(
+        { ...project, ralphWorkflow: SETUP_PATHS.workflow },
+        { ...choices, shape: 'three-jobs', prompt: true },
+        defaults.templates,
+      )
     : filesOf(project, choices, defaults.templates);
   const before = await readFiles(
     checkout.folder,
@@ -118,22 +124,39 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   const [verify = ''] = given.values('verify');
   const [key = 'api-key'] = given.values('key');
   const [workflow = 'single'] = given.values('workflow');
+  const isShape = workflowShapes.some((shape) => shape === workflow);
   const [action] = given.values('action');
   const why = verifyProblem(verify);
   return [
     ...(why === null ? [] : [`--verify: ${why}`]),
     ...(key === 'api-key' || key === 'subscription' ? [] : ['--key: expected api-key or subscription.']),
-    ...(workflow === 'single' ? [] : ['--workflow: expected single.']),
+    ...(isShape ? [] : ['--workflow: expected three-jobs or single.']),
     ...(action === undefined || /^[\w.-]+\/[\w.-]+@[\w./-]+$/.test(action)
       ? []
       : ['--action: expected OWNER/NAME@VERSION, such as OWNER/ralph-action@v1.']),
   ];
 }
 
-function choicesOf(given: ParsedArguments, project: Project, action: string | null): Choices {
+const GITHUB = 'https://github.com';
+
+function choicesOf(
+  given: ParsedArguments,
+  facts: {
+    readonly project: Project;
+    readonly checkout: Extract<Checkout, { kind: 'open' }>;
+    /** The workflow that is there; null: none is. */
+    readonly own: string | null;
+    readonly action: string | null;
+  },
+): Choices {
+  const { project, checkout, own, action } = facts;
   const [verify] = given.values('verify');
+  const [asked] = given.values('workflow');
+  // A reusable workflow starts no services, and other servers than github.com do not know how it names its own action.
+  const isCallable = project.withServices.length === 0 && (checkout.home?.server ?? GITHUB) === GITHUB;
+  const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
-    shape: 'single',
+    shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
     verify: verify === undefined ? verifyOf(project.stacks) : [verify].filter((line) => line.trim() !== ''),
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? action,
@@ -154,15 +177,17 @@ interface Defaults {
 
 /** The templates of this package, and the defaults that action.yml has. */
 async function readDefaults(world: SetupWorld): Promise<Defaults> {
-  const [home, action, workflow, prompt] = await Promise.all([
+  const [home, action, workflow, called, prompt] = await Promise.all([
     world.home(),
-    ...['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'].map((path) => world.packageFile(path)),
+    ...['action.yml', 'templates/workflows/ralph.yml', 'templates/workflows/three-jobs.yml', 'templates/PROMPT.md'].map(
+      (path) => world.packageFile(path),
+    ),
   ]);
   const defaultOf = (name: string): string =>
     new RegExp(`^ {2}${name}:\\n {4}description: .*\\n {4}default: '?([^'\\n]*)'?$`, 'm').exec(action ?? '')?.[1] ?? '';
   return {
     templates: {
-      workflow: workflow ?? '',
+      workflows: { single: workflow ?? '', 'three-jobs': called ?? '' },
       prompt: prompt ?? '',
       allowedTools: defaultOf('allowed-tools'),
       taskLabel: defaultOf('task-label'),

@@ -12,6 +12,16 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {
     choose: async (found) => {
+      const shape = await select<Choices['shape']>({
+        ...terminal,
+        message: 'Which form should the workflow have?',
+        options: [
+          { value: 'three-jobs', label: 'three jobs: the agent works in a job whose token can only read' },
+          { value: 'single', label: 'one job, to change as you like: for services, or your own secrets' },
+        ],
+        initialValue: found.shape,
+      });
+      if (isCancel(shape)) return null;
       const verify = await text({
         ...terminal,
         message: 'Which command must pass before work counts as done? (empty: none)',
@@ -38,6 +48,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       const isChanged = verify !== found.verify.join(' && ');
       return {
         ...found,
+        shape,
         key,
         prompt,
         verify: isChanged ? [verify].filter((line) => line.trim() !== '') : found.verify,

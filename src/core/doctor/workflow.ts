@@ -45,7 +45,40 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
   return uses.length === 0 ? null : { path, triggers: triggersOf(file.on), uses };
 }
 
+/** The reusable workflow of the action, of any owner. */
+const RALPH_WORKFLOW = /(?:^|\/)ralph-action\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
+/** As its first job filters events. */
+const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
+
+/** A job that calls the reusable workflow, as the step that its jobs are made of. */
+function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
+  const action = textOf(given.uses);
+  if (!RALPH_WORKFLOW.test(action)) return [];
+  const {
+    'runs-on': runsOn = 'ubuntu-latest',
+    'timeout-minutes': timeoutMinutes = '60',
+    ...inputs
+  } = textsOf(given.with);
+  return [
+    {
+      job,
+      action,
+      knownBy: 'name',
+      condition: [textOf(given.if), ITS_CONDITION].join(' ').trim(),
+      permissions: permissionsOf(given.permissions ?? file.permissions),
+      runsOn: /[[$]/.test(runsOn) ? [] : [runsOn],
+      timeoutMinutes,
+      cacheMode: textOf(file['cache-mode']) || null,
+      hasEnvironment: false,
+      inputs: { ...inputs, ...textsOf(given.secrets) },
+      environment: {},
+      checkout: { 'fetch-depth': '0', 'persist-credentials': 'false' },
+    },
+  ];
+}
+
 function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
+  if (given.uses !== undefined) return calledSteps(job, given, file);
   const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
   return steps.flatMap((step, index) => {
     const action = textOf(step.uses);

@@ -23,7 +23,10 @@ export function hasServices(text: string): boolean {
 
 /** What a workflow's text says about itself. */
 export function presentWorkflow(text: string): PresentWorkflow {
-  const named = /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(text)?.[1];
+  const named =
+    /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
+      text,
+    )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
   // A copy of the action may have another name; what init wrote uses the action that it was asked for.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };

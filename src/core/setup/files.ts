@@ -1,9 +1,9 @@
 import type { Project, Stack } from './project.ts';
-import { renderWorkflow, type WorkflowChoices } from './workflow.ts';
+import { renderSetupAction, renderWorkflow, type WorkflowChoices, type WorkflowTemplates } from './workflow.ts';
 
 /** Texts of this package that init makes files of, and defaults of action.yml. */
 export interface Templates {
-  readonly workflow: string;
+  readonly workflows: WorkflowTemplates;
   readonly prompt: string;
   readonly allowedTools: string;
   readonly taskLabel: string;
@@ -22,6 +22,7 @@ export interface Choices extends WorkflowChoices {
 /** Where init writes whole files, and `.gitignore`. */
 export const SETUP_PATHS = {
   workflow: '.github/workflows/ralph.yml',
+  setUp: '.github/actions/ralph-setup/action.yml',
   agent: '.ralph/AGENT.md',
   form: '.github/ISSUE_TEMPLATE/ralph-task.yml',
   prompt: '.ralph/PROMPT.md',
@@ -33,16 +34,14 @@ const KEPT: readonly string[] = ['.ralph/state/', '.ralph/logs/', '.ralph/status
 
 /** The files of a project's set-up. */
 export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
-  const { workflow, prompt, allowedTools, taskLabel } = templates;
+  const { workflows, prompt, allowedTools, taskLabel } = templates;
+  const setUp = choices.shape === 'three-jobs' ? renderSetupAction(project) : null;
+  const yaml = (path: string, text: string): WantedFile => ({ kind: 'whole', path, comment: 'yaml', text });
   return [
     ...(project.ralphWorkflow === SETUP_PATHS.workflow
       ? [
-          {
-            kind: 'whole',
-            path: SETUP_PATHS.workflow,
-            comment: 'yaml',
-            text: renderWorkflow(workflow, project, choices, allowedTools),
-          } as const,
+          yaml(SETUP_PATHS.workflow, renderWorkflow(workflows, project, choices, allowedTools)),
+          ...(setUp === null ? [] : [yaml(SETUP_PATHS.setUp, setUp)]),
         ]
       : []),
     { kind: 'whole', path: SETUP_PATHS.agent, comment: 'markdown', text: renderAgentFile(project) },

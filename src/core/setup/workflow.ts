@@ -1,8 +1,11 @@
 import type { Project, Stack } from './project.ts';
 
+/** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
+export const workflowShapes = ['three-jobs', 'single'] as const;
+
 /** What a person decides about the workflow; `single`: one job that does everything. */
 export interface WorkflowChoices {
-  readonly shape: 'single';
+  readonly shape: (typeof workflowShapes)[number];
   /** Commands that must pass, one per line; empty: none are known. */
   readonly verify: readonly string[];
   readonly key: 'api-key' | 'subscription';
@@ -15,14 +18,16 @@ const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
 const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
 
-/** The workflow of a project, made of the template; `defaultTools` is the default of the input `allowed-tools`. */
+/** The templates of workflows by their shape. */
+export type WorkflowTemplates = Readonly<Record<WorkflowChoices['shape'], string>>;
+
+/** The workflow of a project, made of its template; `defaultTools` is the default of the input `allowed-tools`. */
 export function renderWorkflow(
-  template: string,
+  templates: WorkflowTemplates,
   project: Project,
   choices: WorkflowChoices,
   defaultTools: string,
 ): string {
-  const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
   const tools = toolsOf(project.stacks, defaultTools);
   const inputs = [
     ...verifyLines(choices.verify),
@@ -30,6 +35,54 @@ export function renderWorkflow(
       ? []
       : ['allowed-tools: |', ...[...defaultTools.split(','), ...tools].map((rule) => `  ${rule}`)]),
   ];
+  const template = templates[choices.shape];
+  return choices.shape === 'single'
+    ? renderSingle(template, project, choices, inputs)
+    : renderThreeJobs(template, choices, inputs);
+}
+
+/** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
+export function renderSetupAction({ stacks }: Project): string | null {
+  const steps = setupSteps(stacks);
+  if (steps.length === 0) return null;
+  const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);
+  return [
+    'name: Set up for Ralph',
+    'description: What this project needs to build and test. The job of the agent runs it, as it is on the default branch.',
+    'runs:',
+    '  using: composite',
+    '  steps:',
+    ...lines.map((line) => `    ${line}`),
+    '',
+  ].join('\n');
+}
+
+/** Whether a workflow's text calls the reusable one. */
+export function callsWorkflow(text: string): boolean {
+  return CALL_PLACE.test(text);
+}
+
+const WITH_PLACE = /^ {4}# with:\n {4}# {3}verify:[^\n]*\n/m;
+const CALL_PLACE = /^( {4}uses: )\S*\/ralph-action(\/\S+)@\S+$/m;
+const SECRET_PLACE = /^ {6}anthropic-api-key:[^\n]*$/m;
+
+function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: readonly string[]): string {
+  const given = inputs.map((line) => `      ${line}\n`).join('');
+  // What is not known is left as a comment, for a person to fill in.
+  const unknown = choices.verify.length === 0 ? '      # verify: npm ci && npm test\n' : '';
+  return template
+    .replace(WITH_PLACE, (comment) => (inputs.length === 0 ? comment : `    with:\n${unknown}${given}`))
+    .replace(SECRET_PLACE, (line) =>
+      choices.key === 'api-key' ? line : `      ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
+    )
+    .replace(CALL_PLACE, (line, start: string, path: string) => {
+      const [name = '', version = ''] = (choices.action ?? '').split('@');
+      return choices.action === null ? line : `${start}${name}${path}@${version}`;
+    });
+}
+
+function renderSingle(template: string, project: Project, choices: WorkflowChoices, inputs: readonly string[]): string {
+  const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
   return template
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) =>

@@ -204,9 +204,9 @@ describe('a person who gives up', () => {
   }
 
   test.each(['\u0003', '\u0004'])('at any question, with %j', async (key) => {
-    const enters = ['\r', '\r', '\r'];
+    const enters = ['\r', '\r', '\r', '\r'];
     expect(await answer(enters, (person) => person.choose(found))).toEqual(found);
-    for (const before of [0, 1, 2])
+    for (const before of [0, 1, 2, 3])
       expect(await answer([...enters.slice(0, before), key], (person) => person.choose(found))).toBeNull();
     expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);
   });

@@ -13,7 +13,10 @@ import { problemsOf } from '../../../workflow-lint.ts';
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 const action = parse(read('action.yml')) as { readonly inputs: Readonly<Record<string, { default: string }>> };
 const templates = {
-  workflow: read('templates/workflows/ralph.yml'),
+  workflows: {
+    single: read('templates/workflows/ralph.yml'),
+    'three-jobs': read('templates/workflows/three-jobs.yml'),
+  },
   prompt: read('templates/PROMPT.md'),
   allowedTools: action.inputs['allowed-tools']?.default ?? '',
   taskLabel: 'ralph',
