@@ -18,7 +18,7 @@ import {
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';
 import type { Performance } from './workflow/performance.ts';
-import { playWorkflow } from './workflow/play.ts';
+import { endOfRun, playWorkflow } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
 npm start -- --repo DIR [--commands] [--out FOLDER]
@@ -45,6 +45,7 @@ interface Act {
 }
 
 const TEMPLATE = join(ACTION_FOLDER, 'templates', 'workflows', 'ralph.yml');
+const CALLING = join(ACTION_FOLDER, 'templates', 'workflows', 'three-jobs.yml');
 
 const options = readOptions();
 const output = resolve(options.out ?? join(ACTION_FOLDER, 'sandbox-output'));
@@ -81,7 +82,7 @@ async function playStory(temp: string): Promise<void> {
   const agent = agentOf(model?.url ?? null);
 
   print(
-    'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the workflow is templates/workflows/ralph.yml, and the action is the committed bundle, started as the runner starts it.',
+    'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the workflows are those of templates/workflows/, and the action is the committed bundle, started as the runner starts it.',
   );
   print(agent.notice);
   const issues = [
@@ -155,6 +156,16 @@ async function playStory(temp: string): Promise<void> {
     }),
   );
 
+  const performSplit = performer(sandbox, { agent, template: await readFile(CALLING, 'utf8') });
+  const last = sandbox.openIssue({ title: 'Say goodbye to several people', body: 'As for greetings.' });
+  results.push(
+    await performSplit({
+      title: `Run 9: the label "ralph" on #${String(last.number)}, by the reusable workflow: three jobs on three machines, and only what they hand over in common`,
+      expected: 'complete',
+      event: events.labeled(last),
+    }),
+  );
+
   await keepGitHub(sandbox, output);
   await keepBranches(sandbox, output);
   const problems = [
@@ -187,8 +198,9 @@ function performer(
       standIn: agent,
       onOutput: narrator(),
     });
-    if (played.kind !== 'ran') return `${title}: expected ${expected}, got no run (${played.kind})`;
-    const { result } = played;
+    const end = endOfRun(played);
+    if (end.kind !== 'ran') return `${title}: expected ${expected}, got no run (${end.kind})`;
+    const { result } = end;
     await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
     const { outcome = 'none', reason = 'none' } = result.outputs;
     console.log(
@@ -200,13 +212,14 @@ function performer(
   };
 }
 
-/** The template with these inputs where it has a comment about `verify`. */
+/** The template with these inputs where it has a comment about `verify`; what is above that may be a comment as well. */
 function withInputs(template: string, inputs: Readonly<Record<string, string>>): string {
-  return template.replace(/^( +)# verify: .*$/m, (_, indent: string) =>
-    Object.entries(inputs)
-      .map(([name, value]) => `${indent}${name}: ${value}`)
-      .join('\n'),
-  );
+  return template.replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
+    const lines = Object.entries(inputs).map(
+      ([name, value]) => `${indent}${call === undefined ? '' : '  '}${name}: ${value}`,
+    );
+    return [...(call === undefined ? [] : [`${call}with:`]), ...lines].join('\n');
+  });
 }
 
 /** Prints the lines of a log that tell the story. */
@@ -216,7 +229,11 @@ function narrator(): (text: string) => void {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines)
-      if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(line))
+      if (
+        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(
+          line,
+        )
+      )
         console.log(`  ${line}`);
   };
 }

@@ -42,14 +42,27 @@ ${['| name | description |', '|---|---|', ...rows].join('\n')}
 
 /**
  * A page with its workflows as the template is now. A workflow of the page keeps what is below `runs-on:`, but for the
- * checkout; the README's first one is the template itself.
+ * checkout; the first one of the recipes is the template itself, and the README's is that of three jobs.
  */
-export function withCurrentWorkflow(page: string, template: string): string {
-  const current = withoutComments(template);
+export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
+  const current = withoutComments(templates.single);
   return page.replaceAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm, (_, workflow: string, at: number) => {
-    const isWhole = page.startsWith('# ralph-action\n') && page.indexOf('```yaml\n') === at;
-    return `\`\`\`yaml\n${isWhole ? current : fitted(workflow, current)}\`\`\``;
+    const isFirst = page.indexOf('```yaml\nname: ralph\n') === at;
+    const isCall = page.startsWith('# ralph-action\n') && isFirst;
+    const whole = isCall
+      ? withoutComments(templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n'))
+      : current;
+    return `\`\`\`yaml\n${isFirst ? whole : fitted(workflow, current)}\`\`\``;
   });
+}
+
+/** Where the template shows an input in a comment: a reader of the page sees where inputs go. */
+const INPUTS_PLACE = /^ {4}# with:\n {4}# {3}(verify: .*?)(?: #.*)?\n/m;
+
+/** Texts of templates/workflows/. */
+interface WorkflowTemplates {
+  readonly single: string;
+  readonly threeJobs: string;
 }
 
 function fitted(workflow: string, template: string): string {
@@ -86,8 +99,11 @@ function cell(text: string): string {
 }
 
 if (import.meta.main) {
-  const template = read('templates/workflows/ralph.yml');
-  for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), template));
+  const templates = {
+    single: read('templates/workflows/ralph.yml'),
+    threeJobs: read('templates/workflows/three-jobs.yml'),
+  };
+  for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), templates));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
   write(REUSABLE_WORKFLOW, renderReusableWorkflow(read('action.yml')));
 }

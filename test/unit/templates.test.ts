@@ -16,9 +16,18 @@ const ends = outcomeSchema.options.flatMap(({ shape: { kind, reason } }) =>
 );
 
 describe('the workflow', () => {
-  test('of the README is the template, but for comments', () => {
-    const [block] = [...read('README.md').matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text ?? '');
-    expect(withoutComments(block ?? '')).toBe(workflow);
+  test.each([
+    ['README.md', 'three-jobs'],
+    ['docs/recipes.md', 'ralph'],
+  ])('that %s shows first is the template %s, but for comments', (page, name) => {
+    const [block = ''] = [...read(page).matchAll(/^```yaml\n(name: ralph\n[^]*?)^```$/gm)].map(
+      ([, text]) => text ?? '',
+    );
+    const template = read(`templates/workflows/${name}.yml`).replace(
+      /^ {4}# with:\n {4}# {3}(verify: .*?) #.*$/m,
+      '    with:\n      $1',
+    );
+    expect(withoutComments(block)).toBe(withoutComments(template));
   });
 
   test('asks for the permissions that docs/security.md gives reasons for, and no others', () => {

@@ -19,8 +19,7 @@ interface ReceiveOptions {
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
 }
 
-/** Every object is hashed and its form checked; nothing of the bundle has a name here but the commit that is expected. */
-const CHECKED = ['-c', 'fetch.fsckObjects=true', '-c', 'transfer.fsckObjects=true'];
+/** Nothing of the bundle has a name here but the commit that is expected. */
 const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--quiet'];
 
 /**
@@ -43,18 +42,32 @@ export async function receiveBranch(
         );
     }
     if (bundle !== null) {
-      const taken = await git.answer(
-        [...CHECKED, 'fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`],
-        { variables: { GIT_ALLOW_PROTOCOL: 'file' } },
-      );
+      const taken = await git.answer(['fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
+        variables: { GIT_ALLOW_PROTOCOL: 'file' },
+      });
       if (taken.exitCode !== 0) return refused(`Its commits cannot be read: ${sentence(lastWords(taken.stderr))}`);
       const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
+      const malformed = await problemOfForm(git, { commit: tip, since });
+      if (malformed !== null) return refused(`Its commits are not well formed: ${sentence(malformed)}`);
     }
     const shallow = await readRegular(join(gitFolder, 'shallow'));
     if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
     return { kind: 'received', review: await reviewBranch(git, fork, bundle?.commit ?? since) };
   });
+}
+
+/** git checks the form of what it fetches, but not of what it takes from a bundle: packed once more, every object is hashed and checked. */
+async function problemOfForm(
+  git: Git,
+  { commit, since }: { readonly commit: string; readonly since: string },
+): Promise<string | null> {
+  const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
+    input: `${commit}\n^${since}\n`,
+  });
+  if (packed.exitCode !== 0) return lastWords(packed.stderr);
+  const checked = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
+  return checked.exitCode === 0 ? null : lastWords(checked.stderr);
 }
 
 function refused(why: string): Received {

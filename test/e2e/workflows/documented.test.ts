@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { events } from '../../../sandbox/sandbox.ts';
+import { endOfRun } from '../../../sandbox/workflow/play.ts';
 import { writtenWorkflows } from '../../workflow-lint.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 
@@ -21,7 +22,7 @@ test.each(documented)('$where plays: every expression and every input is one tha
   // Where there is one, it would load a toolchain.
   const workflow = text.replace('run: rustup ', 'run: no-rustup-on-this-machine ');
   const played = await scene.play({ workflow, event: events.schedule(), secrets });
-  expect(played).toMatchObject({
+  expect(endOfRun(played)).toMatchObject({
     kind: 'ran',
     runName: 'ralph: queue',
     result: { main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'no_tasks' } },

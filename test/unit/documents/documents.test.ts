@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { INPUTS_PAGE, renderInputsPage, withCurrentWorkflow, WORKFLOW_PAGES } from '../../../scripts/docs.ts';
+import { renderReusableWorkflow, REUSABLE_WORKFLOW } from '../../../scripts/reusable-workflow.ts';
 import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
 import { usualPace } from '../../../src/github/client.ts';
@@ -125,7 +126,15 @@ describe('what is made of other files is fresh: npm run docs', () => {
   });
 
   test.each(WORKFLOW_PAGES)('the workflows of %s', (path) => {
-    expect(read(path)).toBe(withCurrentWorkflow(read(path), read('templates/workflows/ralph.yml')));
+    const templates = {
+      single: read('templates/workflows/ralph.yml'),
+      threeJobs: read('templates/workflows/three-jobs.yml'),
+    };
+    expect(read(path)).toBe(withCurrentWorkflow(read(path), templates));
+  });
+
+  test(REUSABLE_WORKFLOW, () => {
+    expect(read(REUSABLE_WORKFLOW)).toBe(renderReusableWorkflow(read('action.yml')));
   });
 });
 

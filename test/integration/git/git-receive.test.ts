@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+
+/** A run whose loop works here and whose job that publishes is another machine, which has nothing but the bundle. */
+async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
+  const here = await setScene();
+  const { head: since, fork } = await openFresh(here);
+  const { committed } = await iterate(here, () => agent(here));
+  const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
+  await here.repository.bundle({ path, since });
+  // The same server; its folder for work, the quarantine in it, is another.
+  const workFolder = await mkdtemp(join(tmpdir(), 'ralph-publishing-'));
+  const remote = here.remote({ workFolder, quarantineFolder: join(workFolder, 'git', 'quarantine') });
+  return { here, remote, since, fork, path, head: committed.head };
+}
+
+test('commits come from a bundle alone, are measured, inspected and pushed', async () => {
+  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\ntwo\n'));
+  await using scene = here;
+  const received = await remote.receive({ fork, since, bundle: { path, commit: head } });
+  expect(received).toMatchObject({ kind: 'received', review: { lines: 2 } });
+  expect(await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } })).toEqual({
+    kind: 'pushed',
+  });
+  expect(await scene.serverGit('show', `${BRANCH}:a.txt`)).toBe('one\ntwo');
+});
+
+test('a branch that goes on is measured from where it left its base, also without new commits', async () => {
+  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  await remote.receive({ fork, since, bundle: { path, commit: head } });
+  await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } });
+  // Main goes on, and the branch is not at its tip any more.
+  const main = await scene.serverGit('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'later');
+  await scene.serverGit('update-ref', 'refs/heads/main', main);
+  const received = await remote.receive({ fork, since: head, bundle: null });
+  expect(received).toMatchObject({ kind: 'received', review: { lines: 1 } });
+});
+
+test.each<[string, (path: string, head: string) => Promise<{ path?: string; commit?: string }>, RegExp]>([
+  [
+    'no bundle',
+    async (path) => {
+      await writeFile(path, 'not a bundle');
+      return {};
+    },
+    /cannot be read/,
+  ],
+  [
+    'a bundle that was cut off',
+    async (path) => {
+      const whole = await readFile(path);
+      await writeFile(path, whole.subarray(0, whole.length - 30));
+      return {};
+    },
+    /cannot be read/,
+  ],
+  ['another commit than was said', () => Promise.resolve({ commit: 'a'.repeat(40) }), /end at/],
+  ['a file that is not there', (path) => Promise.resolve({ path: `${path}.gone` }), /cannot be read/],
+])('%s is refused, with the reason', async (_, change, why) => {
+  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using _scene = here;
+  const bundle = { path, commit: head, ...(await change(path, head)) };
+  expect(await remote.receive({ fork, since, bundle })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(why),
+  });
+});
+
+/** What an agent with git can put into a bundle: `make` returns the commit, made on `since`. */
+async function forged(scene: Scene, path: string, make: () => Promise<string>): Promise<string> {
+  const commit = await make();
+  await scene.git('update-ref', 'refs/heads/published', commit);
+  await runGit(scene.folder, ['bundle', 'create', '--quiet', path, 'refs/heads/published', '^main']);
+  return commit;
+}
+
+test('an object that is not well formed does not get in', async () => {
+  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  const commit = await forged(scene, path, async () => {
+    // A folder of the name that no tree may have: checked out, it would be a repository's own.
+    const empty = Buffer.from('4b825dc642cb6eb9a060e54bf8d69288fbee4904', 'hex');
+    const tree = execFileSync('git', ['hash-object', '-t', 'tree', '-w', '--stdin', '--literally'], {
+      cwd: scene.folder,
+      input: Buffer.concat([Buffer.from('40000 .git\0'), empty]),
+    });
+    await scene.git('hash-object', '-t', 'tree', '-w', '/dev/null');
+    return await scene.git('commit-tree', tree.toString().trim(), '-p', since, '-m', 'evil');
+  });
+  expect(await remote.receive({ fork, since, bundle: { path, commit } })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(/not well formed.*\.git/s),
+  });
+});
+
+test('well-formed commits are inspected like any others before the push', async () => {
+  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  const commit = await forged(scene, path, async () => {
+    await scene.write('.github/workflows/evil.yml', 'on: push\n');
+    const index = join(scene.workFolder, 'evil-index');
+    const git = (...args: readonly string[]) => runGit(scene.folder, args, { GIT_INDEX_FILE: index });
+    await git('read-tree', since);
+    await git('add', '--force', '.github/workflows/evil.yml');
+    return await git('commit-tree', await git('write-tree'), '-p', since, '-m', 'evil');
+  });
+  expect(await remote.receive({ fork, since, bundle: { path, commit } })).toMatchObject({ kind: 'received' });
+  expect(await remote.push({ branch: BRANCH, commit, since, start: { kind: 'fresh' } })).toMatchObject({
+    kind: 'rejected',
+    why: expect.stringContaining('.github/workflows/evil.yml'),
+  });
+});
+
+test('commits that build on something else than the gate found are not pushed', async () => {
+  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  const commit = await forged(scene, path, () => scene.git('commit-tree', 'main^{tree}', '-m', 'no parent'));
+  const received = await remote.receive({ fork, since, bundle: { path, commit } });
+  if (received.kind === 'refused') return;
+  expect(await remote.push({ branch: BRANCH, commit, since, start: { kind: 'fresh' } })).toMatchObject({
+    kind: 'rejected',
+  });
+});
