@@ -7,14 +7,14 @@ import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { namesOf } from '../core/text/lists.ts';
-import { iterationMessage } from '../core/text/commit-message.ts';
+import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
-import { nameOfTask, type Task } from '../core/tasks/task.ts';
+import type { Task } from '../core/tasks/task.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
@@ -29,7 +29,6 @@ import { MINUTE_MS } from '../core/time.ts';
 const MIN_VERIFY_MS = MINUTE_MS;
 
 /** Longer subjects are cut; titles are at most 200 characters. */
-const MAX_SUBJECT_CHARS = 120;
 
 /** More names of withheld files are not kept in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
@@ -223,9 +222,7 @@ function messageOf(
   task: Task,
   made: { readonly summary: string; readonly earlier: readonly string[]; readonly attempt: number },
 ): string {
-  // A subject that says "fixes #99" would close that issue when the branch is merged, and so would the key of an entry.
-  const name = task.source.kind === 'issue' ? nameOfTask(task) : plainTitle(nameOfTask(task), MAX_SUBJECT_CHARS);
-  return iterationMessage({ title: plainTitle(task.title, MAX_SUBJECT_CHARS), name, ...made });
+  return iterationMessage({ title: plainTitle(task.title, MAX_SUBJECT_CHARS), name: nameInMessage(task), ...made });
 }
 
 function trailers(deps: LoopDeps, { soFar, step }: Iteration): Record<string, string> {

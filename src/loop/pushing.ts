@@ -17,6 +17,9 @@ export interface Pushed {
 /** What pushing needs of the world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log'>;
 
+/** What pushing needs of it that takes the state along. */
+type RideDeps = PushDeps & Pick<LoopDeps, 'config' | 'store' | 'redact' | 'journalHash'>;
+
 /** Before the first call: makes the branch, or tries a push that was refused before. What nobody may push is not worth a call. The gate's job has done it for a loop that hands over. */
 export async function openBranch(deps: PushDeps, work: Work): Promise<Pushed> {
   const { branch, start } = work.lane;
@@ -35,7 +38,7 @@ export async function openBranch(deps: PushDeps, work: Work): Promise<Pushed> {
 }
 
 /** After an iteration: what it made is safe on the branch before the next one begins. */
-export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed> {
+export async function pushIteration(deps: RideDeps, work: Work): Promise<Pushed> {
   const { lane, head, remoteHead, base } = work;
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
@@ -70,7 +73,7 @@ export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed>
 }
 
 /** The state that holds if this is the last that is heard of the run: killed right behind this push, of the conversation nothing newer than what is stored. */
-function documentOnTheWay(deps: LoopDeps, work: Work, sequence: number): string {
+function documentOnTheWay(deps: RideDeps, work: Work, sequence: number): string {
   const { lane, head, stateBefore } = work;
   const now = deps.clock.now();
   const finished: LaneState = {

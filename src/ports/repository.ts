@@ -170,6 +170,8 @@ export interface ReceivedBranch {
   readonly fork: ObjectId;
   readonly since: ObjectId;
   readonly bundle: { readonly path: string; readonly commit: ObjectId } | null;
+  /** What people call the tasks that its commits may be part of: `#12`. */
+  readonly names: readonly string[];
 }
 
 /** `why`: a sentence. */

@@ -99,7 +99,8 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
   }
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(pushed.why)}`;
   deps.log.error(message);
-  return { kind: 'lost', remoteHead, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
+  return { kind: 'lost', remoteHead: left, outcome: { kind: 'failed', reason: 'infrastructure', message } };
 }
 
 /** A branch that was made for work that did not come is taken away again. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { CO_AUTHOR } from '../agents/claude/provider.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
@@ -26,6 +27,8 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     workFolder: join(world.runFolder, 'push'),
     quarantineFolder: quarantineFolder(gitFolder(world)),
     rules,
+    identity: COMMIT_IDENTITY,
+    coAuthors: [CO_AUTHOR],
     env: world.environment,
     log: world.log,
     ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),

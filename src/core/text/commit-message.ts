@@ -1,11 +1,13 @@
+import { nameOfTask, type Task } from '../tasks/task.ts';
 import { findUnseen, plainBlanks, plainLines } from './characters.ts';
 import { capped, cut } from './cut.ts';
 import { ANSI_SEQUENCE } from './one-line.ts';
-import { breakReferences } from './plain-text.ts';
-import { withoutSkipWords } from './skip-words.ts';
+import { breakReferences, plainTitle } from './plain-text.ts';
+import { hasSkipWords, withoutSkipWords } from './skip-words.ts';
 
 const MAX_FOREIGN_CHARS = 20_000;
-const MAX_SUBJECT_CHARS = 120;
+/** A longer subject is cut by most that show it. */
+export const MAX_SUBJECT_CHARS = 120;
 const MAX_BODY_LINES = 40;
 const MAX_BODY_CHARS = 2_000;
 
@@ -23,6 +25,12 @@ export function cleanCommitMessage(foreign: string): string {
 export function cleanCommitSubject(foreign: string): string {
   const line = visibleLines(foreign).join(' ').replace(/\s+/g, ' ').trim();
   return capped(breakReferences(withoutSkipWords(cut(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
+}
+
+/** What a task is called in messages: a subject that says "fixes #99" would close that issue when the branch is merged, and so would the key of an entry. */
+export function nameInMessage(task: Pick<Task, 'source'>): string {
+  const name = nameOfTask(task);
+  return task.source.kind === 'issue' ? name : plainTitle(name, MAX_SUBJECT_CHARS);
 }
 
 /** The message of what an iteration left uncommitted: the agent's own first sentence, or the title of the task and which of its iterations it was. */
@@ -103,4 +111,41 @@ function isAllTrailers(paragraph: string | undefined): boolean {
 
 function cutBody(body: string): string {
   return cut(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
+}
+
+/** What messages of ours may name: tasks by what people call them (`#12`), and who may be a co-author (`Name <address>`). */
+export interface OwnWords {
+  readonly names: readonly string[];
+  readonly coAuthors: readonly string[];
+}
+
+/** Why a message cannot be one that was made here, whoever wrote its words, as words; null: it can. Commits of another job are held against it. */
+export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWords): string | null {
+  const paragraphs = message.trimEnd().split(/\n{2,}/);
+  const trailers = paragraphs.length > 1 ? (paragraphs.pop() ?? '').split('\n') : [];
+  const foreign = trailers.find((line) => !isOwnTrailer(line, coAuthors));
+  if (foreign !== undefined) return 'its trailers are not those of this run';
+  const lines = paragraphs.flatMap((paragraph) => paragraph.split('\n'));
+  return lines.some((line) => steers(withoutName(line, names)))
+    ? 'its message mentions, closes or steers something'
+    : null;
+}
+
+function isOwnTrailer(line: string, coAuthors: readonly string[]): boolean {
+  const [, name = '', value = ''] = /^([A-Za-z-]+): (.*)$/.exec(line) ?? [];
+  return name === 'Co-authored-by'
+    ? coAuthors.includes(value)
+    : /^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value);
+}
+
+/** The one reference that a message of ours has: to its own task. */
+function withoutName(line: string, names: readonly string[]): string {
+  const name = names.find((one) => line === `Part of ${one}` || line.startsWith(`Part of ${one}: `));
+  return name === undefined ? line : line.slice(`Part of ${name}`.length);
+}
+
+/** What GitHub makes a mention, a reference or a link of, and words that CI obeys; what was cleaned here has none of it. */
+function steers(line: string): boolean {
+  const isReference = /@(?=[a-z\d])|#(?=\d)|\bgh-(?=\d)|:\/\/(?=\S)|www(?=\.)/i.test(line);
+  return isReference || hasSkipWords(line) || /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(line);
 }

@@ -9,3 +9,11 @@ const SKIP_CHECKS = /\b(skip|request)-checks(?=\s*:)/gi;
 export function withoutSkipWords(text: string): string {
   return text.replace(SKIP_IN_BRACKETS, '($1)').replace(STARRED_NO_CI, '(no ci)').replace(SKIP_CHECKS, '$1 checks');
 }
+
+/** As services read it; what `withoutSkipWords` has left in inner brackets is no order. */
+const ORDER_IN_BRACKETS = /\[[^[\]()]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]()]{0,100}\]/i;
+
+/** Whether words in the text keep CI from running. */
+export function hasSkipWords(text: string): boolean {
+  return ORDER_IN_BRACKETS.test(text) || text.search(STARRED_NO_CI) !== -1 || text.search(SKIP_CHECKS) !== -1;
+}

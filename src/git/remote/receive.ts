@@ -2,10 +2,12 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Received, ReceivedBranch } from '../../ports/repository.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { problemOfOwnMessage } from '../../core/text/commit-message.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { lastWords, type Git, type GitAnswer } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
+import { chainBetween, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
 interface ReceiveOptions {
@@ -15,10 +17,15 @@ interface ReceiveOptions {
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
+  /** Of all commits of ours. */
+  readonly identity: { readonly name: string; readonly email: string };
+  readonly coAuthors: readonly string[];
   /** Gives a git command to the server. */
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
 }
 
+/** A run has at most a thousand iterations, and an agent commits a few times in each. */
+const MOST_COMMITS = 10_000;
 /** Nothing of the bundle has a name here but the commit that is expected. */
 const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--quiet'];
 
@@ -27,8 +34,8 @@ const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '-
  * bundle is run or checked out; what it holds is inspected before it is pushed.
  */
 export async function receiveBranch(
-  { fork, since, bundle }: ReceivedBranch,
-  { url, quarantineFolder, workFolder, env, hide, ask }: ReceiveOptions,
+  { fork, since, bundle, names }: ReceivedBranch,
+  { url, quarantineFolder, workFolder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
 ): Promise<Received> {
   const objects = join(quarantineFolder, 'objects');
   await rm(quarantineFolder, { recursive: true, force: true });
@@ -50,6 +57,8 @@ export async function receiveBranch(
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
       const malformed = await problemOfForm(git, { commit: tip, since });
       if (malformed !== null) return refused(`Its commits are not well formed: ${sentence(malformed)}`);
+      const foreign = await problemOfWords(git, { tip, since }, { identity, coAuthors, names });
+      if (foreign !== null) return refused(foreign);
     }
     const shallow = await readRegular(join(gitFolder, 'shallow'));
     if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
@@ -68,6 +77,26 @@ async function problemOfForm(
   if (packed.exitCode !== 0) return lastWords(packed.stderr);
   const checked = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
   return checked.exitCode === 0 ? null : lastWords(checked.stderr);
+}
+
+/** Each commit has one parent, our name, and a message that was made here: what the job of the loop may have written says nothing in our name. */
+async function problemOfWords(
+  git: Git,
+  { tip, since }: { readonly tip: string; readonly since: string },
+  { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
+): Promise<string | null> {
+  return withObjects(git, async (objects) => {
+    const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS });
+    if (commits === null) return `Its commits do not build on ${since} one by one.`;
+    const by = `${identity.name} <${identity.email}> `;
+    for (const { id, text, message } of commits) {
+      const header = text.slice(0, text.indexOf('\n\n')).split('\n');
+      const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
+      const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
+      if (why !== null) return `Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`;
+    }
+    return null;
+  });
 }
 
 function refused(why: string): Received {

@@ -26,6 +26,9 @@ export interface RemoteOptions {
   /** The git directory whose commits are pushed; it may not be there yet. */
   readonly quarantineFolder: string;
   readonly rules: PublishingRules;
+  /** Author of commits that are made here, and whom they may name as co-author: of those that another job hands over nothing else is taken. */
+  readonly identity: { readonly name: string; readonly email: string };
+  readonly coAuthors: readonly string[];
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;

@@ -1,5 +1,6 @@
 import { measured } from '../../core/lane/change.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { nameInMessage } from '../../core/text/commit-message.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { Work } from '../../handover/work.ts';
 import { lostWork, receiveWork, type ReceivedWork } from '../../handover/work-parcel.ts';
@@ -10,7 +11,8 @@ import { isAskedFor } from '../asked.ts';
 import type { RiverDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
-import { connectStages } from '../stages.ts';
+import { pushIteration } from '../../loop/pushing.ts';
+import { connectStages, type Stages } from '../stages.ts';
 import { namedFile, takeIntake, type TakenIntake } from './parcels.ts';
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
@@ -30,8 +32,10 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
   switch (whole.kind) {
     case 'work': {
       recording.keep(whole.work);
+      const work = await pushWithState(deps, stages, whole.work);
+      recording.keep(work);
       const exportSession: PublishDeps['exportSession'] = () => namedFile(folder, 'loop/session.sealed', whole.session);
-      return publishRecorded({ ...stages, exportSession }, recording, whole.work);
+      return publishRecorded({ ...stages, exportSession }, recording, work);
     }
     case 'failed': {
       const { outcome } = whole;
@@ -53,6 +57,15 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
   }
 }
 
+/** The branch and the state in one push, as main does it after each iteration: whoever is killed behind it, both say the same. */
+async function pushWithState({ config, clock, log, redact }: RiverDeps, stages: Stages, work: Work): Promise<Work> {
+  const { remote, store } = stages;
+  const outlet = { kind: 'push', remote } as const;
+  const journalHash = (): string | null => work.state.journalHash;
+  const pushed = await pushIteration({ config, outlet, store, clock, log, redact, journalHash }, work);
+  return pushed.end === null ? pushed.work : { ...pushed.work, outcome: pushed.end };
+}
+
 /** The work with its commits where they can be inspected and pushed, and measured by this job. */
 async function withCommits(
   { connect }: RiverDeps,
@@ -68,7 +81,7 @@ async function withCommits(
     if (found?.sha256 !== commits.sha256) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
   }
   const bundle = commits === null ? null : { path: await folder.pathOf(name), commit: work.head };
-  const branch = await (await connect.remote()).receive({ fork, since, bundle });
+  const branch = await (await connect.remote()).receive({ fork, since, bundle, names: work.tasks.map(nameInMessage) });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   return { ...received, work: reviewed(work, branch.review) };
 }

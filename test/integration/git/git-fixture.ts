@@ -114,6 +114,8 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),
         rules: withSecrets({ ...ordinaryRules, ...rules }),
+        identity: { name: 'ralph', email: 'ralph@example.com' },
+        coAuthors: [],
         env: { PATH: process.env['PATH'], HOME: root },
         log: silent,
         retryAfterMs: 1,
@@ -176,7 +178,6 @@ export async function runGit(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const env = {
-    ...variables,
     PATH: process.env['PATH'] ?? '',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -184,6 +185,7 @@ export async function runGit(
     GIT_AUTHOR_EMAIL: 'agent@example.com',
     GIT_COMMITTER_NAME: 'agent',
     GIT_COMMITTER_EMAIL: 'agent@example.com',
+    ...variables,
   };
   return await git(folder, args, { env });
 }

@@ -21,7 +21,7 @@ async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
 test('commits come from a bundle alone, are measured, inspected and pushed', async () => {
   const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\ntwo\n'));
   await using scene = here;
-  const received = await remote.receive({ fork, since, bundle: { path, commit: head } });
+  const received = await remote.receive({ fork, since, bundle: { path, commit: head }, names: [] });
   expect(received).toMatchObject({ kind: 'received', review: { lines: 2 } });
   expect(await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } })).toEqual({
     kind: 'pushed',
@@ -32,12 +32,12 @@ test('commits come from a bundle alone, are measured, inspected and pushed', asy
 test('a branch that goes on is measured from where it left its base, also without new commits', async () => {
   const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
-  await remote.receive({ fork, since, bundle: { path, commit: head } });
+  await remote.receive({ fork, since, bundle: { path, commit: head }, names: [] });
   await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } });
   // Main goes on, and the branch is not at its tip any more.
   const main = await scene.serverGit('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'later');
   await scene.serverGit('update-ref', 'refs/heads/main', main);
-  const received = await remote.receive({ fork, since: head, bundle: null });
+  const received = await remote.receive({ fork, since: head, bundle: null, names: [] });
   expect(received).toMatchObject({ kind: 'received', review: { lines: 1 } });
 });
 
@@ -63,12 +63,13 @@ test.each<[string, (path: string, head: string) => Promise<{ path?: string; comm
   ['a file that is not there', (path) => Promise.resolve({ path: `${path}.gone` }), /cannot be read/],
 ])('%s is refused, with the reason', async (_, change, why) => {
   const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
-  await using _scene = here;
+  await using scene = here;
   const bundle = { path, commit: head, ...(await change(path, head)) };
-  expect(await remote.receive({ fork, since, bundle })).toMatchObject({
+  expect(await remote.receive({ fork, since, bundle, names: [] })).toMatchObject({
     kind: 'refused',
     why: expect.stringMatching(why),
   });
+  expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
 /** What an agent with git can put into a bundle: `make` returns the commit, made on `since`. */
@@ -92,37 +93,66 @@ test('an object that is not well formed does not get in', async () => {
     await scene.git('hash-object', '-t', 'tree', '-w', '/dev/null');
     return await scene.git('commit-tree', tree.toString().trim(), '-p', since, '-m', 'evil');
   });
-  expect(await remote.receive({ fork, since, bundle: { path, commit } })).toMatchObject({
+  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: [] })).toMatchObject({
     kind: 'refused',
     why: expect.stringMatching(/not well formed.*\.git/s),
   });
 });
 
-test('well-formed commits are inspected like any others before the push', async () => {
+/** As commits of this program have it. */
+const OURS = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@example.com',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@example.com',
+};
+
+test('well-formed commits in our name are inspected like any others before the push', async () => {
   const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, async () => {
     await scene.write('.github/workflows/evil.yml', 'on: push\n');
     const index = join(scene.workFolder, 'evil-index');
-    const git = (...args: readonly string[]) => runGit(scene.folder, args, { GIT_INDEX_FILE: index });
+    const git = (...args: readonly string[]) => runGit(scene.folder, args, { ...OURS, GIT_INDEX_FILE: index });
     await git('read-tree', since);
     await git('add', '--force', '.github/workflows/evil.yml');
-    return await git('commit-tree', await git('write-tree'), '-p', since, '-m', 'evil');
+    return await git('commit-tree', await git('write-tree'), '-p', since, '-m', 'Add a feature');
   });
-  expect(await remote.receive({ fork, since, bundle: { path, commit } })).toMatchObject({ kind: 'received' });
+  const bundle = { path, commit };
+  expect(await remote.receive({ fork, since, bundle, names: [] })).toMatchObject({ kind: 'received' });
   expect(await remote.push({ branch: BRANCH, commit, since, start: { kind: 'fresh' } })).toMatchObject({
     kind: 'rejected',
     why: expect.stringContaining('.github/workflows/evil.yml'),
   });
 });
 
-test('commits that build on something else than the gate found are not pushed', async () => {
+test.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
+  ['in the name of somebody else', { ...OURS, GIT_AUTHOR_NAME: 'Ada' }, 'Add a feature', /author/],
+  ['committed by somebody else', { ...OURS, GIT_COMMITTER_EMAIL: 'ada@example.com' }, 'Add a feature', /author/],
+  ['whose message closes an issue', OURS, 'Closes #7', /closes/],
+  ['whose message mentions people', OURS, 'Thanks, @octo', /mentions/],
+  ['whose message keeps CI from running', OURS, 'Add a feature [skip ci]', /steers/],
+  ['with a co-author of nobody', OURS, 'Add a feature\n\nCo-authored-by: Ada <ada@example.com>', /trailers/],
+])('commits %s are not taken', async (_, identity, message, why) => {
   const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
-  const commit = await forged(scene, path, () => scene.git('commit-tree', 'main^{tree}', '-m', 'no parent'));
-  const received = await remote.receive({ fork, since, bundle: { path, commit } });
-  if (received.kind === 'refused') return;
-  expect(await remote.push({ branch: BRANCH, commit, since, start: { kind: 'fresh' } })).toMatchObject({
-    kind: 'rejected',
+  const commit = await forged(scene, path, () =>
+    runGit(scene.folder, ['commit-tree', 'main^{tree}', '-p', since, '-m', message], identity),
+  );
+  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: ['#1'] })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringMatching(why),
+  });
+});
+
+test('commits that build on something else than the gate found are not taken', async () => {
+  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  const commit = await forged(scene, path, () =>
+    runGit(scene.folder, ['commit-tree', 'main^{tree}', '-m', 'no parent'], OURS),
+  );
+  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: [] })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('one by one'),
   });
 });

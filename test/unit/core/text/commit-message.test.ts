@@ -1,7 +1,14 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanCommitMessage, cleanCommitSubject, iterationMessage } from '../../../../src/core/text/commit-message.ts';
+import {
+  cleanCommitMessage,
+  cleanCommitSubject,
+  iterationMessage,
+  problemOfOwnMessage,
+} from '../../../../src/core/text/commit-message.ts';
 import { plainTitle } from '../../../../src/core/text/plain-text.ts';
 import { cpuMs } from '../../../cpu.ts';
+import { runs } from '../../../runs.ts';
 
 /** Zero-width spaces made visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');
@@ -118,5 +125,72 @@ describe('the message of what an iteration left uncommitted', () => {
     ['nothing that can be seen', { summary: '\u200B', attempt: 2 }, 'Greet people (iteration 2)\n\nPart of #12'],
   ])('%s', (_, change, expected) => {
     expect(iterationMessage({ ...iteration, ...change })).toBe(expected);
+  });
+});
+
+describe('whether a message was made here', () => {
+  const own = { names: ['#12', 'plan.md:7'], coAuthors: ['Claude <noreply@anthropic.com>'] };
+  const trailers = 'Ralph-Run: 71\nRalph-Iteration: 2\nRalph-Task: issue-12';
+  const texts = fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(
+          ...['@octo', '#12', 'GH-3', 'Closes ', 'https://x.y', 'www.x', '[skip ci]', '[[no ci]]', '***no_ci***'],
+          ...[
+            'skip-checks: true',
+            'Co-authored-by: A <a@b>',
+            '\n',
+            '\n\n',
+            '---',
+            '- ',
+            '\u202E',
+            '\u200B',
+            '::error::',
+            ' ',
+          ],
+        ),
+        fc.string({ unit: 'grapheme', maxLength: 20 }),
+        fc.string({ unit: 'binary', maxLength: 20 }),
+      ),
+      { maxLength: 40 },
+    )
+    .map((parts) => parts.join(''));
+
+  test('whatever the agent writes, the message that is made of it was', () => {
+    fc.assert(
+      fc.property(texts, texts, (message, title) => {
+        const words = cleanCommitMessage(message) || 'Add x';
+        expect(problemOfOwnMessage(`${words}\n\n${trailers}\n`, own)).toBeNull();
+        const made = iterationMessage({
+          ...{ title: plainTitle(title, 120), name: '#12', summary: message, earlier: [], attempt: 2 },
+        });
+        expect(problemOfOwnMessage(`${made}\n\n${trailers}\n`, own)).toBeNull();
+        const list = `Made of these commits of the agent:\n- ${cleanCommitSubject(message)}`;
+        expect(
+          problemOfOwnMessage(`${made}\n\n${list}\n\n${trailers}\nCo-authored-by: ${own.coAuthors[0] ?? ''}\n`, own),
+        ).toBeNull();
+      }),
+      { numRuns: runs(2000) },
+    );
+  });
+
+  test.each([
+    ['a mention', 'Add x for @octo'],
+    ['a reference', 'Add x\n\nCloses #99'],
+    ['a reference behind a task', 'Add x\n\nPart of #12: and fixes #99'],
+    ['a task of another run', 'Add x\n\nPart of #13: y'],
+    ['a link', 'Add x https://example.com'],
+    ['an order to CI', 'Add x [ci skip]'],
+    ['signs that turn the text around', 'Add x \u202Eevil'],
+  ])('%s was not', (_, words) => {
+    expect(problemOfOwnMessage(`${words}\n\n${trailers}\n`, own)).toMatch(/message/);
+  });
+
+  test.each([
+    ['another trailer', 'Signed-off-by: Ada <ada@example.com>'],
+    ['another co-author', 'Co-authored-by: Ada <ada@example.com>'],
+    ['a value that is none of ours', 'Ralph-Task: x y'],
+  ])('%s was not', (_, line) => {
+    expect(problemOfOwnMessage(`Add x\n\n${trailers}\n${line}\n`, own)).toMatch(/trailers/);
   });
 });
