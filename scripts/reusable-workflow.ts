@@ -41,7 +41,7 @@ ${declared.join('\n')}
     secrets:
       anthropic-api-key: { required: false }
       claude-code-oauth-token: { required: false }
-      github-token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' }
+      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' }
     outputs:
 ${outputs}
 
@@ -70,7 +70,7 @@ ${ofJob}
         uses: $/
         with:
           phase: gate
-          github-token: \${{ secrets.github-token || github.token }}
+          github-token: \${{ secrets.token || github.token }}
 ${passed}
       - if: steps.ralph.outputs.handed-over == 'true'
         uses: ${UPLOAD}
@@ -145,7 +145,7 @@ ${ofJob}
         uses: $/
         with:
           phase: publish
-          github-token: \${{ secrets.github-token || github.token }}
+          github-token: \${{ secrets.token || github.token }}
           handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
           # Searched for in what is published; no agent runs here.
           anthropic-api-key: \${{ secrets.anthropic-api-key }}

@@ -151,7 +151,9 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const { lane, opened, policy } = intake;
   const state = parseStateAt(work.state, lane.id, now);
   if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
-  const found: readonly Task[] = work.found.map((task) => ({ ...task, body: '', comments: [] }));
+  const found: readonly Task[] = work.found
+    .filter(({ id }) => !isIssueTask(id))
+    .map((task) => ({ ...task, body: '', comments: [] }));
   const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
   const ids = tasks.map(({ id }) => id);
   const journal = entriesOf(work.journal);

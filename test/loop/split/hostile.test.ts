@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
-import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
@@ -231,7 +231,7 @@ describe('it is published, and this has no effect', () => {
     [
       'more used than was reserved',
       withState(() => ({
-        windows: { hour: { openedAt: noon, calls: 90, tokens: 0 }, day: { day: '2026-11-21', costUsd: 19 } },
+        windows: { hour: { openedAt: noon, calls: 90, tokens: 0 }, day: { openedAt: noon - 12 * HOUR, costUsd: 19 } },
       })),
       ({ windows }) => (windows.hour?.calls ?? 0) <= 2 && (windows.day?.costUsd ?? 0) <= 10,
       true,
@@ -250,8 +250,8 @@ describe('it is published, and this has no effect', () => {
             source: { kind: 'plan', path: 'x', line: 1 },
           },
         ]),
-      ({ tasks }) => tasks['issue-3'],
-      undefined,
+      (_, project) => everything(project).includes(LIE),
+      false,
     ],
     [
       'a time before the run',

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { receivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/received.ts';
+import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { HOUR, noon, policy } from '../core-fixtures.ts';
+
+const DAY = '2026-11-21';
+const MIDNIGHT = noon - 12 * HOUR;
+const progress = (state: 'todo' | 'in-progress' | 'done') => ({ ...untouched, state, attempts: 1 });
+const before: LaneState = {
+  ...initialState('queue', noon - HOUR),
+  sequence: 7,
+  tasks: { 'issue-1': progress('done'), 'issue-2': progress('in-progress') },
+  answers: {
+    'issue-1': { lane: 'issue-1', at: noon, approval: null },
+    'issue-2': { lane: 'issue-2', at: noon, approval: null },
+  },
+  windows: { hour: { openedAt: noon - HOUR / 2, calls: 5, tokens: 50 }, day: { openedAt: MIDNIGHT, costUsd: 1 } },
+  ledger: [{ day: DAY, calls: 5, tokens: 50, costUsd: 1, minutes: 5 }],
+};
+const admitted: Admitted = {
+  before,
+  tasks: ['issue-2', 'issue-3'],
+  policy: { ...policy, maxIterations: 4, maxCostUsd: 2 },
+  base: 'base',
+};
+const received = (change: Partial<LaneState>): LaneState => receivedState({ ...before, ...change }, admitted, noon);
+
+describe('what the job of the loop says of', () => {
+  test('tasks counts for those that were admitted, and for no others', () => {
+    const tasks = {
+      'issue-1': progress('todo'),
+      'issue-2': progress('done'),
+      'issue-3': progress('in-progress'),
+      'issue-9': progress('done'),
+    };
+    expect(received({ tasks }).tasks).toEqual({
+      'issue-1': progress('done'),
+      'issue-2': progress('done'),
+      'issue-3': progress('in-progress'),
+    });
+    expect(received({ currentTask: 'issue-3' }).currentTask).toBe('issue-3');
+    expect(received({ currentTask: 'issue-9' }).currentTask).toBeNull();
+    expect(received({ unmarked: ['issue-2', 'issue-9'], unverified: ['issue-3', 'issue-8'] })).toMatchObject({
+      unmarked: ['issue-2'],
+      unverified: ['issue-3'],
+    });
+  });
+
+  test('answers of other lanes: those of what it worked on may be over, and none is new', () => {
+    const answers = { 'issue-9': { lane: 'issue-9', at: noon, approval: null } };
+    expect(Object.keys(received({ answers }).answers)).toEqual(['issue-1']);
+    expect(Object.keys(received({}).answers)).toEqual(['issue-1', 'issue-2']);
+  });
+
+  test.each<[string, number, number]>([
+    ['less than before is what it was before', 0, 5],
+    ['what was reserved counts', 9, 9],
+    ['more than that does not', 90, 9],
+  ])('calls: %s', (_, calls, expected) => {
+    const hour = { openedAt: noon - HOUR / 2, calls, tokens: 0 };
+    const { windows, ledger } = received({
+      windows: { hour, day: null },
+      ledger: [{ day: DAY, calls, tokens: 0, costUsd: 0, minutes: 0 }],
+    });
+    expect([windows.hour?.calls, ledger[0]?.calls]).toEqual([expected, expected]);
+  });
+
+  test.each<[string, number, number]>([
+    ['what was reserved counts', 3, 3],
+    ['one request may exceed it', 4, 4],
+    ['not more than any request costs', 40, 8],
+  ])('cost: %s', (_, costUsd, expected) => {
+    const { windows, ledger } = received({
+      windows: { hour: null, day: { openedAt: MIDNIGHT, costUsd } },
+      ledger: [{ day: DAY, calls: 5, tokens: 0, costUsd, minutes: 0 }],
+    });
+    expect([windows.day?.costUsd, ledger[0]?.costUsd]).toEqual([expected, expected]);
+  });
+});
+
+test('a run of which nothing is known has used what it had reserved, in window and ledger', () => {
+  const used = withReservationUsed(before, admitted.policy, noon);
+  expect(used.windows).toMatchObject({ hour: { calls: 9 }, day: { costUsd: 3 } });
+  expect(used.ledger).toMatchObject([{ calls: 9, costUsd: 3 }]);
+  expect({ ...used, windows: before.windows, ledger: before.ledger }).toEqual(before);
+});
