@@ -1,3 +1,4 @@
+import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
 import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
@@ -193,11 +194,16 @@ function splitRules(text: string): readonly string[] {
 }
 
 function isolation({ step }: LookedAt): Finding {
+  if (callsRalph(step.action))
+    return fine(
+      'isolation',
+      "The agent works in a job whose token can only read. There it runs as the runner's own user, and can reach the network.",
+    );
   const [, path = '', ref = ''] = /^([\w.-]+\/[\w.-]+)@([\w./-]+)$/.exec(step.action) ?? [];
   return warning(
     'isolation',
     "The agent runs as the runner's own user: it can read the job's files and reach the network. The model's keys and tokens stay with the action; a cloud login that the machine has itself does not.",
-    cure('Give the job no more secrets than it needs, and read what is not protected.', {
+    cure('Use the workflow of three jobs, or give the job no more secrets than it needs. Read what is not protected.', {
       link: path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
     }),
   );

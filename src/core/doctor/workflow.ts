@@ -50,10 +50,15 @@ const RALPH_WORKFLOW = /(?:^|\/)ralph-action\/\.github\/workflows\/ralph\.yml(?:
 /** As its first job filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
+/** Whether a job's `uses:` is the reusable workflow. */
+export function callsRalph(uses: string): boolean {
+  return RALPH_WORKFLOW.test(uses);
+}
+
 /** A job that calls the reusable workflow, as the step that its jobs are made of. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
   const action = textOf(given.uses);
-  if (!RALPH_WORKFLOW.test(action)) return [];
+  if (!callsRalph(action)) return [];
   const {
     'runs-on': runsOn = 'ubuntu-latest',
     'timeout-minutes': timeoutMinutes = '60',

@@ -537,6 +537,34 @@ test.each<[string, string, string, boolean]>([
   expect(found.filter(({ check }) => check === 'inputs')).not.toEqual([]);
 });
 
+describe('a workflow that calls the reusable one', () => {
+  const calling = readFileSync(new URL('../../../../templates/workflows/three-jobs.yml', import.meta.url), 'utf8')
+    .replace('OWNER/', 'acme/')
+    .replace(/^ {4}# with:\n {4}# {3}(verify: .*?) #.*$/m, '    with:\n      $1');
+  const factsOf = (text: string): Facts => ({
+    ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }),
+    files: [fileWith(text)],
+  });
+
+  test('is set up like the single one, and keeps the agent in a job of its own', () => {
+    const findings = diagnose(factsOf(calling), actionRules);
+    expect(findings.filter(({ kind }) => kind !== 'ok')).toEqual([]);
+    expect(findings.find(({ check }) => check === 'isolation')).toMatchObject({
+      kind: 'ok',
+      says: expect.stringContaining('can only read') as string,
+    });
+  });
+
+  test.each<[string, string, string, Finding['check'], Finding['kind']]>([
+    ['an input that is none', 'verify:', 'verfy:', 'inputs', 'problem'],
+    ['no key', /^ {4}secrets:[^]*/m.exec(calling)?.[0] ?? '', '', 'secret', 'problem'],
+    ['a permission that its jobs need', '  issues: write', '  issues: read', 'permissions', 'problem'],
+  ])('%s is found', (_, from, to, check, kind) => {
+    expect(calling).toContain(from);
+    expect(of(factsOf(calling.replace(from, to)), check)).toMatchObject([{ kind }]);
+  });
+});
+
 test('odd data for a workflow is none of ours, and never throws', () => {
   for (const data of [
     null,

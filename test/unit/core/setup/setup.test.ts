@@ -8,7 +8,7 @@ import { filesOf, type Choices, type WantedFile } from '../../../../src/core/set
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
 import { verifyOf } from '../../../../src/core/setup/workflow.ts';
-import { problemsOf } from '../../../workflow-lint.ts';
+import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 const action = parse(read('action.yml')) as { readonly inputs: Readonly<Record<string, { default: string }>> };
@@ -224,6 +224,26 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
     const text = workflowOf(files);
     expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(stepsOf(text).at(-1)?.with ?? {})));
+  });
+
+  test('gets the workflow of three jobs and its set-up steps in a form that GitHub takes', async () => {
+    const [workflow, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+    const textOf = (file: WantedFile | undefined): string => (file?.kind === 'whole' ? file.text : '');
+    expect(await problemsOf({ where: 'ralph.yml', text: textOf(workflow) })).toEqual([]);
+    const { with: inputs = {} } = (
+      parse(textOf(workflow)) as { jobs: { ralph: { with?: Readonly<Record<string, string>> } } }
+    ).jobs.ralph;
+    expect((inputs['verify'] ?? '').split('\n').filter((line) => line !== '')).toEqual(verify);
+    if (steps.length === 0) {
+      expect(setUp?.path).not.toContain('ralph-setup');
+      return;
+    }
+    expect(setUp?.path).toBe('.github/actions/ralph-setup/action.yml');
+    expect(await problemsOfAction(textOf(setUp))).toEqual([]);
+    const { runs } = parse(textOf(setUp)) as { runs: { steps: readonly (Step & { shell?: string })[] } };
+    expect(runs.steps.map(({ uses, run }) => uses ?? run)).toEqual(steps);
+    // A composite action has no shell of its own.
+    expect(runs.steps.every(({ run, shell }) => (run === undefined) === (shell === undefined))).toBe(true);
   });
 
   test('is set up once: a second run changes nothing, and remove takes everything back', () => {
