@@ -21,8 +21,8 @@ export type Played =
       readonly jobs: Readonly<Record<string, PlayedJob | 'skipped'>>;
     };
 
-/** The reusable workflow of this repository, by whatever owner and version. */
-const OUR_WORKFLOW = /^(?:[^/]+\/ralph-action|\.)\/\.github\/workflows\/ralph\.yml(?:@|$)/;
+/** The reusable workflow of this repository, by whatever owner, name and version. */
+const OUR_WORKFLOW = /^(?:[^/]+\/[^/]+|\.)\/\.github\/workflows\/ralph\.yml(?:@|$)/;
 
 /** Plays a workflow as GitHub and its runner would: its triggers, conditions, names, inputs and permissions. */
 export async function playWorkflow(sandbox: Sandbox, performance: Performance): Promise<Played> {

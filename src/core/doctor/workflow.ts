@@ -45,8 +45,8 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
   return uses.length === 0 ? null : { path, triggers: triggersOf(file.on), uses };
 }
 
-/** The reusable workflow of the action, of any owner. */
-const RALPH_WORKFLOW = /(?:^|\/)ralph-action\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
+/** The reusable workflow of the action, of any owner and in whatever copy. */
+const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
 /** As its first job filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 

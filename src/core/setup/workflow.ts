@@ -59,7 +59,7 @@ export function renderSetupAction({ stacks }: Project): string | null {
 
 /** Whether a workflow's text calls the reusable one. */
 export function callsWorkflow(text: string): boolean {
-  return CALL_PLACE.test(text);
+  return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml@/m.test(text);
 }
 
 const WITH_PLACE = /^ {4}# with:\n {4}# {3}verify:[^\n]*\n/m;

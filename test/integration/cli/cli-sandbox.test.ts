@@ -104,7 +104,12 @@ test.each([
 });
 
 describe('init names the repository that it comes from', () => {
-  const ours = ['action.yml', 'templates/workflows/ralph.yml', 'templates/PROMPT.md'];
+  const ours = [
+    'action.yml',
+    'templates/workflows/ralph.yml',
+    'templates/workflows/three-jobs.yml',
+    'templates/PROMPT.md',
+  ];
   const cloneOf = (url: string) => async (): Promise<URL> => {
     const clone = join(folder, 'clone');
     await mkdir(clone);
@@ -147,7 +152,7 @@ async function expectAction(root: URL, action: string): Promise<void> {
   };
   expect(await command.run(['--json', '--dir', folder], terminal)).toBe('done');
   const { files, byHand } = JSON.parse(out) as SetupReport;
-  expect(files[0]?.text).toContain(`uses: ${action}@v1\n`);
+  expect(files[0]?.text).toContain(`uses: ${action}/.github/workflows/ralph.yml@v1\n`);
   expect(byHand.filter(({ what }) => what.includes('OWNER'))).toHaveLength(action.startsWith('OWNER') ? 1 : 0);
 }
 

@@ -94,7 +94,8 @@ describe('openLane()', () => {
     await using scene = await setScene();
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
-    expect(opened).toEqual({ head: main, base: main, baseTree: await scene.git('rev-parse', 'HEAD^{tree}'), ahead: 0 });
+    const baseTree = await scene.git('rev-parse', 'HEAD^{tree}');
+    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0 });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
