@@ -6,7 +6,7 @@ import type { JobResult, RunningAction, StepResult } from '../runner.ts';
 import type { Checkout, SandboxMachine } from '../sandbox.ts';
 import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
 import type { Performance } from './performance.ts';
-import { usesAction, type Step } from './workflow.ts';
+import { compositeSteps, usesAction, type Step } from './workflow.ts';
 
 interface PlayedStep {
   readonly name: string;
@@ -70,6 +70,10 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
   const steps: Record<string, unknown> = {};
   let status: JobStatus = 'success';
   let action: Act['action'] = null;
+  const tell = ({ name, end, log }: PlayedStep): void => {
+    if (end === 'not-played') performance.onOutput?.(`Not played here: ${name}\n`);
+    played.push({ name, end, log });
+  };
   for (const step of scene.steps) {
     const name = step.name ?? step.uses ?? step.run ?? '';
     const runner = { os: 'Linux', temp: on.environment['RUNNER_TEMP'] };
@@ -77,15 +81,22 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
     const env = { ...scene.env, ...evaluated(step.env ?? {}, { ...known, secrets: scene.secrets }) };
     const open = { ...known, env: { ...known.env, ...env } };
     const hashFiles = (...paths: readonly string[]): string => hashOf(on.workspace, paths);
-    const act = holds(step.if ?? '', open, { status, functions: { hashFiles } })
-      ? await perform(scene, step, { contexts: { ...open, secrets: scene.secrets }, env })
-      : skipped;
-    if (act.end === 'not-played') performance.onOutput?.(`Not played here: ${name}\n`);
+    const given = { contexts: { ...open, secrets: scene.secrets }, env };
+    const isHeld = holds(step.if ?? '', open, { status, functions: { hashFiles } });
+    const own = isHeld ? ownSteps(on.workspace, step) : null;
+    // An action of the repository is its steps, as far as they can be played.
+    for (const inner of own ?? []) {
+      const end = await perform(scene, inner, given);
+      tell({ ...end, name: inner.name ?? inner.uses ?? inner.run ?? '' });
+      if (end.end === 'failure') status = 'failure';
+    }
+    if (own !== null) continue;
+    const act = isHeld ? await perform(scene, step, given) : skipped;
+    tell({ ...act, name });
     if (act.end === 'failure' && step['continue-on-error'] !== true) status = 'failure';
     if (act.action !== null && action !== null) throw new Error('The sandbox plays the action once in a job.');
     action ??= act.action;
     if (step.id !== undefined) steps[step.id] = { outputs: act.outputs, outcome: act.end };
-    played.push({ name, end: act.end, log: act.log });
   }
   const told = { stepOutputs: steps, status };
   if (action === null) return { end: { kind: 'without-action', steps: played }, ...told };
@@ -93,6 +104,13 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
   const { workspace, machine } = on;
   const result = await running.post();
   return { end: { kind: 'ran', steps: played, inputs, result, workspace, machine }, ...told };
+}
+
+/** The steps of a composite action of the repository; null: the step uses none that is there. */
+function ownSteps(workspace: string, { uses = '' }: Step): readonly Step[] | null {
+  if (!uses.startsWith('./') || uses === './') return null;
+  const file = join(workspace, uses, 'action.yml');
+  return existsSync(file) ? compositeSteps(readFileSync(file, 'utf8')) : null;
 }
 
 const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };

@@ -74,7 +74,9 @@ export function endOfRun(played: Played): Exclude<Played, { kind: 'called' }> {
   if (played.kind !== 'called') return played;
   const { runName } = played;
   const last = Object.values(played.jobs).findLast((job) => job !== 'skipped');
-  return last === undefined ? { kind: 'skipped', runName } : { ...last.end, runName };
+  if (last === undefined) return { kind: 'skipped', runName };
+  const steps = Object.values(played.jobs).flatMap((job) => (job === 'skipped' ? [] : job.end.steps));
+  return { ...last.end, steps, runName };
 }
 
 /** What all jobs of a run have in common. */

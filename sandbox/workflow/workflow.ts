@@ -53,6 +53,8 @@ const job = z
     message: 'A job has steps, or it uses a workflow',
   });
 
+const composite = z.looseObject({ runs: z.looseObject({ using: z.literal('composite'), steps: z.array(step) }) });
+
 /** Filters of one event; those that are absent let everything through. */
 const filters = z
   .strictObject({
@@ -107,6 +109,12 @@ export function parseWorkflow(source: string): Workflow {
   const parsed = workflow.safeParse(dataOf(source));
   if (parsed.success) return parsed.data;
   throw new Error(`The sandbox cannot play this workflow:\n${z.prettifyError(parsed.error)}`);
+}
+
+/** Steps of a composite action, by the text of its action.yml; null: it is none. */
+export function compositeSteps(source: string): readonly Step[] | null {
+  const parsed = composite.safeParse(dataOf(source));
+  return parsed.success ? parsed.data.runs.steps : null;
 }
 
 function dataOf(source: string): unknown {

@@ -109,7 +109,7 @@ function rowOf(name: string, { project, files }: SetupReport): readonly string[]
   const tasks = project.taskFiles.map((path) => `tasks in \`${path}\``);
   const others = new Set(project.otherRalphs.map((other) => other.name));
   const workflow = files.find(({ path }) => path === WORKFLOW)?.text ?? '';
-  const [, only, block = ''] = /^ +verify: (?:\|\n((?: {12}.*\n)+)|(.*)\n)/m.exec(workflow) ?? [];
+  const [, only, block = ''] = /^ +verify: (?:\|\n((?: {8}.*\n)+)|(.*)\n)/m.exec(workflow) ?? [];
   const verify = (only ?? block).split('\n').flatMap((line) => (line.trim() === '' ? [] : [`\`${line.trim()}\``]));
   return [
     `\`${name}\``,
@@ -135,10 +135,7 @@ describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
     expect(written).toEqual(expect.arrayContaining([WORKFLOW, '.ralph/AGENT.md', '.gitignore']));
     const text = await readFile(join(repository, WORKFLOW), 'utf8');
     expect(await problemsOf({ where: name, text })).toEqual([]);
-    expect(await doctor(repository)).toEqual([
-      ...(report.project.stacks.length === 0 ? ['warning: verify'] : []),
-      'warning: isolation',
-    ]);
+    expect(await doctor(repository)).toEqual(report.project.stacks.length === 0 ? ['warning: verify'] : []);
 
     const after = await git(repository, ['status', '--porcelain', '--untracked-files=all']);
     const again = await init(repository);

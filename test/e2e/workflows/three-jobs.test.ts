@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ACTION_FOLDER, events, TOKEN } from '../../../sandbox/sandbox.ts';
@@ -114,4 +114,24 @@ test('verify decides there as in one job, and what it said of the clean clone is
   });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete' });
   expect(scene.pullOf('ralph/queue').body).toContain('## ✅ 1 of 1 tasks done');
+});
+
+test("the project's own set-up steps run in the job of the agent alone, and what they install is there", async () => {
+  await using scene = await createScene();
+  const { folder, git } = scene.sandbox;
+  const action = join(folder, 'action.yml');
+  await writeFile(
+    action,
+    'name: Set up\ndescription: x\nruns:\n  using: composite\n  steps:\n    - run: echo ready > "$RUNNER_TEMP/tool"\n      shell: bash\n',
+  );
+  await git('read-tree', 'main');
+  const blob = await git('hash-object', '-w', action);
+  await git('update-index', '--add', '--cacheinfo', `100644,${blob},.github/actions/ralph-setup/action.yml`);
+  const tree = await git('write-tree');
+  await git('update-ref', 'refs/heads/main', await git('commit-tree', tree, '-p', 'main', '-m', 'Set up'));
+  scene.openIssue('Greet');
+  const { ranOf } = await play(scene, { event: events.schedule('17 * * * *') });
+  const there = ['gate', 'loop', 'publish'].map((name) => existsSync(join(ranOf(name).machine, 'temp', 'tool')));
+  expect(there).toEqual([false, true, false]);
+  expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete' });
 });

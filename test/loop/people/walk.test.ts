@@ -18,6 +18,7 @@ import {
   schedule,
   type Event,
 } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
 
 const HOUR = 60 * MINUTE;
 
@@ -61,7 +62,7 @@ const steps = fc.array(
 );
 
 /** The world of a walk: what became of it is in `problems`. */
-function begin() {
+function begin(jobs: 'one' | 'three') {
   const inputs = { 'max-iterations-per-task': '4', 'max-iterations': '8' };
   const kinds = new Map<string, Behaviour>();
   const project = createProject({ issues: [], inputs, agent: [(call) => (kinds.get(call.task) ?? finisher)(call)] });
@@ -73,7 +74,7 @@ function begin() {
     problems,
     async run(event: Event) {
       const before = [project.script.calls.length, told()] as const;
-      await runOnce(project, { event });
+      await (jobs === 'one' ? runOnce(project, { event }) : runSplit(project, { event }));
       const called = project.script.calls
         .slice(before[0])
         .map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
@@ -185,14 +186,17 @@ const known: readonly (readonly Step[])[] = [
   ],
 ];
 
-test('whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (walk) => {
-      const world = begin();
-      for (const step of walk) await take(world, step);
-      expect(world.problems).toEqual([]);
-    }),
-    // What nobody saw yet is looked for where that can be looked into: not on whatever change happens to be tested.
-    { numRuns: runs(320), examples: known.map((walk): [Step[]] => [[...walk]]), ...(IS_DEEP ? {} : { seed: 1 }) },
-  );
-});
+test.each(['one', 'three'] as const)(
+  'whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news: %s job(s)',
+  async (jobs) => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (walk) => {
+        const world = begin(jobs);
+        for (const step of walk) await take(world, step);
+        expect(world.problems).toEqual([]);
+      }),
+      // What nobody saw yet is looked for where that can be looked into: not on whatever change happens to be tested.
+      { numRuns: runs(320), examples: known.map((walk): [Step[]] => [[...walk]]), ...(IS_DEEP ? {} : { seed: 1 }) },
+    );
+  },
+);
