@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parseHandedIntake, type HandedFile, type HandedIntake } from '../../handover/handed.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { documentOf } from '../../handover/stored.ts';
@@ -17,20 +18,22 @@ export interface TakenIntake {
 
 /** Takes what the gate handed over: the very bytes whose hash the gate's own output says. Throws a UserError for anything else. */
 export async function takeIntake(
-  folder: Pick<HandoffFolder, 'read' | 'fingerprint'>,
+  folder: Pick<HandoffFolder, 'read'>,
   { digest, path }: { readonly digest: string; readonly path: string },
 ): Promise<TakenIntake> {
   const name = 'gate/intake.json';
-  const [content, found] = [await folder.read(name), await folder.fingerprint(name)];
-  if (content === null || found === null)
+  const content = await folder.read(name);
+  if (content === null)
     throw new UserError(
       'configuration',
       `There is no hand-over of the gate in ${path}: ${name} is missing. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
     );
-  if (found.sha256 !== digest)
+  // Of the very bytes that are used: who can write there may do so at any moment.
+  const found = hashOf(content);
+  if (found !== digest)
     throw new UserError(
       'infrastructure',
-      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found.sha256}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. Nothing of it is used.`,
+      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. Nothing of it is used.`,
     );
   const handed = parseHandedIntake(Buffer.from(content).toString());
   if (handed === null)
@@ -48,10 +51,12 @@ export async function namedFile(
   named: HandedFile | null,
 ): Promise<Transcript | null> {
   if (named === null) return null;
-  const found = await folder.fingerprint(name);
-  if (found?.sha256 !== named.sha256 || found.bytes !== named.bytes) return null;
   const content = await folder.read(name);
-  return content === null ? null : { sha256: named.sha256, content };
+  return content === null || hashOf(content) !== named.sha256 ? null : { sha256: named.sha256, content };
+}
+
+function hashOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /** What the job of the loop hands over with. */
