@@ -147,6 +147,8 @@ export interface LaneView {
   readonly receipt: Receipt | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   readonly taskLabel: string;
+  /** Of how many jobs the runs are: one of three asks nobody while its agent works. */
+  readonly jobs: 'one' | 'three';
   readonly runUrl: string;
   readonly now: number;
 }

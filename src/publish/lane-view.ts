@@ -1,4 +1,4 @@
-import type { Config, RunContext } from '../config/config.ts';
+import { jobsOf, type Config, type RunContext } from '../config/config.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
@@ -12,7 +12,11 @@ import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 /** How the lane of a run that the gate ended stands. */
 export function laneViewOf(
   { lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>,
-  run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly context: RunContext; readonly now: number },
+  run: {
+    readonly config: Pick<Config, 'policy' | 'taskLabel' | 'handoff'>;
+    readonly context: RunContext;
+    readonly now: number;
+  },
 ): LaneView {
   const { config, context, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
@@ -31,6 +35,7 @@ export function laneViewOf(
     receipt: answer?.text.kind === 'status' ? answer.text.receipt : null,
     pullRequest: lane?.pullRequest ?? known.lastRun?.published?.pullRequest ?? null,
     taskLabel: config.taskLabel,
+    jobs: jobsOf(config),
     runUrl: context.runUrl,
     now,
   };

@@ -2,7 +2,7 @@ import { textOf } from '../errors.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/work.ts';
-import type { Config, RunContext } from '../config/config.ts';
+import { jobsOf, type Config, type RunContext } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderLiveStatus } from '../report/pages/live-status.ts';
@@ -19,7 +19,7 @@ const MAX_FAILURES = 2;
 
 interface LiveStatusDeps {
   readonly forge: Pick<Forge, 'upsertComment'>;
-  readonly config: Pick<Config, 'policy'>;
+  readonly config: Pick<Config, 'policy' | 'handoff'>;
   readonly context: Pick<RunContext, 'runUrl' | 'serverUrl' | 'repository'>;
   readonly clock: Clock;
   readonly debug: (text: string) => void;
@@ -52,6 +52,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       orders,
       journal,
       limits: config.policy,
+      jobs: jobsOf(config),
       startedAt,
       now,
       runUrl: context.runUrl,

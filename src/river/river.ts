@@ -66,7 +66,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const agentName = await agent.prepare();
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;
-  const showLive = createLiveStatus({ ...stages, config: { policy: begun.policy }, debug: deps.debug });
+  const showLive = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote } as const;
   const work = await runLoop(
     deps,

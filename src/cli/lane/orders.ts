@@ -126,7 +126,8 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
   const obeyed = names.includes('ref')
     ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
     : '';
-  const now = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
+  const now =
+    words === 'stop' ? 'ends after its running iteration, and one of three jobs at its end' : 'continues to its end';
   return `Order kept (${names.join(' and ')}): ${words}. The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
 }
 

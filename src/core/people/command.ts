@@ -13,7 +13,7 @@ export const COMMANDS = {
   doctor: 'check the set-up, without an agent call: what would stop a run, and what to do about it',
   pause: 'no run starts until `resume`; a run in progress continues to its end',
   resume: 'end the pause',
-  stop: 'like `pause`, and a run in progress ends after its running iteration',
+  stop: 'like `pause`, and a run of one job ends after its running iteration',
   retry: 'try failed, blocked and set-aside tasks again; `retry N` tries only task N (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',

@@ -28,12 +28,14 @@ export interface LiveStatus {
   readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
   readonly startedAt: number;
   readonly now: number;
+  /** Of how many jobs the run is. */
+  readonly jobs: 'one' | 'three';
   readonly runUrl: string;
 }
 
 /** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
 export function renderLiveStatus(live: LiveStatus): string {
-  const { task, tasks, iteration, orders, journal, limits, startedAt, now, runUrl } = live;
+  const { task, tasks, iteration, orders, journal, limits, jobs, startedAt, now, runUrl } = live;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
@@ -44,7 +46,9 @@ export function renderLiveStatus(live: LiveStatus): string {
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
     `\`${tasksBar(tasks)}\` ${done} of ${String(tasks.length)} tasks done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
-    '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>',
+    jobs === 'one'
+      ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'
+      : `<sub>Updated when the run ends. To end it now, cancel ${link('the run', runUrl)}: what is finished is kept.</sub>`,
   ].join('\n\n');
 }
 

@@ -74,7 +74,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it continue, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause && view.jobs === 'one' ? `; a pause lets it continue, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [
@@ -119,7 +119,9 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
   if (receipt === null) return [];
   const ends =
     receipt.order === 'stop'
-      ? 'ends after its running iteration.'
+      ? view.jobs === 'one'
+        ? 'ends after its running iteration.'
+        : 'continues to its end: to end it now, cancel it. What is finished is kept.'
       : 'continues to its end; the order takes effect with the next one.';
   const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];

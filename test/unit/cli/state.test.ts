@@ -195,7 +195,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = await placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its running iteration\./,
+      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its running iteration, and one of three jobs at its end\./,
     );
     expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });

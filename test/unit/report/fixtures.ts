@@ -275,6 +275,7 @@ export const laneView: LaneView = {
   receipt: null,
   pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
   taskLabel: 'ralph',
+  jobs: 'one',
   runUrl: `${REPOSITORY}/actions/runs/99`,
   now: END,
 };

@@ -14,10 +14,11 @@ const live = {
   orders: [],
   journal: [],
   limits: { ...policy, maxCostUsd: 5 },
+  jobs: 'one',
   startedAt: END,
   now: END,
   runUrl: 'https://github.com/acme/shop/actions/runs/99',
-};
+} as const;
 
 test('the first seconds: what is worked on, against which limits, and how to end it', () => {
   expect(lines(renderLiveStatus(live))).toEqual([
@@ -45,5 +46,11 @@ test('orders that were given meanwhile, and mention nobody', () => {
   const orders = [order, { ...order, kind: 'retry', task: 'issue-12', by: '@bob' } as const];
   expect(lines(renderLiveStatus({ ...live, orders }))[3]).toBe(
     'For the next run: `/ralph pause` of ann, `/ralph retry #12` of @\u200Bbob',
+  );
+});
+
+test('of three jobs: nothing is updated until the end, and only cancelling ends it now', () => {
+  expect(lines(renderLiveStatus({ ...live, jobs: 'three' })).at(-1)).toBe(
+    '<sub>Updated when the run ends. To end it now, cancel [the run](https://github.com/acme/shop/actions/runs/99): what is finished is kept.</sub>',
   );
 });

@@ -431,6 +431,12 @@ describe('the receipt of an order comes first', () => {
       { ...pausedBy('octocat'), claimedBy },
       `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
     ],
+    [
+      'stop',
+      'changed',
+      { ...pausedBy('octocat'), claimedBy, jobs: 'three' },
+      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end: to end it now, cancel it. What is finished is kept.`,
+    ],
     ['stop', 'as before', pausedBy('octocat'), `**Already paused**: no run works on ${queue} until \`/ralph resume\`.`],
     [
       'retry',
