@@ -7,7 +7,7 @@ import { anyInstant, count } from '../core/numbers.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { receivedState, withReservationUsed } from '../core/sharing/received.ts';
-import { isIssueTask, type TaskId } from '../core/tasks/ids.ts';
+import { isIssueTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/one-line.ts';
@@ -19,7 +19,9 @@ import type { Work } from './work.ts';
 const MAX_SENTENCE_CHARS = 1000;
 /** Sums of floating-point numbers differ by their order. */
 const ROUNDING_USD = 1e-6;
+/** More of a list is not handed over: a run must not be lost because it left out, or warned of, too much. */
 const MAX_ENTRIES = 1000;
+const MAX_WARNINGS = 100;
 const MAX_PATH_CHARS = 4096;
 
 const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
@@ -27,11 +29,11 @@ const words = z.string().transform((text) => oneLine(text, MAX_SENTENCE_CHARS));
 
 /** Tasks of files that the agent has added; an issue can be admitted by the gate alone. */
 const foundTaskSchema = queuedTaskSchema.extend({
-  id: z.string().max(80),
+  id: storedTaskId,
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: count }),
-    z.object({ kind: z.enum(['prd', 'beads']), path: z.string().max(MAX_PATH_CHARS), key: z.string().max(200) }),
+    z.object({ kind: z.enum(['prd', 'beads']), path: z.string().max(MAX_PATH_CHARS), key: words }),
   ]),
 });
 
@@ -44,7 +46,7 @@ const workSchema = z.object({
   headVerification: z.object({ commit: objectId, after: count, verification: verificationSchema }).nullable(),
   head: objectId,
   withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
-  warnings: z.array(words).max(100),
+  warnings: z.array(words).max(MAX_WARNINGS),
   agent: z.object({ name: words, version: words }),
   startedAt: anyInstant,
   endedAt: anyInstant,
@@ -108,12 +110,12 @@ export function serializeWork(
     session: handed.session,
     work: {
       state: serializeState(state),
-      found: tasks.filter(({ id, source }) => !admitted.has(id) && source.kind !== 'issue'),
+      found: tasks.filter(({ id, source }) => !admitted.has(id) && source.kind !== 'issue').slice(0, MAX_ENTRIES),
       journal: journal.map(serializeEntry),
       headVerification: work.headVerification,
       head,
-      withheld,
-      warnings,
+      withheld: withheld.slice(0, MAX_ENTRIES),
+      warnings: warnings.slice(0, MAX_WARNINGS),
       agent,
       startedAt,
       endedAt,

@@ -165,6 +165,22 @@ test('killed in its second call, the job of the loop has handed over its first',
   expect(await runSplit(project)).toMatchObject({ publish: { end: 'complete (plan_complete)' }, loop: { calls: 1 } });
 });
 
+test('a run that left out more than a parcel has room for is published all the same', async () => {
+  const project = createProject({ agent: [finisher] });
+  const { publish } = await runSplit(project, {
+    loop: {
+      prepare: (checkout) => {
+        const { commit } = checkout;
+        checkout.commit = async (iteration) => ({
+          ...(await commit(iteration)),
+          withheld: Array.from({ length: 1500 }, (_, at) => ({ path: `file-${String(at)}`, why: 'too large' })),
+        });
+      },
+    },
+  });
+  expect(publish?.end).toBe('complete (plan_complete)');
+});
+
 test('cancelled, it hands over what is finished', async () => {
   const cancel = new AbortController();
   const project = createProject({
