@@ -40,7 +40,7 @@ export const LISTED = {
   },
   pause: { name: 'pause', summary: 'starts no runs of the queue, or of an issue, until it is resumed', use: 'daily' },
   resume: { name: 'resume', summary: 'ends the pause', use: 'daily' },
-  stop: { name: 'stop', summary: 'pauses, and ends a run in progress after its running iteration', use: 'daily' },
+  stop: { name: 'stop', summary: 'pauses; a run of one job ends after its running iteration', use: 'daily' },
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
   replay: { name: 'replay', summary: 'makes the decisions of a recorded run again', use: 'inside' },
