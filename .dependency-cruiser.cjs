@@ -28,7 +28,8 @@ const layers = {
   'agents/*/events': { may: ['core'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
-  isolation: { may: ADAPTER, packages: ['aws4fetch', 'node:'] },
+  // The sandbox runtime is loaded by its path at run time: here are its types.
+  isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -14,6 +14,8 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 const memory = '/dev/shm';
 if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
   const folder = mkdtempSync(join(memory, 'ralph-tests-'));
+  // Users of their own pass through.
+  chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
   process.on('exit', () => {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

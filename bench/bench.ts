@@ -10,6 +10,7 @@ import { measureColdStart } from './cold-start.ts';
 import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
+import { measureIsolation } from './isolation.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
 import { measurePublishing } from './publishing.ts';
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   publishing: measurePublishing,
   evidence: measureEvidence,
   broker: measureBroker,
+  isolation: measureIsolation,
 };
 
 const USAGE = `npm run bench -- [--check] [<part> …]

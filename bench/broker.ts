@@ -1,3 +1,4 @@
+import { listenOnLoopback } from '../src/isolation/listening.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +15,10 @@ export async function measureBroker(): Promise<readonly Row[]> {
   const child = fork(fileURLToPath(new URL('broker-process.ts', import.meta.url)));
   try {
     const [url] = (await once(child, 'message')) as [string];
-    const { broker } = await loginFor({ ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url }, []);
+    const { broker } = await loginFor(
+      { ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url },
+      { allowedTools: [], listen: listenOnLoopback },
+    );
     if (broker === null) throw new Error('there is no broker');
     const call = await broker.open({ costUsd: null, tokens: null });
     const door: BrokerDoor = {

@@ -18,6 +18,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   const workspace = join(folder, 'workspace');
   await createLargeCheckout(workspace);
   const repository = createRepository({
+    room: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workFolder: join(folder, 'own'),

@@ -33,6 +33,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
   await remote.importFrom(ours);
   await git(folder, ['clone', '--quiet', remote.repositoryFolder, bare]);
   const repository = createRepository({
+    room: () => Promise.resolve(null),
     folder: ours,
     remote: { url: remote.url, token: TOKEN },
     workFolder: join(folder, 'own'),

@@ -69,6 +69,7 @@ async function ready(
   };
   const env = { PATH: process.env.PATH, HOME: at };
   const repository = createRepository({
+    room: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: origin.url, token: 'bench' },
     workFolder,

@@ -1,3 +1,3 @@
 process.on('SIGUSR1', () => undefined);
 const { cacheWorker } = await import('./index.js');
-await cacheWorker();
+await cacheWorker((url) => import(url));

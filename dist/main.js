@@ -1,3 +1,3 @@
 process.on('SIGUSR1', () => undefined);
 const { main } = await import('./index.js');
-await main();
+await main((url) => import(url));

@@ -33,8 +33,16 @@ export interface ActionStep {
   readonly env?: Readonly<Record<string, string>>;
   /** What `${{ github.token }}` evaluates to. */
   readonly githubToken: string;
+  /** Without it the agent is not isolated, whatever the step asks for: this machine is somebody's own. */
+  readonly isolation?: SandboxIsolation;
   /** Called once main runs, to cancel it or kill it. */
   readonly onStart?: (main: RunningMain) => void;
+}
+
+/** How the action isolates its agent here; `around`: a program before Node's, which gives it folders of its own to work in. */
+export interface SandboxIsolation {
+  readonly level: string;
+  readonly around: readonly string[];
 }
 
 /** A step with a script of bash. */
@@ -146,13 +154,16 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
         temp,
       );
       const inputs = Object.fromEntries(
-        Object.entries({ ...defaults, ...step.inputs }).map(([name, value]) => [
-          `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`,
-          value,
-        ]),
+        Object.entries({ ...defaults, ...step.inputs, isolation: step.isolation?.level ?? 'none' }).map(
+          ([name, value]) => [`INPUT_${name.replaceAll(' ', '_').toUpperCase()}`, value],
+        ),
       );
       const given = { ...environment, ...variablesOf(files), ...step.env, ...inputs };
-      const script = (name: string): string[] => [step.node, join(step.action, 'dist', name)];
+      const script = (name: string): [string, ...string[]] => {
+        const [first, ...rest] = step.isolation?.around ?? [];
+        const own: [string, string] = [step.node, join(step.action, 'dist', name)];
+        return first === undefined ? own : [first, ...rest, ...own];
+      };
       const main = await runProgram({
         command: script('main.js'),
         cwd: job.workspace,

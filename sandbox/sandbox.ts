@@ -7,7 +7,14 @@ import { createSampleProject, startGitRemote, type GitRemote } from './git-remot
 import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
 import { addComment, addIssue, startJob, type StoredIssue, type StoredPull } from './github/state.ts';
-import { startMachine, type ActionStep, type JobResult, type Machine, type RunningMain } from './runner.ts';
+import {
+  startMachine,
+  type ActionStep,
+  type JobResult,
+  type Machine,
+  type RunningMain,
+  type SandboxIsolation,
+} from './runner.ts';
 
 /** A token as a workflow's `permissions:` make it. */
 export const TOKEN = 'ghs_sandboxTokenOfTheJob000000000000000';
@@ -77,10 +84,11 @@ export interface Sandbox extends AsyncDisposable {
   git(...args: string[]): Promise<string>;
 }
 
-/** Starts the sandbox in `folder`, with what `fill` puts on `main`: a small sample project, if nothing else. */
+/** Starts the sandbox in `folder`, with what `fill` puts on `main`: a small sample project, if nothing else. `isolation`: of every run's agent; without it there is none. */
 export async function startSandbox(
   folder: string,
   fill: (remote: GitRemote) => Promise<void> = fillWithSample,
+  isolation: SandboxIsolation | null = null,
 ): Promise<Sandbox> {
   await mkdir(folder, { recursive: true });
   const remote = await startGitRemote({
@@ -152,7 +160,12 @@ export async function startSandbox(
       end: () => {
         listed.completedAt = Date.now();
       },
-      action: { action: ACTION_FOLDER, node: process.execPath, githubToken: TOKEN },
+      action: {
+        action: ACTION_FOLDER,
+        node: process.execPath,
+        githubToken: TOKEN,
+        ...(isolation === null ? {} : { isolation }),
+      },
     };
   }
 

@@ -24,7 +24,8 @@ import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } f
 // keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
 //
 // RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
-// with every call, and an empty one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100).
+// with every call (where the file cannot be written, a count in the config folder says how much of it is over), and an empty
+// one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100).
 
 /** What a call does instead of honest work. */
 export type Behaviour =
@@ -413,7 +414,15 @@ function openSession(resume: string | null): Session | null {
 function nextBehaviour(): Behaviour {
   const path = process.env['RALPH_SCRIPT'] ?? '';
   if (path === '' || !existsSync(path)) return { kind: 'work' };
-  const [next, ...rest] = JSON.parse(readFileSync(path, 'utf8')) as Behaviour[];
-  writeFileSync(path, JSON.stringify(rest));
-  return next ?? { kind: 'work' };
+  const script = JSON.parse(readFileSync(path, 'utf8')) as Behaviour[];
+  try {
+    writeFileSync(path, JSON.stringify(script.slice(1)));
+    return script[0] ?? { kind: 'work' };
+  } catch {
+    // In a room it can only be read: what is written elsewhere tells how far it was played.
+    const played = join(process.env['CLAUDE_CONFIG_DIR'] ?? '', 'played');
+    const count = existsSync(played) ? Number(readFileSync(played, 'utf8')) : 0;
+    writeFileSync(played, String(count + 1));
+    return script[count] ?? { kind: 'work' };
+  }
 }

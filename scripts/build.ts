@@ -8,8 +8,12 @@ import { transform } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** The files that the runner and the action start; everything else is in the bundle. */
-const STARTERS: Readonly<Record<string, string>> = { 'main.js': 'main', 'cache-worker.js': 'cacheWorker' };
+/** The files that the runner and the action start; everything else is in the bundle. Each passes on Node's own `import`. */
+const STARTERS: Readonly<Record<string, string>> = {
+  'main.js': 'main',
+  'cache-worker.js': 'cacheWorker',
+  'room-worker.js': 'roomWorker',
+};
 
 /** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
 const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
@@ -58,7 +62,10 @@ async function bundle(): Promise<Map<string, string>> {
   }
   files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
-    files.set(name, `${NO_INSPECTOR}const { ${entry} } = await import('./index.js');\nawait ${entry}();\n`);
+    files.set(
+      name,
+      `${NO_INSPECTOR}const { ${entry} } = await import('./index.js');\nawait ${entry}((url) => import(url));\n`,
+    );
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
   const starter = await readFile(join(root, 'scripts', 'post-starter.js'), 'utf8');

@@ -15,6 +15,8 @@ declare module 'vitest' {
 const sources = {
   'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
+  'room-worker.mjs':
+    "import { roomWorker } from './src/entries/room-worker.ts'; await roomWorker(process.argv.slice(2), (url) => import(url));",
   'ralph.mjs': `import { cli } from './src/entries/cli.ts'; await cli(new URL('${new URL('..', import.meta.url).href}'));`,
 };
 
@@ -23,6 +25,7 @@ let folder = '';
 /** Builds them once, before the first test that starts programs. */
 export async function setup({ provide }: TestProject): Promise<void> {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-programs-')));
+  await chmod(folder, 0o755);
   await Promise.all(Object.entries(sources).map(([name, code]) => buildProgram(code, join(folder, name))));
   provide('programs', folder);
 }

@@ -117,6 +117,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     keepIgnored: () => Promise.resolve(),
     cleanClone: (commit) => Promise.resolve(commit),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
+    handOver: () => Promise.resolve(() => Promise.resolve()),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { HostsAsked } from '../core/isolation/hosts.ts';
+import type { WantedIsolation } from '../core/isolation/level.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
@@ -15,6 +17,7 @@ export interface Config {
   /** Empty in the job of the loop, which needs none. */
   readonly githubToken: string;
   readonly handoff: HandoffConfig;
+  readonly isolation: IsolationConfig;
   readonly taskLabel: string;
   /** In the order in which tasks of the same priority are worked. */
   readonly taskSources: readonly TaskSourceName[];
@@ -58,6 +61,11 @@ interface HandoffConfig {
   readonly path: string;
   /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
   readonly digest: string;
+}
+
+interface IsolationConfig {
+  readonly wanted: WantedIsolation;
+  readonly hosts: HostsAsked;
 }
 
 interface AgentConfig {

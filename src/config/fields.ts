@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseAllowedHosts, type HostsAsked } from '../core/isolation/hosts.ts';
 import { LOGIN, type Recipients } from '../core/people/recipients.ts';
 
 /** Kinds of input texts, each with the words that say what a text should have been. */
@@ -39,6 +40,15 @@ export function recipients({ teams }: { readonly teams: boolean }) {
     const ofTeams = teams ? names.filter((name) => TEAM.test(name)) : [];
     if (logins.length + ofTeams.length < names.length) problems.addIssue(expected);
     return { kind: 'named', logins, teams: ofTeams.map((name) => name.slice(name.indexOf('/') + 1)) };
+  });
+}
+
+/** Hosts that may be reached: a list, or one of the words `any` and `none`. */
+export function allowedHosts() {
+  return list().transform((items, context): HostsAsked => {
+    const { asked, problems } = parseAllowedHosts(items);
+    for (const problem of problems) context.addIssue(problem);
+    return asked;
   });
 }
 

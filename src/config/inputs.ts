@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import { outcomeKinds } from '../core/outcome.ts';
+import { wantedIsolations } from '../core/isolation/level.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
-import { choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
+import { allowedHosts, choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
@@ -43,6 +44,7 @@ const inputs: InputTable<Settings> = {
       z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
     ),
   },
+  isolation: { wanted: input('isolation', choice(...wantedIsolations)), hosts: input('allowed-hosts', allowedHosts()) },
   taskLabel: input(
     'task-label',
     filled('a label name')

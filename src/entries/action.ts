@@ -21,3 +21,9 @@ export async function cacheWorker(): Promise<void> {
   const { cacheWorkerProcess } = await import('../state/cache-worker.ts');
   await cacheWorkerProcess(process.argv.at(-1) ?? '');
 }
+
+/** What this program does in the room of the agent, in a process of its own. `load`: Node's own `import`; in the bundle that word means the bundler's. */
+export async function roomWorker(load: (url: string) => Promise<unknown>): Promise<void> {
+  const { roomWorker } = await import('./room-worker.ts');
+  await roomWorker(process.argv.slice(2), load);
+}

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { isolatedRun } from '../wiring/isolation/isolate.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
@@ -28,6 +30,10 @@ import { runRiver } from '../river/river.ts';
 import { notifyOfInputs } from '../river/unusable.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
+
+/** What removing the agent's user, namespaces and folders may take; a cancelled run has 2 s left. */
+const CLOSE_MS = 1_500;
+const NOT_IN_TIME = "The agent's room could not be removed in time; the post step removes it.";
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function main(): Promise<void> {
@@ -83,12 +89,14 @@ export async function main(): Promise<void> {
     });
     const world = createWorld({ environment, config, context, secrets, identity: await identityIn(config, identity) });
     const guard = createGuard(world, runnerFiles);
+    const isolated = isolatedRun(world);
+    const connections = connect(world, { patience: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     return Promise.race([
       runRiver({
         ...world,
-        connect: guardedConnections(connect(world, null), guard),
-        machine: createMachine(world, { startedAt }),
+        connect: guardedConnections(connections, guard),
+        machine: createMachine(world, { startedAt, workFiles: connections.workFiles }),
         startedAt,
         appendJournal: journal.append,
         journalHash: journal.hash,
@@ -97,7 +105,11 @@ export async function main(): Promise<void> {
         },
       }),
       left,
-    ]);
+    ]).finally(async () => {
+      const unremoved = await Promise.race([isolated.close(), sleep(CLOSE_MS, NOT_IN_TIME, { ref: false })]);
+      // The post step does it again.
+      if (unremoved !== null) log.warning(unremoved);
+    });
   }
 
   async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {

@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
-import { endAgent } from '../wiring/agent.ts';
+import { endAgent, removeRoomOf } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
+import { nothingToIsolate } from '../wiring/isolation/isolate.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
@@ -22,6 +23,7 @@ import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import { readRunRecord, writeRunRecord, type RunRecord } from '../river/run-record.ts';
+import { namesOf } from '../core/text/lists.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
@@ -65,6 +67,11 @@ export async function post(): Promise<void> {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
+    await removeRoomOf(identity, environment)
+      .then((left) => {
+        if (left.length > 0) log.error(`Processes of the agent still run: ${namesOf(left)}. Restart the runner.`);
+      })
+      .catch(logFailure("The agent's room could not be removed"));
     await giveCredentialsBack(identity, { token, log }).catch(
       logFailure("The checkout's credentials could not be restored"),
     );
@@ -110,7 +117,7 @@ async function finish({
   mask(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
-    connect: connect(world, PATIENCE),
+    connect: connect(world, { patience: PATIENCE, isolated: nothingToIsolate }),
     record,
     folder: runFolder,
     limits: LIMITS,

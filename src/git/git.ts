@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { UserError } from '../errors.ts';
 import { startConversation, type Conversation } from './conversation.ts';
 import { collectOutput, describeCollected, type CollectedEnd } from '../processes/collect-output.ts';
@@ -13,7 +14,7 @@ export interface GitAnswer {
 
 /** `variables` are added to the command's environment. After `timeoutMs` it is ended with every process that it started. */
 interface GitOptions {
-  readonly input?: string | Buffer;
+  readonly input?: string | Buffer | Readable;
   readonly variables?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
 }

@@ -15,3 +15,9 @@ export async function proxiedFetch(address: string): Promise<typeof fetch | null
     undici.fetch(input, { ...init, ...(dispatcher === undefined ? {} : { dispatcher }) });
   return throughProxy as unknown as typeof fetch;
 }
+
+/** Which proxy the runner's environment names for an address; null: none. */
+export async function proxyFinder(): Promise<(url: URL) => URL | null> {
+  const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
+  return (url) => getProxyUrl(url) ?? null;
+}

@@ -1,6 +1,7 @@
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import type { IsolationFacts } from '../core/isolation/facts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
@@ -13,6 +14,7 @@ import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentName } from '../ports/agent.ts';
+import type { IsolationSource } from './work.ts';
 
 /** Everything a reader may see of one run, as much of it as the run got to know. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
@@ -66,9 +68,17 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly baseCheck: Check | null;
   /** What it said of the branch in a clean clone; null: not known. */
   readonly headCheck: HeadCheck | null;
+  /** null: nothing was measured. */
+  readonly isolation: IsolationReport | null;
   readonly agent: AgentName;
   /** The task whose issue says that the run is at work; null: none does. */
   readonly shown: TaskId | null;
+}
+
+/** What was measured of the isolation, and whose word it is. */
+export interface IsolationReport {
+  readonly facts: IsolationFacts;
+  readonly from: IsolationSource;
 }
 
 /** A verification in a clean clone. `of` the published head (but for a commit that only archives), or of an earlier commit of this run. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { verificationSchema } from '../core/evidence.ts';
+import { isolationFacts } from '../core/isolation/facts.ts';
+import { cutFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { MAX_USAGE_WAIT_MS } from '../core/lane/settle.ts';
 import { parseStateAt, serializeState, type LaneState } from '../core/lane/state.ts';
@@ -47,6 +49,8 @@ const workSchema = z.object({
   head: objectId,
   withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
   warnings: z.array(words).max(MAX_WARNINGS),
+  /** A loop of an earlier version measures nothing. */
+  isolation: isolationFacts.nullable().default(null),
   agent: z.object({ name: words, version: words }),
   startedAt: anyInstant,
   endedAt: anyInstant,
@@ -93,7 +97,7 @@ export type ReceivedWork =
 
 /** The text of a parcel, for the job that publishes the work. */
 export function serializeWork(
-  { state, tasks, journal, head, withheld, warnings, agent, startedAt, endedAt, outcome, ...work }: Work,
+  { state, tasks, journal, head, withheld, warnings, isolation, agent, startedAt, endedAt, outcome, ...work }: Work,
   handed: {
     readonly intake: HandedIntake;
     readonly of: string;
@@ -116,6 +120,7 @@ export function serializeWork(
       head,
       withheld: withheld.slice(0, MAX_ENTRIES),
       warnings: warnings.slice(0, MAX_WARNINGS),
+      isolation: isolation === null ? null : cutFacts(isolation),
       agent,
       startedAt,
       endedAt,
@@ -198,6 +203,8 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       // Measured by the job that publishes.
       lookAt: [],
       warnings: work.warnings.map((warning) => `From the job of the loop: ${warning}`),
+      isolation: work.isolation,
+      isolationFrom: 'loop-job',
       shown: handed.shown,
       agent: work.agent,
       startedAt,
@@ -232,6 +239,8 @@ export function lostWork(
     withheld: [],
     lookAt: [],
     warnings: [],
+    isolation: null,
+    isolationFrom: 'loop-job',
     shown,
     agent: { name: '', version: '' },
     startedAt: intake.claimedAt,

@@ -1,5 +1,6 @@
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
+import type { IsolationFacts } from '../core/isolation/facts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
@@ -8,6 +9,10 @@ import type { Task } from '../core/tasks/task.ts';
 import type { Lane, Notes } from './intake.ts';
 import type { Withheld } from '../ports/repository.ts';
 import type { AgentName } from '../ports/agent.ts';
+
+/** Who says what was measured: this job, the job of the loop, or the record on disk that main left to post. */
+export type IsolationSource = (typeof isolationSources)[number];
+export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
 /** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {
@@ -38,6 +43,9 @@ export interface Work {
   /** What a reviewer looks at first, of this run. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
+  /** What was measured of the isolation of all that runs the lane's code; null: the loop has not begun, or nothing was measured. */
+  readonly isolation: IsolationFacts | null;
+  readonly isolationFrom: IsolationSource;
   /** The task whose issue says that the run is at work; null: none does. */
   readonly shown: TaskId | null;
   readonly agent: AgentName;

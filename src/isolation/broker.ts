@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Bill } from '../core/spending/bill.ts';
 import { admission, exhausted, NOTHING, plus, type CallLimits, type Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
@@ -24,6 +23,14 @@ interface BrokerOptions {
   /** null: the key travels. */
   readonly sign: Sign | null;
   readonly connect: () => Promise<Send>;
+  /** Makes a server reachable for the agent; returns its port on 127.0.0.1. */
+  readonly listen: (server: Server) => Promise<number>;
+}
+
+/** A broker whose place is known before its first call. */
+export interface PlacedBroker extends Broker {
+  /** Of 127.0.0.1, where the agent is. */
+  port(): Promise<number>;
 }
 
 type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
@@ -50,17 +57,18 @@ const NOT_PASSED = new Set([
 ]);
 
 /** A server on loopback for as long as the process lives. Loaded at the first call: a run without one does not pay for it. */
-export function createBroker(options: BrokerOptions): Broker {
+export function createBroker(options: BrokerOptions): PlacedBroker {
   let current: Call | null = null;
-  let started: Promise<Server> | null = null;
+  let started: Promise<number> | null = null;
   let connected: Promise<Send> | null = null;
   const connect = (): Promise<Send> => (connected ??= options.connect());
   const bodies = createBodies();
-  const start = (): Promise<Server> =>
-    (started ??= listen((exchange) => serve({ ...options, connect, bodies }, current, exchange)));
+  const start = (): Promise<number> =>
+    (started ??= listen(options, (exchange) => serve({ ...options, connect, bodies }, current, exchange)));
   return {
+    port: start,
     async open(limits) {
-      const { port } = (await start()).address() as AddressInfo;
+      const port = await start();
       const call = createCall(limits, options.keys);
       current = call;
       return {
@@ -88,20 +96,21 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-async function listen(handle: (exchange: Exchange) => Promise<void>): Promise<Server> {
+async function listen(
+  { listen: listenFor }: BrokerOptions,
+  handle: (exchange: Exchange) => Promise<void>,
+): Promise<number> {
   const server = createServer((request, response) => void handle({ request, response }));
   server.maxConnections = MAX_CONNECTIONS;
   server.requestTimeout = 0;
-  server.listen(0, '127.0.0.1').unref();
   try {
-    await once(server, 'listening');
+    return await listenFor(server);
   } catch (error) {
     throw new UserError(
       'infrastructure',
       `The action cannot listen on 127.0.0.1, where the agent reaches its model: ${String(error)}. Look at the machine's network settings.`,
     );
   }
-  return server;
 }
 
 /** What a call has spent and may still spend. */

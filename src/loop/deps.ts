@@ -38,6 +38,7 @@ export interface LoopDeps {
     | 'keepIgnored'
     | 'cleanClone'
     | 'hideCredentials'
+    | 'handOver'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;

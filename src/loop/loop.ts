@@ -24,8 +24,10 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   const askOrders = createOrderPoll(deps);
   let orders: readonly Order[] = [];
   const giveBack = await deps.repository.hideCredentials();
+  let takeBack = (): Promise<void> => Promise.resolve();
   try {
     await keepIgnored(deps);
+    takeBack = await deps.repository.handOver();
     // After how many iterations the head was checked: once between two of them is enough.
     let checkedAfter: number | null = null;
     for (let isReady = false; ;) {
@@ -76,7 +78,12 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
       if (pushed.end !== null) return ended(deps, work, pushed.end);
     }
   } finally {
-    await giveBack();
+    try {
+      // Before the credentials are where the agent could read them.
+      await takeBack();
+    } finally {
+      await giveBack();
+    }
   }
 }
 
@@ -151,6 +158,8 @@ export function beginWork(
     withheld: [],
     lookAt: [],
     warnings: [],
+    isolation: null,
+    isolationFrom: 'this-job',
     shown: null,
     agent,
     startedAt: intake.claimedAt,

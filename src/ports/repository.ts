@@ -50,6 +50,8 @@ export interface Repository {
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;
+  /** Where a room isolates the agent: the work tree belongs to the room's user until the returned function takes it back, as a checkout of the lane's newest commit. After `openLane` and `keepIgnored`; nothing is asked of the work tree any more once it was taken back. Without a room nothing changes hands. */
+  handOver(): Promise<() => Promise<void>>;
 }
 
 /** Text files of the work tree, as the agent leaves them: no link is followed. */
@@ -58,6 +60,12 @@ export interface WorkFiles {
   read(paths: readonly string[]): Promise<FileTexts>;
   /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
+}
+
+/** The same with files of which the end is enough. */
+export interface WorkTreeFiles extends WorkFiles {
+  /** At most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree. */
+  readEnd(path: string, maxBytes: number): Promise<string | null>;
 }
 
 /** Text by path. */

@@ -12,6 +12,8 @@ export interface RoomFolders {
   readonly home: string;
   /** Holds clean clones, each laid by us and then given to the room's user. */
   readonly clones: string;
+  /** Where the agent keeps its conversation: ours, until it is given to the room's user. */
+  readonly session: string;
   /** What we hand in: ours, readable inside. */
   readonly inbox: string;
 }
@@ -26,8 +28,8 @@ export interface Room {
   enter(program: RoomProgram): Promise<RoomProgram>;
   /** Asks every process in the room to end, and kills what is left after `graceMs`; returns those that live all the same, as words: none. */
   end(graceMs: number): Promise<readonly string[]>;
-  /** With nobody in it: new temporary folders, and a new home for a verification that shall see nothing of the agent's. */
-  refresh(): Promise<void>;
+  /** With nobody in it: empties its temporary folders and makes a new home, for a verification that shall see nothing of the agent's; returns that home. */
+  refresh(): Promise<string>;
   /** Makes a folder with all that is in it and is ours the room user's; links are not followed. */
   give(path: string): Promise<void>;
   /** The way back, with nobody in the room. */

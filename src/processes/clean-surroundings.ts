@@ -216,5 +216,10 @@ function isWithin(path: string, folder: string): boolean {
 /** One that is named relative to where a program runs is the clone's. */
 function isFolder(path: string): boolean {
   if (!path.startsWith(sep)) return true;
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // It is not there, or not for this user.
+    return false;
+  }
 }

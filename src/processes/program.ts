@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected, type CollectedOutput } from './collect-output.ts';
-import type { ProgramEnd } from './run-program.ts';
+import { familyOf, type ProgramEnd } from './run-program.ts';
+import type { Room } from '../ports/room.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -16,6 +17,8 @@ export interface Program {
 interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** null: it runs as this user. */
+  readonly room: Room | null;
   readonly runTag: string;
 }
 
@@ -47,9 +50,12 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
 /** Runs a program to its end without input; never rejects. */
 export function runAlone(
   program: Program,
-  { runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
+  { room, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
-  return collectOutput({ ...program, ...surroundings, input: '', family: { kind: 'run', runTag } }, MAX_OUTPUT_BYTES);
+  return collectOutput(
+    { ...program, ...surroundings, input: '', family: familyOf({ room, runTag }) },
+    MAX_OUTPUT_BYTES,
+  );
 }
 
 /** The error for an agent that the system would not start. */

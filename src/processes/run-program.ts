@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Room } from '../ports/room.ts';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 
 /** A program to run, in a process group of its own. It is gone when `runProgram` settles. */
@@ -23,12 +24,13 @@ export interface ProgramCall {
 type Receiver = (chunk: Buffer) => void;
 
 /**
- * Which processes are ended with a program. `run`: all that inherit the run tag (it goes into the environment), wherever
+ * Which processes are ended with a program. `room`: all that are in it; nothing else may run there. `run`: all that inherit the run tag (it goes into the environment), wherever
  * they moved to, and those that the program leaves behind when it ends by itself. `group`: the program's group and
  * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL. What is left of the group of a
  * program that ended by itself is ended as well, or kept (a person's credential cache) and its output waited for.
  */
-type Family =
+export type Family =
+  | { readonly kind: 'room'; readonly room: Pick<Room, 'enter' | 'end'> }
   | { readonly kind: 'run'; readonly runTag: string }
   | { readonly kind: 'group'; readonly graceMs: number; readonly leftover: 'end' | 'keep' };
 
@@ -54,15 +56,21 @@ process.on('exit', () => {
   for (const group of running) sendToGroup(group, 'SIGKILL');
 });
 
-/** Runs a program and bounds it in time; never rejects. */
+/** Which processes are ended with a program that runs the lane's code. */
+export function familyOf({ room, runTag }: { readonly room: Room | null; readonly runTag: string }): Family {
+  return room === null ? { kind: 'run', runTag } : { kind: 'room', room };
+}
+
+/** Runs a program and bounds it in time; rejects with a UserError when the room that it is for is lost, and never else. */
 export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   // Loaded at the first program: a run that ends before one need not wait for it.
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
-  const child = execa(call.file, call.args, {
-    cwd: call.cwd,
-    env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : call.environment,
+  const started = family.kind === 'room' ? await family.room.enter(call) : call;
+  const child = execa(started.file, started.args, {
+    cwd: started.cwd,
+    env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment,
     extendEnv: false,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...call.outputs.slice(2).map(() => 'pipe' as const)],
@@ -98,7 +106,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
       sendToGroup(group, 'SIGKILL');
       return end;
     }
-    if (family.kind === 'run')
+    if (family.kind === 'room') await family.room.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
+    else if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);
     await Promise.race([closed, sleep(PIPE_WAIT_MS, undefined, { ref: false })]);

@@ -2,12 +2,13 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
+import type { Room } from '../ports/room.ts';
 import { UserError } from '../errors.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
-import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
+import { describeEnd, familyOf, runProgram, type ProgramEnd } from './run-program.ts';
 
 interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
@@ -19,6 +20,8 @@ interface VerifierOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** What takes the place of `environment` in a clean clone. */
   readonly clean: CleanSurroundings;
+  /** Where they run; null: as this user. */
+  readonly room: Room | null;
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
@@ -66,7 +69,7 @@ type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
 
 async function runCommand(
   command: string,
-  { bash, workFolder, environment, runTag }: VerifierOptions,
+  { bash, workFolder, environment, room, runTag }: VerifierOptions,
   bounds: Bounds,
 ): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
@@ -83,7 +86,7 @@ async function runCommand(
     environment,
     input: '',
     ...bounds,
-    family: { kind: 'run', runTag },
+    family: familyOf({ room, runTag }),
     outputs: [output.push, output.push],
   });
   if (end.kind === 'not-started')

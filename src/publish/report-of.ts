@@ -2,6 +2,7 @@ import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import type { Check } from '../core/lane/state.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
+import { changeFactTexts } from '../core/isolation/texts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { callsRemaining } from '../core/lane/windows.ts';
@@ -57,6 +58,7 @@ export function reportOfWork(
     change: work.state.change,
     baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
     headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha) : null,
+    isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,
     endedAt: work.endedAt,
@@ -95,6 +97,11 @@ export function reportOfEnd(
   if (!asksForStatus) return { ...ended, findings, kind: 'ended' };
   const view = laneViewOf(intake, frame);
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
+}
+
+/** Hosts are keys, which the redaction of a whole report leaves alone. */
+function isolationOf({ isolation, isolationFrom }: Work, redact: ReportFrame['redact']): WorkedReport['isolation'] {
+  return isolation === null ? null : { facts: changeFactTexts(isolation, redact), from: isolationFrom };
 }
 
 /** Of an earlier run only what is about the published head, by the same commands. */

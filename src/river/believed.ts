@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { recordedFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
@@ -40,6 +41,9 @@ export function believedWork(work: Work, known: Known): Work {
       claimedBy: null,
     },
     warnings: [FINISHED_BY_POST],
+    // That of an earlier version has none.
+    isolation: recordedFacts(work.isolation),
+    isolationFrom: 'record',
     journal: work.journal.flatMap(readEntry),
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
     lookAt: recordedLookAt(work.lookAt),

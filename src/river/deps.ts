@@ -2,6 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
+import type { IsolationFacts } from '../core/isolation/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
@@ -37,6 +38,8 @@ export interface Connections {
   readonly seal: () => Promise<Seal>;
   readonly agent: () => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
+  /** What was measured of the isolation of all that runs the lane's code; null: nothing yet. */
+  readonly isolation: () => IsolationFacts | null;
   /** Where the jobs of a split run hand over. */
   readonly handoff: () => Promise<HandoffFolder>;
   /** Checks the set-up with the world's own connections. */

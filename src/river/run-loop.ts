@@ -41,20 +41,20 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       appendJournal,
       journalHash,
       record: (unfinished) => {
-        recording.keep(withJournalHash(deps, unfinished));
+        recording.keep(measured(deps, unfinished));
       },
     },
     intake,
   );
-  const work = withJournalHash(deps, finished);
+  const work = measured(deps, finished);
   recording.keep(work);
   await setting.agent.sweep();
   return work;
 }
 
-/** The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */
-function withJournalHash({ journalHash }: RiverDeps, work: Work): Work {
-  return { ...work, state: { ...work.state, journalHash: journalHash() } };
+/** With how it was isolated. The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */
+function measured({ journalHash, connect }: RiverDeps, work: Work): Work {
+  return { ...work, isolation: connect.isolation(), state: { ...work.state, journalHash: journalHash() } };
 }
 
 function narrateTo(log: Log): LoopDeps['narrate'] {

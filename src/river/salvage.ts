@@ -26,7 +26,8 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
     return report;
   }
-  const unfinished: Work = { ...work, outcome, endedAt: deps.clock.now() };
+  const isolation = deps.connect.isolation() ?? work.isolation;
+  const unfinished: Work = { ...work, isolation, outcome, endedAt: deps.clock.now() };
   recording.tryToKeep(unfinished);
   try {
     const stages = await connectStages(deps, { agent: null, stepWithinMs: null });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import type { FileTexts, WorkFiles } from '../ports/repository.ts';
+import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
 /**
  * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none.
@@ -28,7 +28,7 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_FILES = 100;
 
 /** The text files of the work tree. */
-export function createWorkFiles(workspace: string): WorkFiles {
+export function createWorkFiles(workspace: string): WorkTreeFiles {
   async function textOf(path: string): Promise<string | null> {
     try {
       const full = await fullPathOf(path);
@@ -69,6 +69,8 @@ export function createWorkFiles(workspace: string): WorkFiles {
       }
       return Object.assign({}, ...found) as FileTexts;
     },
+
+    readEnd: (path, maxBytes) => readWorkspaceFile(workspace, path, maxBytes),
 
     async replace({ path, old, text }) {
       const full = await fullPathOf(path);

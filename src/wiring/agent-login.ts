@@ -1,18 +1,20 @@
 import { brokerEnvironment, loginOf, type AwsSigning, type BrokeredLogin } from '../agents/claude/login.ts';
 import { UserError } from '../errors.ts';
 import { proxiedFetch } from '../github/proxied-fetch.ts';
-import type { Broker, Sign } from '../ports/broker.ts';
+import type { PlacedBroker } from '../isolation/broker.ts';
+import type { Sign } from '../ports/broker.ts';
+import type { Isolation } from './isolation/isolate.ts';
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
-  readonly broker: Broker | null;
+  readonly broker: PlacedBroker | null;
 }
 
 /** Takes the keys out of the agent's environment, where its provider is one that a broker can stand before; throws UserError for an address that is none. */
 export async function loginFor(
   given: Readonly<Record<string, string>>,
-  allowedTools: readonly string[],
+  { allowedTools, listen }: { readonly allowedTools: readonly string[] } & Pick<Isolation, 'listen'>,
 ): Promise<AgentLogin> {
   const login = loginOf(given);
   if (login.kind === 'unusable') throw new UserError('configuration', login.problem);
@@ -40,6 +42,7 @@ export async function loginFor(
     secrets: secretsOf(login),
     environmentFor: (at) => brokerEnvironment(login, at),
     sign: api.kind === 'bedrock' && api.signing !== null ? await signer(api.signing) : null,
+    listen,
     connect: async () => {
       const throughProxy = await proxiedFetch(provider);
       return throughProxy === null ? createDirectSend() : createFetchSend(throughProxy);

@@ -1,35 +1,39 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Room } from '../ports/room.ts';
+import type { CleanSurroundings } from '../processes/clean-surroundings.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
-import { loginFor } from './agent-login.ts';
+import { loginFor, type AgentLogin } from './agent-login.ts';
+import { UserError } from '../errors.ts';
+import type { Isolation } from './isolation/isolate.ts';
+import { installFolder, ROOM_PLACES } from './isolation/room-place.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
-export async function createAgent(world: World): Promise<Agent> {
+export async function createAgent(
+  world: World,
+  { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
+): Promise<Agent> {
   const { createClaudeAgent } = await import('../agents/claude/agent.ts');
-  const { config, context, environment } = world;
-  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
+  const { config, context } = world;
+  const { room } = isolation;
   return createClaudeAgent({
     command:
       config.agent.path === null
-        ? {
-            kind: 'install',
-            version: config.agent.version,
-            folder: join(
-              environment.RUNNER_TOOL_CACHE ?? context.temp,
-              'ralph-action',
-              `claude-code-${config.agent.version}`,
-            ),
-          }
+        ? { kind: 'install', version: config.agent.version, folder: installFolder(world) }
         : { kind: 'path', path: config.agent.path },
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
-    ...(await loginFor(given, config.policy.allowedTools)),
+    environment: isolation.environmentFor(login.environment),
+    installEnvironment: login.environment,
+    broker: login.broker,
+    room,
     workFolder: context.workspace,
-    configFolder: join(world.runFolder, 'agent'),
+    configFolder: room === null ? join(world.runFolder, 'agent') : room.folders.session,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
@@ -37,8 +41,22 @@ export async function createAgent(world: World): Promise<Agent> {
   });
 }
 
+/** How the agent logs in, and what keeps its keys. */
+export async function openLogin(world: World, isolation: Isolation): Promise<AgentLogin> {
+  const { config, environment } = world;
+  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
+  const { allowedTools } = config.policy;
+  const login = await loginFor(given, { allowedTools, listen: isolation.listen });
+  if (login.broker === null && isolation.room !== null)
+    throw new UserError(
+      'configuration',
+      "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
+    );
+  return login;
+}
+
 /** The user's verify commands. */
-export async function createCommands(world: World): Promise<Verifier> {
+export async function createCommands(world: World, { room, environmentFor }: Isolation): Promise<Verifier> {
   const [{ createVerifier }, { rememberSurroundings }, { trustedProgram }, { cleanCloneParent }] = await Promise.all([
     import('../processes/verifier.ts'),
     import('../processes/clean-surroundings.ts'),
@@ -46,7 +64,7 @@ export async function createCommands(world: World): Promise<Verifier> {
     import('../git/checkout/clean-clone.ts'),
   ]);
   const { config, context } = world;
-  const environment = verifyEnvironment(world.environment, config.agent.envNames, claudeProvider);
+  const environment = environmentFor(verifyEnvironment(world.environment, config.agent.envNames, claudeProvider));
   const bash = (): string | null => trustedProgram('bash', world.environment);
   // Found before the first call, it stays that one.
   bash();
@@ -55,16 +73,31 @@ export async function createCommands(world: World): Promise<Verifier> {
     bash,
     workFolder: context.workspace,
     environment,
-    clean: await rememberSurroundings({
-      environment,
-      workspace: context.workspace,
-      folder: join(world.runFolder, 'surroundings'),
-      clones: cleanCloneParent(gitFolder(world)),
-    }),
+    clean:
+      room === null
+        ? await rememberSurroundings({
+            environment,
+            workspace: context.workspace,
+            folder: join(world.runFolder, 'surroundings'),
+            clones: cleanCloneParent(gitFolder(world)),
+          })
+        : inRoom(room, environment),
+    room,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
   });
+}
+
+/** In a room nothing lies around a clean clone but what the room's user left, and that is removed. */
+function inRoom(room: Room, environment: Readonly<Record<string, string>>): CleanSurroundings {
+  return {
+    lay: async () => ({
+      environment: { ...environment, HOME: await room.refresh() },
+      hidden: [],
+      remove: () => Promise.resolve(),
+    }),
+  };
 }
 
 /** Without these the agent's own `git commit` fails on a runner, which has no git user. */
@@ -77,4 +110,18 @@ function gitIdentity(): Record<string, string> {
 export async function endAgent(runTag: string): Promise<void> {
   const { endTagged } = await import('../processes/process-tree.ts');
   await endTagged(runTag);
+}
+
+/** Ends everything in a run's room and removes it, also after main was killed; returns what is left, as words. */
+export async function removeRoomOf(
+  { runFolder }: Pick<World, 'runFolder'>,
+  environment: World['environment'],
+): Promise<readonly string[]> {
+  if (existsSync(join(runFolder, 'sandbox.json'))) {
+    const { removeSandboxRoom } = await import('../isolation/rootless/remove.ts');
+    return removeSandboxRoom(runFolder);
+  }
+  if (!existsSync(join(runFolder, 'room.json'))) return [];
+  const { removeRoom } = await import('../isolation/room/remove.ts');
+  return removeRoom(runFolder, { environment, places: ROOM_PLACES });
 }

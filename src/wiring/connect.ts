@@ -1,32 +1,74 @@
 import type { Forge } from '../ports/forge.ts';
+import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { Connections } from '../river/deps.ts';
-import { createAgent, createCommands } from './agent.ts';
+import { createWorkFiles } from '../runner/workspace-files.ts';
+import { createAgent, createCommands, openLogin } from './agent.ts';
+import type { AgentLogin } from './agent-login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openHandoff } from './handoff.ts';
 import { openBudget, openRefs, openSeal, openStore } from './state.ts';
+import type { Isolated } from './isolation/isolate.ts';
 import type { Patience, World } from './world.ts';
 
+/** What the entries wire besides. */
+interface WiredConnections extends Connections {
+  /** Text files of the work tree, whoever it belongs to. */
+  readonly workFiles: () => Promise<WorkTreeFiles>;
+}
+
 /** The world's ports, each made at its first use and once. `patience`: null leaves it to each adapter. */
-export function connect(world: World, patience: Patience | null): Connections {
+export function connect(
+  world: World,
+  { patience, isolated }: { readonly patience: Patience | null; readonly isolated: Isolated },
+): WiredConnections {
   const { stateStore } = world.config;
   const refs = once(() => openRefs(world, patience));
   const rules = once(() => publishingRules(world));
+  const login = once(async () => openLogin(world, await isolated.open()));
+  const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   let forge: Forge | null = null;
   return {
+    workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
     remote: once(async () => connectRemote(world, await rules(), patience)),
-    repository: once(async () => openRepository(world, await rules())),
+    repository: once(async () => isolatedRepository(await checkout(), { isolated, login })),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),
     budget: once(async () =>
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
-    agent: once(() => createAgent(world)),
-    verifier: once(() => createCommands(world)),
+    agent: once(async () => createAgent(world, { isolation: await isolated.open(), login: await login() })),
+    verifier: once(async () => createCommands(world, await isolated.open())),
+    isolation: isolated.facts,
     handoff: once(() => openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
+  };
+}
+
+/** Before anything of the lane runs in the work tree, its network is closed and what is open is measured; afterwards nothing of it is left. */
+function isolatedRepository(
+  repository: Repository,
+  { isolated, login }: { readonly isolated: Isolated; readonly login: () => Promise<AgentLogin> },
+): Repository {
+  return {
+    ...repository,
+    handOver: async () => {
+      const isolation = await isolated.open();
+      const takeBack = await repository.handOver();
+      try {
+        const { broker } = await login();
+        await isolation.begin(broker === null ? null : await broker.port());
+      } catch (error) {
+        await takeBack();
+        throw error;
+      }
+      return async () => {
+        await isolation.count();
+        await takeBack();
+      };
+    },
   };
 }
 

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { CO_AUTHOR } from '../agents/claude/provider.ts';
+import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Log } from '../ports/machine.ts';
-import type { Remote, Repository } from '../ports/repository.ts';
+import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
+import type { Isolated } from './isolation/isolate.ts';
+import { roomWorker } from './isolation/room-place.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';
 
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
@@ -36,7 +39,10 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
 }
 
 /** The checkout. */
-export async function openRepository(world: World, rules: PublishingRules): Promise<Repository> {
+export async function openRepository(
+  world: World,
+  { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: Isolated },
+): Promise<Checkout> {
   const { createRepository } = await import('../git/checkout/checkout.ts');
   const { config, context } = world;
   return createRepository({
@@ -49,6 +55,13 @@ export async function openRepository(world: World, rules: PublishingRules): Prom
     env: world.environment,
     log: world.log,
     learnSecrets: world.secrets.learn,
+    room: async () => {
+      const { room, environmentFor } = await isolated.open();
+      if (room === null) return null;
+      const { file, args } = roomWorker(world.actionFolder);
+      const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
+      return { room, worker: { file, args: [...args, 'tree'], environment } };
+    },
   });
 }
 

@@ -52,7 +52,9 @@ async function askAgent({
       allowedTools: ['Read', 'Write'],
       extraArgs: [],
       environment: agentEnvironment(process.env, [], claudeProvider),
+      installEnvironment: {},
       broker: null,
+      room: null,
       workFolder,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),

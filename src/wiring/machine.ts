@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
+import type { WorkTreeFiles } from '../ports/repository.ts';
 import { onCancel } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
-import { createWorkFiles, readWorkspaceFile } from '../runner/workspace-files.ts';
 import { endAgent } from './agent.ts';
 import type { World } from './world.ts';
 
@@ -12,14 +12,19 @@ import type { World } from './world.ts';
 const MAX_LEARNINGS_BYTES = 8_000;
 
 /** This machine, as main needs it. */
-export function createMachine(world: World, { startedAt }: { readonly startedAt: number }): Machine {
+export function createMachine(
+  world: World,
+  { startedAt, workFiles }: { readonly startedAt: number; readonly workFiles: () => Promise<WorkTreeFiles> },
+): Machine {
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
   const steering = steeringDigest(environment, runKey);
   return {
     readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
-    readLearnings: async () =>
-      (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
-    files: createWorkFiles(context.workspace),
+    readLearnings: async () => (await (await workFiles()).readEnd('.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    files: {
+      read: async (paths) => (await workFiles()).read(paths),
+      replace: async (change) => (await workFiles()).replace(change),
+    },
     record: (record) => {
       writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, ...record }, runKey);
     },

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises';
+import { chmod, readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, vi } from 'vitest';
@@ -10,6 +11,7 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import type { Performance } from '../../sandbox/workflow/performance.ts';
 import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
+import { startOwnMachine, type OwnMachine } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 
 export const KEY = SANDBOX_KEY;
@@ -41,6 +43,8 @@ export interface Run extends JobResult {
 /** A repository with its GitHub, over several jobs. */
 export interface Scene extends AsyncDisposable {
   readonly sandbox: Sandbox;
+  /** Where the jobs run; null: on this very machine. */
+  readonly own: OwnMachine | null;
   /** Runs main and post; what must hold after every run whatever happened in it is checked here. */
   run(job?: SceneJob): Promise<Run>;
   /** The same for a workflow file, from its triggers on. */
@@ -65,16 +69,23 @@ export interface Scene extends AsyncDisposable {
 /** More calls than any run makes: what is left of them tells how many were made. */
 const SCRIPT_LENGTH = 40;
 
-export async function createScene(): Promise<Scene> {
+/** Level at which the agents of all scenes are isolated, for whole suites at another level; empty: they are not. */
+const EVERYWHERE = process.env['RALPH_TEST_ISOLATION'] ?? '';
+
+/** `level`: how agents are isolated, on a machine with folders of its own. */
+export async function createScene({ level = EVERYWHERE }: { readonly level?: string } = {}): Promise<Scene> {
   const agentPath = join(inject('programs'), 'scripted-agent.mjs');
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-')));
-  const sandbox = await startSandbox(join(folder, 'sandbox'));
+  await chmod(folder, 0o755);
+  const own = level === '' ? null : await startOwnMachine();
+  const isolation = own === null ? null : { level, around: own.around };
+  const sandbox = await startSandbox(join(folder, 'sandbox'), undefined, isolation);
   const { github } = sandbox;
-  let runs = 0;
 
   /** The scripted agent as a step gets it, and how often it was called. */
   async function cast(agent: readonly Behaviour[]) {
-    const script = join(folder, `script-${String((runs += 1))}.json`);
+    // Beside the agent, which a room shows.
+    const script = join(inject('programs'), `script-${randomUUID()}.json`);
     const rest = Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }));
     await writeFile(script, JSON.stringify([...agent, ...rest]));
     return {
@@ -87,6 +98,7 @@ export async function createScene(): Promise<Scene> {
 
   return {
     sandbox,
+    own,
     async run({ agent = [], when, event = events.schedule(), inputs, env, ...job } = {}) {
       const { calls, ...standIn } = await cast(agent);
       const watch = when === undefined ? null : watchFor(when);
@@ -137,6 +149,7 @@ export async function createScene(): Promise<Scene> {
       (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
+      await own?.[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
   };

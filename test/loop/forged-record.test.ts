@@ -122,6 +122,16 @@ describe('what the record says in words is not shown as ours:', () => {
       }),
     ],
     [
+      'what was measured of the isolation',
+      () => ({
+        isolation: {
+          ...{ level: 'namespace', network: 'limited', allowedHosts: 1, keyHidden: true, processesLeft: 0 },
+          ...{ why: LIE, probe: { checks: 30, failed: [LIE] }, refused: { [LIE]: 1, 'a.example:443': 1 } },
+        },
+      }),
+    ],
+    ['an isolation that is none', () => ({ isolation: { level: LIE } as unknown as Work['isolation'] })],
+    [
       'an iteration that is none',
       ({ journal }) => ({ journal: [...journal, { commit: LIE } as unknown as Work['journal'][number]] }),
     ],
@@ -131,6 +141,18 @@ describe('what the record says in words is not shown as ours:', () => {
     expect(shown).not.toContain('security team');
     expect(shown).toContain('comes from a record on the machine');
   });
+});
+
+test('what the record says of the isolation is marked as its word; that of an earlier version says nothing', async () => {
+  const isolation: Work['isolation'] = {
+    ...{ level: 'none', why: null, network: 'open', allowedHosts: 0, keyHidden: false, processesLeft: 0 },
+    ...{ probe: null, refused: { 'a.example:443': 1 } },
+  };
+  expect((await killed(() => ({ isolation }))).post?.report).toMatchObject({
+    isolation: { facts: isolation, from: 'record' },
+  });
+  const before = { isolation: undefined, isolationFrom: undefined } as unknown as Partial<Work>;
+  expect((await killed(() => before)).post?.report).toMatchObject({ isolation: null });
 });
 
 test.each<[string, Forge]>([

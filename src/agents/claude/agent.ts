@@ -5,6 +5,7 @@ import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
+import type { Room } from '../../ports/room.ts';
 import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
 import { kindOfDenial } from './events/allow-rules.ts';
 import { createOutputReader } from './output/reader.ts';
@@ -14,7 +15,7 @@ import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, versionOf, type Program } from '../../processes/program.ts';
-import { runProgram, type ProgramEnd } from '../../processes/run-program.ts';
+import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession } from './session-files.ts';
 
@@ -31,6 +32,10 @@ interface ClaudeOptions {
   readonly extraArgs: readonly string[];
   /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
+  /** What installs the CLI, which runs as this user, gets its own of. */
+  readonly installEnvironment: Readonly<Record<string, string>>;
+  /** Where the CLI runs; null: as this user. */
+  readonly room: Room | null;
   readonly broker: Broker | null;
   readonly workFolder: string;
   /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
@@ -43,19 +48,26 @@ interface ClaudeOptions {
   readonly redact: (text: string) => string;
 }
 
+/** From SIGTERM to SIGKILL for what calls have left behind. */
+const SWEEP_GRACE_MS = 500;
+
 /** Claude Code: one process per call, spoken to by stdin and stream-json. */
 export function createClaudeAgent(options: ClaudeOptions): Agent {
-  const { configFolder, workFolder, environment, runTag } = options;
+  const { configFolder, workFolder, environment, room, runTag } = options;
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(options));
   return {
-    prepare: async () => parseName(await versionOf(await ready(), { cwd: workFolder, environment, runTag })),
+    prepare: async () =>
+      parseName(await versionOf(await ready(), { cwd: room?.folders.home ?? workFolder, environment, room, runTag })),
     call: async (call) => callThroughBroker(await ready(), options, call),
     kindOfDenial,
     coAuthor: CO_AUTHOR,
     exportSession: (id) => keepSession(options, id),
     importSession: (id, content) => importSession({ configFolder, workFolder }, { id, content }),
-    sweep: () => endTagged(runTag),
+    sweep: async () => {
+      await room?.end(SWEEP_GRACE_MS);
+      await endTagged(runTag);
+    },
   };
 }
 
@@ -71,8 +83,15 @@ async function keepSession(
   return exported.kind === 'exported' ? exported.content : null;
 }
 
-async function programOf({ command, configFolder, environment, runTag }: ClaudeOptions): Promise<Program> {
-  await mkdir(configFolder, { recursive: true });
+async function programOf({
+  command,
+  configFolder,
+  installEnvironment: environment,
+  room,
+  runTag,
+}: ClaudeOptions): Promise<Program> {
+  // In a room its user makes it.
+  if (room === null) await mkdir(configFolder, { recursive: true });
   return command.kind === 'path'
     ? programAt(command.path)
     : installClaude({ version: command.version, folder: command.folder, environment, runTag });
@@ -114,7 +133,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
     input: call.prompt,
     timeoutMs: call.timeoutMs,
     signal: call.signal,
-    family: { kind: 'run', runTag: options.runTag },
+    family: familyOf(options),
     outputs: [
       (chunk) => {
         chunks += 1;

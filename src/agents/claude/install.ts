@@ -36,6 +36,8 @@ export async function installClaude({ version, folder, environment, runTag }: In
   }
   const wanted = {
     version,
+    // Nothing of the lane: npm installs it for whoever is to start it.
+    room: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
   };
@@ -55,6 +57,7 @@ export async function installClaude({ version, folder, environment, runTag }: In
 
 interface Wanted {
   readonly version: string;
+  readonly room: null;
   readonly runTag: string;
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** How far what runs the lane's code is kept apart from this program, the strongest first. */
-export const isolationLevels = ['namespace', 'user', 'none'] as const;
+const isolationLevels = ['namespace', 'user', 'sandbox', 'none'] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
 const MAX_HOSTS = 100;

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, rm, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, open, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { UserError } from '../../errors.ts';
+import type { Room } from '../../ports/room.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { trustedEnvironment, trustedProgram } from '../../processes/trusted-programs.ts';
@@ -13,8 +14,10 @@ import { createGit, lastWords, type Git } from '../git.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { movePaths } from './moved-paths.ts';
 import { isLoopState } from '../inspection/protected-paths.ts';
+import { removePipes } from '../pipes.ts';
 import { quarantineFolder } from './quarantine.ts';
 import { writeRegular } from '../regular-files.ts';
+import { removeTree } from '../remove-tree.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Where clean clones are laid, and what they are made of. */
@@ -22,6 +25,8 @@ export interface CleanCloneOptions {
   readonly workspace: Workspace;
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Whose user works in the clones; null: this one. */
+  readonly room: Room | null;
   /** Ends what takes long. */
   readonly signal: AbortSignal;
 }
@@ -42,14 +47,14 @@ const ARCHIVE_MS = 5 * MINUTE_MS;
 /** The ref that a clone is made from. */
 const CLONED_REF = 'refs/heads/clone';
 
-/** Folder in a run's work folder that holds one clean clone and nothing else. */
-export function cleanCloneParent(workFolder: string): string {
-  return join(workFolder, 'clean');
+/** Folder that holds one clean clone and nothing else: in a run's work folder, or where the user of its room can reach it. */
+export function cleanCloneParent(workFolder: string, room: Pick<Room, 'folders'> | null = null): string {
+  return join(room?.folders.clones ?? workFolder, 'clean');
 }
 
 /** Keeps what git ignores in the work tree (installed packages, build output of the job's own steps), as it is now; null: there is none. Throws UserError when it cannot. */
 export async function keepIgnored(
-  { workspace, workFolder, env, signal }: CleanCloneOptions,
+  { workspace, workFolder, env, signal }: Omit<CleanCloneOptions, 'room'>,
   repository: PrivateRepository,
 ): Promise<KeptFiles | null> {
   await repository.seal();
@@ -85,22 +90,29 @@ export async function keepIgnored(
 
 /** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept, whose paths into the work tree lead into the clone; returns its folder. The one before is removed. */
 export async function layCleanClone(
-  { workspace, workFolder, env, signal }: CleanCloneOptions,
+  { workspace, workFolder, env, room, signal }: CleanCloneOptions,
   commit: ObjectId,
   kept: KeptFiles | null,
 ): Promise<string> {
   signal.throwIfAborted();
   const source = quarantineFolder(workFolder);
-  const parent = cleanCloneParent(workFolder);
+  const parent = cleanCloneParent(workFolder, room);
   const folder = join(parent, basename(workspace.top));
-  await rm(parent, { recursive: true, force: true, maxRetries: 3 });
+  if (room === null) await rm(parent, { recursive: true, force: true, maxRetries: 3 });
+  else {
+    await room.takeBack(folder);
+    await removeTree(parent);
+  }
   await mkdir(parent, { recursive: true, mode: 0o700 });
+  // The room's user passes through, whatever the mask of this process.
+  if (room !== null) await chmod(parent, 0o755);
   await writeRegular(join(source, CLONED_REF), `${commit}\n`);
   const git = createGit({
     folder: parent,
     env,
     variables: { GIT_ALLOW_PROTOCOL: 'file' },
-    unblock: () => workspace.removePipes([source]),
+    unblock: () =>
+      room === null ? workspace.removePipes([source]) : removePipes([{ kind: 'git-directory', folder: source }]),
   });
   const cloned = await git.answer([
     'clone',
@@ -130,6 +142,7 @@ export async function layCleanClone(
     await movePaths(folder, kept.ignored, { moves: [{ from: workspace.top, to: folder }], signal });
     await putBackTracked(inClone, kept.ofOthers);
   }
+  await room?.give(folder);
   return folder;
 }
 

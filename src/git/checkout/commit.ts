@@ -15,7 +15,7 @@ import {
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { lookAtOf } from '../inspection/review.ts';
-import type { WorkTreeContent } from './work-tree.ts';
+import type { WorkTreeContent } from './tree/side.ts';
 
 export interface Identity {
   readonly name: string;

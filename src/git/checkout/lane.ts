@@ -4,9 +4,7 @@ import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import type { Quarantine } from './quarantine.ts';
-import type { WorkspaceRestorer } from './restore.ts';
-import { readWorkTree } from './work-tree.ts';
+import { readWorkTree } from './tree/work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -193,40 +191,5 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
   await repository.withIndex('copy', async (indexFile) => {
     await git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
-  });
-}
-
-/** Where the newest commit is, and where it goes. */
-interface Handover {
-  readonly workspace: Workspace;
-  readonly quarantine: Quarantine;
-  readonly restore: WorkspaceRestorer;
-}
-
-/**
- * Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed.
- * `has`: commits that it holds, which is the tip before and the agent's own; `hasIndex`: the quarantine's index holds the very tree of the tip. An agent may have broken
- * the git directory beyond repair: the run does without it, since nothing is read from there.
- */
-export async function leavePlainCheckout(
-  { workspace, quarantine, restore }: Handover,
-  lane: Lane & { readonly has: readonly ObjectId[]; readonly hasIndex: boolean },
-): Promise<void> {
-  const { branch, tip, has } = lane;
-  await quarantine.withIndex('copy', async (indexFile) => {
-    if (!lane.hasIndex)
-      await quarantine.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
-    try {
-      await quarantine.give({ head: tip, has });
-      await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
-    } catch {
-      await rebuild().catch(() => undefined);
-    }
-
-    async function rebuild(): Promise<void> {
-      await restore();
-      await quarantine.give({ head: tip, has: [] });
-      await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
-    }
   });
 }

@@ -25,19 +25,23 @@ export interface PrivateRepository {
 }
 
 /** What every git directory of ours over the workspace has in common. `hide`: texts that no error may repeat. */
-interface OwnSetup {
+export interface OwnSetup {
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
   readonly config: string;
   readonly excludes: string;
 }
 
-/** `objects`: where its objects are; `shallow`: commits whose past is not there. */
+/** `objects`: where its objects are; `borrowed`: where others are that it can read, null: nowhere; `shallow`: commits whose past is not there. */
 interface OwnFolders {
   readonly folder: string;
   readonly objects: string;
+  readonly borrowed: string | null;
   readonly shallow: readonly ObjectId[];
 }
+
+/** The files that a git directory of ours is for. `gitFolder` is named where its objects are lost; `removePipes` removes what git waits for in vain. */
+export type OwnTree = Pick<Workspace, 'top' | 'gitFolder' | 'removePipes'>;
 
 /** A private repository, and what another one over the same workspace is made with. */
 export interface OwnRepository extends PrivateRepository {
@@ -58,6 +62,7 @@ export async function createPrivateRepository(
     excludes: (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '',
     folder,
     objects: join(workspace.commonFolder, 'objects'),
+    borrowed: null,
     shallow: [],
   });
   await startIndex(workspace, repository.git, repository.indexFile);
@@ -65,26 +70,34 @@ export async function createPrivateRepository(
 }
 
 /** Builds one in `folder`, with an empty index. */
-export async function createOwnRepository(
-  workspace: Workspace,
-  { folder, objects, shallow, ...setup }: OwnSetup & OwnFolders,
+export async function createOwnRepository(tree: OwnTree, options: OwnSetup & OwnFolders): Promise<OwnRepository> {
+  const repository = await layOwnRepository(tree, options);
+  await repository.seal();
+  return repository;
+}
+
+/** The same, of which nobody knows yet whether its objects are there. */
+export async function layOwnRepository(
+  tree: OwnTree,
+  { folder, objects, borrowed, shallow, ...setup }: OwnSetup & OwnFolders,
 ): Promise<OwnRepository> {
   const indexFile = join(folder, 'index');
   const git = createGit({
-    folder: workspace.top,
+    folder: tree.top,
     env: setup.env,
     hide: setup.hide,
     variables: {
       GIT_DIR: folder,
-      GIT_WORK_TREE: workspace.top,
+      GIT_WORK_TREE: tree.top,
       GIT_INDEX_FILE: indexFile,
       GIT_OBJECT_DIRECTORY: objects,
+      ...(borrowed === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: borrowed }),
     },
-    unblock: () => workspace.removePipes([folder]),
+    unblock: () => tree.removePipes([folder]),
   });
 
   async function seal(): Promise<void> {
-    if (!(await stat(objects).catch(() => null))) throw lostObjects(workspace);
+    if (!(await stat(objects).catch(() => null))) throw lostObjects(tree);
     await Promise.all([
       writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeRegular(join(folder, 'config'), setup.config),
@@ -123,7 +136,6 @@ export async function createOwnRepository(
     mkdir(join(folder, 'refs', 'heads'), { recursive: true }),
     mkdir(join(folder, 'info'), { recursive: true }),
   ]);
-  await seal();
   return { git, folder, indexFile, seal, withIndex, setup };
 }
 
@@ -147,8 +159,8 @@ async function removeUnlessFile(path: string): Promise<void> {
 }
 
 /** What a git directory stands on is gone: what was not pushed cannot be saved. */
-export function lostObjects(workspace: Workspace): UserError {
-  return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${workspace.gitFolder}.)`);
+export function lostObjects({ gitFolder }: Pick<Workspace, 'gitFolder'>): UserError {
+  return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
 }
 
 /** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */

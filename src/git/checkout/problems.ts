@@ -1,6 +1,6 @@
 import type { PrivateRepository } from './private-repository.ts';
 import { changesBetween } from '../objects.ts';
-import { readWorkTree } from './work-tree.ts';
+import { readWorkTree } from './tree/work-tree.ts';
 import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { namesOf } from '../../core/text/lists.ts';

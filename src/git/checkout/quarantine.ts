@@ -1,8 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
+import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
+import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
 import { copyIndex, type Workspace } from './workspace.ts';
@@ -13,14 +16,16 @@ import { sentence } from '../../core/text/sentence.ts';
  * evidence and push work on it alone. Content comes in by way of hashing it here, or as a pack whose every object is.
  */
 export interface Quarantine extends PrivateRepository {
-  /** Takes `head` and what it is made of, as far as `known` has not; false when it cannot be had whole and sound. */
-  take(commits: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean>;
-  /** Gives `head` to the checkout; `has`: commits that it holds already, with all their files. */
-  give(commits: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void>;
+  /** Commits whose past is not here. */
+  readonly roots: readonly ObjectId[];
+  /** Takes a pack and hashes all that is in it; false when it cannot be had. `commits`: each must be sound, and what they build on must be here. */
+  receive(pack: Readable, of: 'commits' | 'content'): Promise<boolean>;
   /** Keeps a commit reachable, and the one that is published next. */
   keep(head: ObjectId): Promise<void>;
   /** Writes the kept commit and what it builds on down to `since` into a bundle file. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
+  /** The same over an empty folder in the work tree's place: no command of it comes near the work tree. */
+  detach(): Promise<Quarantine>;
 }
 
 /** The ref under which the newest commit of the lane stands. */
@@ -30,9 +35,6 @@ export const PUBLISHED_REF = 'refs/heads/published';
 export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
-
-/** GitHub takes no larger push; what an agent packs to be larger is not worth unpacking. */
-const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** Copies `heads` with all their files and their past down to `roots` from `checkout`: what the job checked out, before an agent could touch it. */
 export async function createQuarantine(
@@ -63,61 +65,53 @@ export async function createQuarantine(
       'infrastructure',
       `The commits that this run begins from cannot be read in ${workspace.top}: ${sentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
     );
-  const own = await createOwnRepository(workspace, { ...checkout.setup, folder, objects, shallow: roots });
+  const setup = { ...checkout.setup, folder, objects, borrowed: null, shallow: roots };
+  const own = await createOwnRepository(workspace, setup);
   await copyIndex(checkout.indexFile, own.indexFile);
-  const { git } = own;
-  /** Those that are here. */
-  const heads = new Set<ObjectId>([...roots, ...given]);
+  return quarantineOf(own, {
+    roots,
+    detach: async () => {
+      const top = join(workFolder, 'no-work-tree');
+      await rm(top, { recursive: true, force: true });
+      await mkdir(top, { mode: 0o700 });
+      const nowhere = {
+        top,
+        gitFolder: folder,
+        removePipes: async (ours: readonly string[]) => {
+          await removePipes(ours.map((one) => ({ kind: 'git-directory', folder: one }) as const));
+        },
+      };
+      return createOwnRepository(nowhere, setup);
+    },
+  });
+}
 
-  async function take({ head, known }: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean> {
-    if (heads.has(head)) return true;
-    // An agent may have removed what is sealed.
-    const isSealed = await Promise.all([checkout.seal(), own.seal()]).then(
-      () => true,
-      () => false,
-    );
-    if (!isSealed) return false;
-    const packed = await checkout.git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
-      input: `${head}\n^${known}\n`,
-    });
-    if (packed.exitCode !== 0) return false;
-    const taken = await git.answer(
-      ['index-pack', '--strict', '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
-      { input: packed.stdout },
-    );
-    if (taken.exitCode === 0) heads.add(head);
-    return taken.exitCode === 0;
-  }
-
-  async function give({ head, has }: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void> {
-    if (has.includes(head)) return;
-    // The trees by themselves: of a commit that is not in the past of `head`, git leaves out the commits alone.
-    const input = [head, ...has.flatMap((commit) => [`^${commit}`, `^${commit}^{tree}`]), ''].join('\n');
-    const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], { input });
-    if (packed.exitCode !== 0)
-      throw new UserError(
-        'infrastructure',
-        `The commits of this run cannot be read in ${folder}: ${sentence(lastWords(packed.stderr))}`,
-      );
-    await checkout.seal();
-    // Strict: what the commits build on must be there as well.
-    await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
-    if (has.length === 0)
-      await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
-  }
-
+function quarantineOf(
+  own: PrivateRepository,
+  { roots, detach }: { readonly roots: readonly ObjectId[]; readonly detach: () => Promise<PrivateRepository> },
+): Quarantine {
+  const { git, folder } = own;
   return {
     ...own,
-    take,
-    give,
+    roots,
+    receive: async (input, of) => {
+      await own.seal();
+      // What git finds fault with in a file's content (a `.gitmodules`, say) is no reason to lose all the others.
+      const how = of === 'commits' ? ['--strict'] : [];
+      const taken = await git.answer(
+        ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
+        { input },
+      );
+      return taken.exitCode === 0;
+    },
     keep: async (head) => {
       await rm(join(folder, `${PUBLISHED_REF}.lock`), { recursive: true, force: true });
       await writeRegular(join(folder, PUBLISHED_REF), `${head}\n`);
-      heads.add(head);
     },
     bundle: async ({ path, since }) => {
       await own.seal();
       await git.text(['bundle', 'create', '--quiet', path, PUBLISHED_REF, `^${since}`]);
     },
+    detach: async () => quarantineOf(await detach(), { roots, detach }),
   };
 }

@@ -7,23 +7,32 @@ import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
-/** A checkout as git sees it; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
-export interface Workspace {
+/** Where a checkout is; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
+export interface WorkspacePlace {
   readonly top: string;
   readonly gitFolder: string;
   readonly commonFolder: string;
-  readonly shallow: boolean;
   readonly objectFormat: 'sha1' | 'sha256';
+}
+
+/** A checkout as git sees it. */
+export interface Workspace extends WorkspacePlace {
+  readonly shallow: boolean;
   /** Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no index, no work tree. */
   readonly git: Git;
   /** Removes named pipes that stand where git reads files, here and in other git directories over it. */
   removePipes(gitDirectories: readonly string[]): Promise<void>;
 }
 
+interface WorkspaceOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Pick<Log, 'warning'>;
+}
+
 /** Finds the work tree that `folder` is in; or git's words why it cannot. */
 export async function findWorkspace(
   folder: string,
-  { env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+  options: WorkspaceOptions,
 ): Promise<Workspace | { readonly why: string }> {
   const questions = [
     '--show-toplevel',
@@ -32,13 +41,25 @@ export async function findWorkspace(
     '--is-shallow-repository',
     '--show-object-format',
   ];
-  const found = await createGit({ folder, env }).answer(['rev-parse', '--path-format=absolute', ...questions]);
+  const found = await createGit({ folder, env: options.env }).answer([
+    'rev-parse',
+    '--path-format=absolute',
+    ...questions,
+  ]);
   if (found.exitCode !== 0) return { why: found.stderr.trim().split('\n')[0] ?? '' };
   const [top = '', gitFolder = '', commonFolder = '', shallow, format] = found.stdout.toString().split('\n');
+  const objectFormat = format === 'sha256' ? 'sha256' : 'sha1';
+  const place = { top, gitFolder, commonFolder, objectFormat } as const;
+  return { ...workspaceAt(place, options), shallow: shallow === 'true' };
+}
+
+/** The work tree that was found there before: nobody is asked, since an agent may have changed the answer. */
+export function workspaceAt(place: WorkspacePlace, { env, log }: WorkspaceOptions): Workspace {
+  const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
     const folders = new Set([gitFolder, commonFolder, ...gitDirectories]);
     const removed = await removePipes([
-      ...[...folders].map((place) => ({ kind: 'git-directory', folder: place }) as const),
+      ...[...folders].map((folder) => ({ kind: 'git-directory', folder }) as const),
       { kind: 'work-tree', folder: top },
     ]);
     if (removed.length > 0)
@@ -47,11 +68,8 @@ export async function findWorkspace(
       );
   }
   return {
-    top,
-    gitFolder,
-    commonFolder,
-    shallow: shallow === 'true',
-    objectFormat: format === 'sha256' ? 'sha256' : 'sha1',
+    ...place,
+    shallow: false,
     git: createGit({ folder: top, env, variables: { GIT_DIR: gitFolder }, unblock: () => removeAll([]) }),
     removePipes: removeAll,
   };

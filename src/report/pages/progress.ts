@@ -2,11 +2,12 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Verification } from '../../core/evidence.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { flatten, oneLine } from '../../core/text/one-line.ts';
+import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { setUpLines } from '../sentences/set-up.ts';
 import { progressBar } from './progress-bar.ts';
-import type { RunReport, SavedReport } from '../../handover/report.ts';
+import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, findingsOf, laneOf, storesWord, workOf } from '../facts.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
@@ -86,7 +87,14 @@ function numberLines(report: RunReport): readonly string[] {
     ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
     `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,
     `state: ${[flatten(lane.restored), ...savedWord(work?.saved ?? null)].join(' … ')}`,
+    ...isolationLines(work?.isolation ?? null),
   ];
+}
+
+/** How the agent was kept apart, and what is weak about it. */
+function isolationLines(isolation: WorkedReport['isolation']): readonly string[] {
+  if (isolation === null) return [];
+  return [isolationLine(isolation), ...isolationProblems(isolation)].map((line) => plain(oneLine(line, 2000)));
 }
 
 /** `saved #41 (cache ✓ ref ✓)`. */

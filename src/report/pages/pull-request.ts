@@ -7,6 +7,7 @@ import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
+import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
@@ -270,8 +271,16 @@ function details(report: WorkedReport): string {
     ...check,
     ...commands,
     statusTable(report),
+    ...isolationBlocks(report),
     '</details>',
   ].join('\n\n');
+}
+
+/** Of the last run, as the table above it is. */
+function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
+  if (isolation === null) return [];
+  const problems = isolationProblems(isolation).map((line) => `- ${prose(line, 2000)}`);
+  return [prose(isolationLine(isolation), 2000), ...(problems.length === 0 ? [] : [problems.join('\n')])];
 }
 
 function footer(report: WorkedReport): string {

@@ -5,8 +5,10 @@ import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { issueOfTask, nameOfTask, taskObstacles, taskStates } from '../../core/tasks/task.ts';
 import { taskSourceKinds } from '../../core/tasks/task-sources.ts';
+import { isolationFacts } from '../../core/isolation/facts.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { RunReport, TaskReport } from '../../handover/report.ts';
+import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
+import { isolationSources } from '../../handover/work.ts';
 import {
   discrepancies,
   doneTasks,
@@ -100,6 +102,25 @@ const ralphStatusSchema = z.object({
     .describe('Result of the verify commands on the base commit before the work.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted, in this run.'),
   withheldFiles: whole.describe('Changed files that this run left out of its commits.'),
+  isolation: z
+    .object({
+      from: z
+        .enum(isolationSources)
+        .describe('Whose word it is: where it was measured, or the record of the main step.'),
+      level: isolationFacts.shape.level,
+      network: isolationFacts.shape.network.describe(
+        '`limited`: only allowed hosts; `any`: all hosts were allowed; `open`: nothing could limit it.',
+      ),
+      allowedHosts: whole,
+      refusedHosts: whole.describe('Hosts that programs of the agent asked for in vain.'),
+      checks: whole.nullable().describe('Tries from where the agent runs; null: there were none.'),
+      failedChecks: whole.nullable().describe('Those that were not as they should be; null: nothing was tried.'),
+      keyHidden: z.boolean().describe('Whether the model key was kept from the agent.'),
+      processesLeft: whole.nullable().describe("The agent's processes that were left at the end; null: not counted."),
+    })
+    .nullable()
+    .optional()
+    .describe('What was measured of how the agent was kept apart; null: nothing.'),
   circuit: z.enum(circuitWords).nullable(),
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
@@ -210,6 +231,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     baseTests: TESTS_WORD[work?.baseCheck?.kind ?? 'not-run'],
     discrepancies: discrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,
+    isolation: isolationOf(work?.isolation ?? null),
     circuit: lane?.circuit ?? null,
     callsRemaining: lane?.callsRemaining ?? null,
     tokens: work?.tokens ?? 0,
@@ -219,6 +241,17 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     runUrl: report.runUrl,
     startedAt: new Date(report.startedAt).toISOString(),
     endedAt: new Date(report.endedAt).toISOString(),
+  };
+}
+
+/** How much, not which: what it takes is bounded. */
+function isolationOf(isolation: WorkedReport['isolation']): RalphStatus['isolation'] {
+  if (isolation === null) return null;
+  const { facts, from } = isolation;
+  const { level, network, allowedHosts, refused, probe, keyHidden, processesLeft } = facts;
+  return {
+    ...{ from, level, network, allowedHosts, refusedHosts: Object.keys(refused).length },
+    ...{ checks: probe?.checks ?? null, failedChecks: probe?.failed.length ?? null, keyHidden, processesLeft },
   };
 }
 

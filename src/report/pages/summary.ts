@@ -6,6 +6,7 @@ import { findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, wor
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';
+import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
@@ -230,7 +231,11 @@ function problemLines(report: RunReport): readonly string[] {
       ...(analysis.agentError === null ? [] : [`The agent ended with an error (${analysis.agentError.kind}).`]),
     ].map((line) => ({ iteration, text: line })),
   );
-  return groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
+  const isolation = workOf(report)?.isolation ?? null;
+  return [
+    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
+    ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+  ];
 }
 
 /** What the agent was denied, and the rule that would allow it. */
@@ -254,9 +259,13 @@ function denialWords(denial: Denial, allowed: readonly string[]): string {
 function machine(report: RunReport): string {
   const status = report.kind === 'answered' ? '' : statusTable(report);
   const requests = report.requests === null ? '' : apiUsageLine(report.requests);
-  return folded('Details of the run', [status, where(report), requests === '' ? '' : `<sub>${requests}</sub>`]).join(
-    '',
-  );
+  const isolation = workOf(report)?.isolation ?? null;
+  return folded('Details of the run', [
+    status,
+    isolation === null ? '' : prose(isolationLine(isolation), 2000),
+    where(report),
+    requests === '' ? '' : `<sub>${requests}</sub>`,
+  ]).join('');
 }
 
 function where(report: RunReport): string {

@@ -60,7 +60,9 @@ async function handOverFailure(
 ): Promise<RunEnd> {
   const outcome = failureOf(error, deps.debug);
   const work = recording.work();
-  const ended: Work | null = work === null ? null : { ...work, outcome, endedAt: deps.clock.now() };
+  const isolation = deps.connect.isolation();
+  const ended: Work | null =
+    work === null ? null : { ...work, isolation: isolation ?? work.isolation, outcome, endedAt: deps.clock.now() };
   if (ended === null) await giveFailure(giving, outcome);
   else await giveWork(giving, ended, null);
   recording.tryToRecord('ended');

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { parseHandedIntake, type HandedFile, type HandedIntake } from '../../handover/handed.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { documentOf } from '../../handover/stored.ts';
+import { changeFactTexts } from '../../core/isolation/texts.ts';
 import { parseState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
@@ -81,7 +82,12 @@ export async function giveWork(
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   // Text by text, as it is stored: the state has rules of its own.
   const stored = parseState(documentOf(work.state, { transcript: null, redact }), lane);
-  const clean: Work = { ...mapTexts(work, redact), state: stored.kind === 'state' ? stored.state : work.state };
+  const { isolation } = work;
+  const clean: Work = {
+    ...mapTexts(work, redact),
+    state: stored.kind === 'state' ? stored.state : work.state,
+    isolation: isolation === null ? null : changeFactTexts(isolation, redact),
+  };
   await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));
 
   async function bundled(): Promise<HandedFile> {

@@ -183,6 +183,8 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       workFolder: clone,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, clones: parent }),
+      // A person's own checkout, on a person's own machine.
+      room: null,
       runTag: randomUUID(),
       log: logTo(log),
       now,

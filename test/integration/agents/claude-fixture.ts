@@ -1,3 +1,4 @@
+import { listenOnLoopback } from '../../../src/isolation/listening.ts';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
@@ -48,7 +49,10 @@ export async function createWorld({ script, environment: given, ...rest }: World
     ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
     ...(typeof given === 'function' ? given(model.url) : given),
   };
-  const login = await loginFor({ ...machine.environment, ...environment }, rest.allowedTools ?? []);
+  const login = await loginFor(
+    { ...machine.environment, ...environment },
+    { allowedTools: rest.allowedTools ?? [], listen: listenOnLoopback },
+  );
   const under = createAgentOn(machine, { ...rest, command: claude, ...login });
   return {
     ...under,

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:f
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
+import { BRANCH, isInRoom, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 const SECRET = 'correct-horse-battery-staple';
 const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
@@ -360,6 +360,29 @@ describe('commit() withholds what must not be published, publishes the rest, and
       },
     ],
   ];
+
+  test('a file that a content filter is for', async () => {
+    await using scene = await setScene();
+    await scene.write('.gitattributes', '*.bin filter=lfs\n');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'lfs');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('large.bin', 'the large content');
+      await scene.write('docs/.gitattributes', '*.png filter=lfs\n');
+      await scene.write('docs/picture.png', 'a picture');
+      await scene.write('fine.txt', 'fine');
+    });
+    const why = 'a content filter (such as git-lfs) applies to it, and filters are not run';
+    expect(committed.withheld).toEqual(
+      expect.arrayContaining([
+        { path: 'large.bin', why },
+        { path: 'docs/picture.png', why },
+      ]),
+    );
+    expect(committed.publishedPaths).toEqual(['fine.txt']);
+  });
 
   test.each(cases)('%s (%s)', async (_, path, why, agent) => {
     await using scene = await setScene({ secretValues: () => [SECRET] });
@@ -740,7 +763,8 @@ describe('nothing of the repository is run by us', () => {
     expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
       kind: 'pushed',
     });
-    await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
+    if (!isInRoom())
+      await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
     expect(await sprung()).toBe(false);
     await scene.git(...proof).catch(() => undefined);
     expect(await sprung()).toBe(true);

@@ -3,7 +3,7 @@ import { access, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'n
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { restoreCredentials } from '../../../src/git/checkout/credentials.ts';
-import { SEAL_KEY, setScene, TOKEN, type Scene } from './git-fixture.ts';
+import { iterate, openFresh, SEAL_KEY, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
 
@@ -135,6 +135,21 @@ describe('hideCredentials()', () => {
     await scene.git('config', 'core.fsmonitor', '/tmp/evil');
     await restore();
     expect(await scene.read('.git/config')).not.toContain('fsmonitor');
+  });
+
+  test('a git directory that the agent removed is made again without them', async () => {
+    await using scene = await setScene();
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    await openFresh(scene);
+    const giveBack = await scene.repository.hideCredentials();
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('new.txt', 'new');
+      await rm(join(scene.folder, '.git'), { recursive: true });
+    });
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
+    expect(await visible(scene)).not.toContain(OWN_HEADER);
+    await giveBack();
+    expect(await visible(scene)).toContain(OWN_HEADER);
   });
 
   test('nothing to hide: nothing is written', async () => {

@@ -7,13 +7,14 @@ import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
-import { createRepository } from '../../../src/git/checkout/checkout.ts';
+import { createRepository, type Checkout } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
+import type { RepositoryRoom } from '../../../src/git/checkout/tree/hand-over.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
 import { createRefCells, type RefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
 import type { Log } from '../../../src/ports/machine.ts';
-import type { IterationCommit, PushResult, Remote, Repository } from '../../../src/ports/repository.ts';
+import type { IterationCommit, PushResult, Remote } from '../../../src/ports/repository.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
 /** What main and post seal with. */
@@ -34,15 +35,31 @@ const ordinaryRules: PublishingRules = {
 type ScenePush = Omit<Parameters<Remote['push']>[0], 'since'> & { readonly since?: string };
 type SceneRemote = Omit<Remote, 'push'> & { push(push: ScenePush): Promise<PushResult> };
 
+/** In whose hands the work trees of scenes are while an agent works; null: in those of this process. */
+let openRoom: ((root: string) => Promise<RepositoryRoom>) | null = null;
+
+/** From now on, a scene has a room of its own, and its work tree is handed over before it is looked at for the first time. */
+export function workIn(room: NonNullable<typeof openRoom>): void {
+  openRoom = room;
+}
+
+/** Whether scenes have rooms. */
+export function isInRoom(): boolean {
+  return openRoom !== null;
+}
+
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
 export interface Scene {
   readonly server: GitRemote;
   readonly folder: string;
   readonly workFolder: string;
-  readonly repository: Repository;
+  readonly repository: Checkout;
+  readonly room: RepositoryRoom | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Another Repository on the same checkout, as a new process would have it. */
-  reopen(rules?: Partial<PublishingRules>): Repository;
+  reopen(rules?: Partial<PublishingRules>): Checkout;
+  /** The same on another folder. */
+  reopenIn(folder: string): Checkout;
   /** The agent's git, in the workspace. */
   git(...args: string[]): Promise<string>;
   /** Git in the repository that the commits are pushed from. */
@@ -88,9 +105,11 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     secretValues: () => [...all.secretValues(), ...learned, TOKEN],
   });
 
-  const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
-    createRepository({
-      folder,
+  const room = openRoom === null ? null : await openRoom(root);
+  const reopen = (changed: Partial<PublishingRules> = {}, at = folder): Checkout => {
+    const repository = createRepository({
+      folder: at,
+      room: () => Promise.resolve(room),
       remote: { url: server.url, token: TOKEN },
       workFolder,
       sealKey: SEAL_KEY,
@@ -100,12 +119,15 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       log: silent,
       learnSecrets: (secrets) => void learned.push(...secrets),
     });
+    return room === null ? repository : handingOver(repository);
+  };
 
   return {
     server,
     folder,
     workFolder,
     repository: reopen(),
+    room,
     remote: (change = {}) => {
       const remote = createRemote({
         url: server.url,
@@ -134,6 +156,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       };
     },
     reopen,
+    reopenIn: (at) => reopen({}, at),
     git: (...args) => runGit(folder, args),
     quarantineGit: (...args) => runGit(folder, args, { GIT_DIR: quarantineFolder(workFolder) }),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
@@ -145,6 +168,28 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** As the loop uses it: what an agent could touch is not looked at before it has changed hands. */
+function handingOver(repository: Checkout): Checkout {
+  let isDue = false;
+  return {
+    ...repository,
+    openLane: async (...lane) => {
+      const opened = await repository.openLane(...lane);
+      isDue = true;
+      return opened;
+    },
+    handOver: async () => {
+      isDue = false;
+      return await repository.handOver();
+    },
+    snapshot: async () => {
+      if (isDue) await repository.handOver();
+      isDue = false;
+      return await repository.snapshot();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { listenOnLoopback } from '../../../src/isolation/listening.ts';
 import {
   createServer,
   request as httpRequest,
@@ -33,7 +34,7 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
   const provider = `http://127.0.0.1:${String(await listening(server))}`;
   const { broker, environment } = await loginFor(
     { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
-    [],
+    { allowedTools: [], listen: listenOnLoopback },
   );
   if (broker === null) throw new Error('no broker');
   return {

@@ -88,6 +88,7 @@ async function verify(
     bash: given.bash ?? (() => '/bin/bash'),
     workFolder: machine.workFolder,
     environment: machine.environment,
+    room: null,
     runTag,
     log,
     now: given.now ?? (() => 0),

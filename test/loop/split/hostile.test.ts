@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { IsolationFacts } from '../../../src/core/isolation/facts.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
@@ -35,6 +36,11 @@ interface Parcel {
   [name: string]: unknown;
 }
 
+const isolation: IsolationFacts = {
+  ...{ level: 'user', why: LIE, network: 'limited', allowedHosts: 1, keyHidden: true, processesLeft: 0 },
+  ...{ probe: { checks: 20, failed: [] }, refused: {} },
+};
+
 type Change = (parcel: Parcel, project: Project) => void;
 
 const withState =
@@ -46,10 +52,14 @@ const withState =
   };
 
 /** Two issues of the queue, the first done and the second worked on; then the parcel is changed. */
-async function handedOver(change: Change): Promise<SplitRun & { readonly project: Project }> {
+async function handedOver(
+  change: Change,
+  publish: NonNullable<Parameters<typeof runSplit>[1]>['publish'] = {},
+): Promise<SplitRun & { readonly project: Project }> {
   const project = createProject({ issues: [1, 2], agent: [finisher, steadyWorker], inputs: { 'max-iterations': '2' } });
   const run = await runSplit(project, {
     event: schedule,
+    publish,
     beforePublish: (handoff) => {
       const parcel = JSON.parse(Buffer.from(handoff.get('loop/work.json') ?? '').toString()) as Parcel;
       change(parcel, project);
@@ -97,6 +107,11 @@ describe('nothing of it is published', () => {
       'more iterations than the run had',
       ({ work }) => (work.journal = Array.from({ length: 3 }, () => work.journal[0] ?? '')),
       /journal/,
+    ],
+    [
+      'facts of isolation that are none',
+      ({ work }) => (work['isolation'] = { ...isolation, why: LIE.repeat(30) }),
+      /not readable \(work\.isolation\.why\)/,
     ],
     ['a journal that is none', ({ work }) => (work.journal = ['{"kind":"iteration"}']), /journal/],
     [
@@ -274,6 +289,27 @@ describe('it is published, and this has no effect', () => {
     expect(publish?.report).toMatchObject({ warnings: expect.arrayContaining([`From the job of the loop: ${LIE}`]) });
     expect(everything(project)).not.toMatch(/@everyone|^# Big/m);
   });
+});
+
+test('what that job measured of the isolation is its word; an earlier version has measured nothing', async () => {
+  const facts = { ...isolation, refused: { 'a.example:443': 2 } };
+  const { publish, project } = await handedOver(({ work }) => (work['isolation'] = facts));
+  expect(publish?.report).toMatchObject({ isolation: { facts, from: 'loop-job' } });
+  const body = project.forge.pulls[0]?.body ?? '';
+  expect(body).toContain(`Isolation (reported by the job of the loop): user — `);
+  expect(body).toContain('- The job of the loop reports: Refused hosts: `a.example:443` (2×).');
+
+  const earlier = await handedOver(({ work }) => delete work['isolation']);
+  expect([earlier.publish?.end, earlier.publish?.report]).toMatchObject(['limit (iterations)', { isolation: null }]);
+});
+
+test('a secret in the name of a refused host is redacted', async () => {
+  const refused = { 'secret.example:443': 1 };
+  const { publish, project } = await handedOver(({ work }) => (work['isolation'] = { ...isolation, refused }), {
+    redact: (text) => text.replaceAll('secret', '***'),
+  });
+  expect(publish?.report).toMatchObject({ isolation: { facts: { refused: { '***.example:443': 1 } } } });
+  expect(everything(project)).not.toContain('secret.example');
 });
 
 test('commits that do not build on what the gate found are not pushed', async () => {

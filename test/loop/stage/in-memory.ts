@@ -70,6 +70,7 @@ type Faults<Port> = Map<keyof Port, Error>;
 export interface Checkout extends Repository {
   files: Record<string, string>;
   readonly credentials: () => 'in place' | 'hidden';
+  readonly owner: () => 'runner' | 'agent';
   readonly faults: Faults<Repository>;
   readonly broken: string[];
 }
@@ -78,11 +79,13 @@ export function createCheckout(origin: Origin): Checkout {
   const { commits, trees, branches } = origin;
   let head = branches.get('main') ?? '';
   let credentials: 'in place' | 'hidden' = 'in place';
+  let owner: 'runner' | 'agent' = 'runner';
   const faults: Faults<Repository> = new Map();
   const treeOf = (commit: ObjectId): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
   const checkout: Checkout = {
     files: { ...treeOf(head) },
     credentials: () => credentials,
+    owner: () => owner,
     faults,
     broken: [],
     missing: () => Promise.resolve(null),
@@ -171,6 +174,15 @@ export function createCheckout(origin: Origin): Checkout {
         return () =>
           guarded(faults, 'hideCredentials', () => {
             credentials = 'in place';
+          });
+      }),
+    handOver: () =>
+      guarded(faults, 'handOver', () => {
+        owner = 'agent';
+        return () =>
+          guarded(faults, 'handOver', () => {
+            if (credentials === 'in place') fail('The credentials were back before the work tree was.');
+            owner = 'runner';
           });
       }),
   };

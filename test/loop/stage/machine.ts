@@ -107,6 +107,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
+    isolation: () => null,
     handoff: () => Promise.resolve(tapped('handoff', handoffOf(project), tap)),
     examine: () => Promise.resolve(project.findings),
   };

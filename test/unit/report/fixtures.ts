@@ -199,6 +199,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
     withheld: [],
     lookAt: [],
+    isolation: null,
     change: noChange,
     baseCheck: null,
     headCheck: null,

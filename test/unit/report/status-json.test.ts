@@ -74,6 +74,7 @@ test('says what the run did, in the published shape', () => {
     baseTests: 'not-run',
     discrepancies: 0,
     withheldFiles: 0,
+    isolation: null,
     circuit: 'closed',
     callsRemaining: 99,
     tokens: 12_345,

@@ -1,0 +1,92 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openRoom } from '../src/isolation/room/open-room.ts';
+import type { RoomOptions } from '../src/isolation/room/options.ts';
+import { runProgram, type Family } from '../src/processes/run-program.ts';
+import { spread, type Row } from './measure.ts';
+
+const START_GOAL_MS = 250;
+const ROOM_GOAL_MS = 1_000;
+const HAND_OVER_GOAL_MS = 200;
+const FILES = 20_000;
+const CALLS = 15;
+const ROOMS = 5;
+
+/** What a room of namespaces costs: per call, per run, and for a work tree of 20,000 files. Needs root. */
+export async function measureIsolation(folder: string): Promise<readonly Row[]> {
+  if (process.getuid?.() !== 0)
+    return [row('isolation: a call in a room (not measured: needs root)', [0], START_GOAL_MS)];
+  const options = roomIn(folder);
+  const opening: number[] = [];
+  for (let nth = 0; nth < ROOMS; nth += 1)
+    opening.push(await timed(async () => (await openRoom('namespace', options)).close()));
+
+  const opened = await openRoom('namespace', options);
+  try {
+    const { room } = opened;
+    const [tree = ''] = options.workFolders;
+    const call = (family: Family) => () =>
+      runProgram({
+        ...{ file: 'true', args: [], cwd: '/', environment: { PATH: '/usr/bin:/bin' }, input: '', timeoutMs: 10_000 },
+        ...{ signal: null, family, outputs: [() => undefined, () => undefined] },
+      });
+    const added: number[] = [];
+    for (let nth = 0; nth < CALLS; nth += 1) {
+      const inside = await timed(call({ kind: 'room', room }));
+      const outside = await timed(call({ kind: 'run', runTag: '0' }));
+      added.push(inside - outside);
+    }
+    const handing: number[] = [];
+    for (let nth = 0; nth < ROOMS; nth += 1) {
+      handing.push(await timed(() => room.give(tree)), await timed(() => room.takeBack(tree)));
+    }
+    return [
+      row('isolation: a program starts later in a room by', added, START_GOAL_MS),
+      row('isolation: a room is made and removed in', opening, ROOM_GOAL_MS),
+      row(`isolation: ${String(FILES)} files change hands in`, handing, HAND_OVER_GOAL_MS),
+    ];
+  } finally {
+    await opened.close();
+  }
+}
+
+function roomIn(folder: string): RoomOptions {
+  const at = (...names: readonly string[]): string => {
+    const path = join(folder, ...names);
+    mkdirSync(path, { recursive: true });
+    return path;
+  };
+  const tree = at('work', 'shop');
+  for (let nth = 0; nth < FILES; nth += 1) {
+    const within = join(tree, `f${String(nth % 200)}`);
+    if (nth < 200) mkdirSync(within);
+    writeFileSync(join(within, `${String(nth)}.txt`), `file ${String(nth)}\n`);
+  }
+  return {
+    environment: { PATH: process.env['PATH'], HOME: at('home') },
+    runFolder: at('run'),
+    workFolders: [tree],
+    hidden: [],
+    visible: [tmpdir()],
+    worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/room-worker.js', import.meta.url))] },
+    places: { rooms: at('rooms'), reservations: at('reservations') },
+  };
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await act();
+  return performance.now() - startedAt;
+}
+
+function row(measure: string, times: readonly number[], goal: number): Row {
+  const { median, min, max } = spread(times);
+  return {
+    measure,
+    value: `${median.toFixed(0)} ms (${min.toFixed(0)}–${max.toFixed(0)})`,
+    goal: `≤ ${String(goal)} ms`,
+    isMet: median <= goal,
+  };
+}

@@ -1,0 +1,119 @@
+/** Bytes of an address: four or sixteen. */
+type Bytes = readonly number[];
+
+/** An address as one text whatever its notation, so that two of them can be compared; null: it is not an address. */
+export function parseAddress(text: string): string | null {
+  const read = bytesOf(text);
+  if (read === null) return null;
+  const bytes = isWithin(read, MAPPED) ? read.slice(12) : read;
+  return bytes.length === 4 ? bytes.join('.') : groupsOf(bytes).join(':');
+}
+
+/** Whether an address is anything but a public one, such as this machine, its network or a cloud's metadata; so is what cannot be read. */
+export function isForbiddenAddress(text: string): boolean {
+  const bytes = bytesOf(text);
+  if (bytes === null) return true;
+  const plain = carriedIn(bytes);
+  if (plain.length === 4) return FORBIDDEN_V4.some((network) => isWithin(plain, network));
+  return !isWithin(plain, GLOBAL_V6) || FORBIDDEN_V6.some((network) => isWithin(plain, network));
+}
+
+interface Network {
+  readonly start: Bytes;
+  readonly bits: number;
+}
+
+const FORBIDDEN_V4 = [
+  '0.0.0.0/8', // this machine
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // behind a provider's NAT; Alibaba's metadata
+  '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // Azure's platform
+  '169.254.0.0/16', // link-local; metadata of most clouds
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // of protocols; Oracle's metadata
+  '192.88.99.0/24', // the former 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // measuring of networks, and what proxies make up
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+].map(network);
+
+/** All that is public; outside of it are loopback, private, link-local and multicast ones, and those that carry an IPv4 address. */
+const GLOBAL_V6 = network('2000::/3');
+const FORBIDDEN_V6 = [
+  '2001::/23', // of protocols; Teredo, which carries an IPv4 address
+  '2002::/16', // 6to4, which carries an IPv4 address; nobody serves it today
+].map(network);
+
+/** An IPv4 address, written as an IPv6 one. */
+const MAPPED = network('::ffff:0:0/96');
+/** IPv6 addresses that stand for the IPv4 address in their last four bytes; NAT64 is what a network without IPv4 answers for every host. */
+const CARRIERS = [MAPPED, network('64:ff9b::/96')];
+
+function network(text: string): Network {
+  const [start = '', bits = ''] = text.split('/');
+  return { start: bytesOf(start) ?? [], bits: Number(bits) };
+}
+
+function isWithin(bytes: Bytes, { start, bits }: Network): boolean {
+  if (bytes.length !== start.length) return false;
+  return start.every((byte, at) => {
+    const hidden = 8 - Math.min(8, Math.max(0, bits - at * 8));
+    return byte >> hidden === (bytes[at] ?? 0) >> hidden;
+  });
+}
+
+function carriedIn(bytes: Bytes): Bytes {
+  return CARRIERS.some((carrier) => isWithin(bytes, carrier)) ? bytes.slice(12) : bytes;
+}
+
+function bytesOf(text: string): Bytes | null {
+  return text.includes(':') ? bytesOfV6(text) : bytesOfV4(text);
+}
+
+/** Four plain numbers and nothing else: 0177.1 or 0x7f000001 are read in more than one way. */
+function bytesOfV4(text: string): Bytes | null {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part))) return null;
+  const bytes = parts.map(Number);
+  return bytes.every((byte) => byte <= 255) ? bytes : null;
+}
+
+function bytesOfV6(text: string): Bytes | null {
+  const halves = text.split('::');
+  if (halves.length > 2) return null;
+  const [front, back] = halves.map(bytesOfHalf);
+  if (front === null || front === undefined || back === null) return null;
+  if (back === undefined) return front.length === 16 ? front : null;
+  const missing = 16 - front.length - back.length;
+  return missing < 2 || endsInV4(halves[0] ?? '') ? null : [...front, ...Array<number>(missing).fill(0), ...back];
+}
+
+function bytesOfHalf(text: string): Bytes | null {
+  if (text === '') return [];
+  const groups = text.split(':');
+  const bytes: number[] = [];
+  for (const [at, group] of groups.entries()) {
+    const isLast = at === groups.length - 1;
+    const read = isLast && endsInV4(group) ? bytesOfV4(group) : bytesOfGroup(group);
+    if (read === null) return null;
+    bytes.push(...read);
+  }
+  return bytes;
+}
+
+/** The four bytes of an IPv4 address stand at the very end only. */
+function endsInV4(text: string): boolean {
+  return text.includes('.');
+}
+
+function bytesOfGroup(group: string): Bytes | null {
+  if (!/^[\da-f]{1,4}$/i.test(group)) return null;
+  const value = Number.parseInt(group, 16);
+  return [value >> 8, value & 0xff];
+}
+
+function groupsOf(bytes: Bytes): readonly string[] {
+  return bytes.flatMap((byte, at) => (at % 2 === 0 ? [((byte << 8) | (bytes[at + 1] ?? 0)).toString(16)] : []));
+}

@@ -1,0 +1,48 @@
+/** What a program in the room is given beside its own variables. */
+export interface RoomSurroundings {
+  readonly home: string;
+  /** Port of the proxy on 127.0.0.1; null: nothing stands between the room and the network. */
+  readonly proxyPort: number | null;
+  /** Whether a folder that a variable names is there. */
+  readonly isVisible: (path: string) => boolean;
+}
+
+/** Set by the machine for another user, or for another network. */
+const REPLACED =
+  /^(HOME|USER|LOGNAME|SHELL|MAIL|TMPDIR|TMP|TEMP|https?_proxy|no_proxy|all_proxy|RUNNER_TRACKING_ID|XDG_\w+|SSH_AUTH_SOCK|DBUS_\w+|GNUPGHOME)$/i;
+/** Of package managers and toolchains. */
+const FOLDERS =
+  /^(CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|NVM_DIR|JAVA_HOME|PYTHONPATH|pythonLocation|DOTNET_ROOT|ANDROID_HOME|RUNNER_TOOL_CACHE)$/;
+const LOOPBACK = '127.0.0.1,localhost,::1';
+
+/** The environment of a program in the room: without what leads to another user's folders, and with the proxy as the way out. */
+export function roomEnvironment(
+  given: Readonly<Record<string, string>>,
+  { home, proxyPort, isVisible }: RoomSurroundings,
+): Record<string, string> {
+  const kept = Object.entries(given).filter(
+    ([name, value]) =>
+      !REPLACED.test(name) && !(FOLDERS.test(name) && value.split(':').some((path) => path !== '' && !isVisible(path))),
+  );
+  const proxy = proxyPort === null ? null : `http://127.0.0.1:${String(proxyPort)}`;
+  return {
+    ...Object.fromEntries(kept),
+    HOME: home,
+    USER: 'ralph',
+    LOGNAME: 'ralph',
+    SHELL: '/bin/sh',
+    TMPDIR: '/tmp',
+    NO_PROXY: LOOPBACK,
+    no_proxy: LOOPBACK,
+    ...(proxy === null
+      ? {}
+      : {
+          HTTP_PROXY: proxy,
+          HTTPS_PROXY: proxy,
+          http_proxy: proxy,
+          https_proxy: proxy,
+          // Node's own fetch takes a proxy only when it is told to.
+          NODE_USE_ENV_PROXY: '1',
+        }),
+  };
+}

@@ -1,0 +1,166 @@
+import { isForbiddenAddress, parseAddress } from './addresses.ts';
+
+/** A host that may be reached: an address, or a name in lower-case ASCII; with `*.` before it, every name below. */
+export interface HostRule {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What may be reached; `any`: everything public. */
+export type AllowedHosts = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly hosts: readonly HostRule[] };
+
+/** What the input `allowed-hosts` asks for; `none`: not even the package registries. */
+export type HostsAsked =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'registries-and'; readonly hosts: readonly HostRule[] };
+
+/** What the proxy decides by. `never`: hosts of the model, which only the broker talks to, whatever is allowed. */
+export interface EgressRules {
+  readonly allowed: AllowedHosts;
+  readonly never: readonly string[];
+}
+
+/** A host and a port that a program asks for; the host is a name in lower-case ASCII, or an address. */
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+const MAX_ITEMS = 200;
+const HTTPS_PORT = 443;
+
+/** Reads the items of the input; `problems` are predicates about it, and what they are about is left out of `asked`. */
+export function parseAllowedHosts(items: readonly string[]): {
+  readonly asked: HostsAsked;
+  readonly problems: readonly string[];
+} {
+  const [first] = items;
+  if (items.length === 1 && (first === 'any' || first === 'none')) return { asked: { kind: first }, problems: [] };
+  if (items.length > MAX_ITEMS) {
+    const problem = `has ${String(items.length)} items: give at most ${String(MAX_ITEMS)}`;
+    return { asked: { kind: 'registries-and', hosts: [] }, problems: [problem] };
+  }
+  const parsed = items.map(parseItem);
+  return {
+    asked: { kind: 'registries-and', hosts: uniqueHosts(parsed.filter((one) => typeof one !== 'string')) },
+    problems: [...new Set(parsed.filter((one) => typeof one === 'string'))],
+  };
+}
+
+/** What may be reached where the machine's package managers name these registries. */
+export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[]): AllowedHosts {
+  if (asked.kind === 'any') return asked;
+  return { kind: 'listed', hosts: asked.kind === 'none' ? [] : uniqueHosts([...registries, ...asked.hosts]) };
+}
+
+/** Sorted, each once. */
+export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
+  const byName = new Map(hosts.map((rule) => [nameOf(rule), rule]));
+  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
+}
+
+/** Whether a target may be asked for at all; where its name leads is another question. */
+export function allows(rules: EgressRules, host: string, port: number): boolean {
+  const target = parseHost(host);
+  if (target === null || isModelHost(rules, target)) return false;
+  if (rules.allowed.kind === 'any') return isPublicHost(target);
+  return rules.allowed.hosts.some((rule) => rule.port === port && matches(rule.host, target));
+}
+
+/** Whether only the broker may talk to this host. */
+export function isModelHost({ never }: EgressRules, host: string): boolean {
+  const target = parseHost(host);
+  return target !== null && never.some((name) => matches(parseHost(name) ?? name.toLowerCase(), target));
+}
+
+/** Whether a name or address may be public, as far as that is seen without asking anybody. */
+export function isPublicHost(host: string): boolean {
+  if (parseAddress(host) !== null) return !isForbiddenAddress(host);
+  return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
+}
+
+/** Names that no public server answers to. A proxy on the way might, as it resolves them in its own network. */
+const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'lan'];
+
+/** Reads `host:port`, an IPv6 address in brackets; `port` counts where none is given, and null demands one. Null: unreadable. */
+export function parseTarget(text: string, port: number | null): Target | null {
+  const [, inBrackets, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const host = parseHost(inBrackets ?? plain);
+  const given = digits === undefined ? port : Number(digits);
+  // `[1.2.3.4]` is nobody's way to write it.
+  if (host === null || given === null || inBrackets?.includes(':') === false) return null;
+  return given >= 1 && given <= 65_535 ? { host, port: given } : null;
+}
+
+/** A target as it is written, an IPv6 address in brackets. */
+export function nameOf({ host, port }: Target): string {
+  return `${bracketed(host)}:${String(port)}`;
+}
+
+/** A host as it stands in an address of a page. */
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** Lower case, without one dot at the end, an address in its one notation; null: neither a name nor an address. */
+function parseHost(text: string): string | null {
+  const host = text.toLowerCase().replace(/\.$/, '');
+  const address = parseAddress(host);
+  if (address !== null) return address;
+  const labels = host.split('.');
+  // What ends in a number is an address, in notations that each resolver reads in its own way.
+  if (host.length > 253 || /^(?:\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? '')) return null;
+  return labels.every((label) => LABEL.test(label)) ? host : null;
+}
+
+/** Names of real servers have underscores at times. */
+const LABEL = /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/;
+
+function matches(rule: string, host: string): boolean {
+  return rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : rule === host;
+}
+
+/** The rule, or what is wrong with the item. */
+function parseItem(item: string): HostRule | string {
+  if (item.includes('@'))
+    return 'has an item with a user name or password: write only its host, such as api.example.com';
+  const shown = JSON.stringify(item.slice(0, 80));
+  if (item === 'any' || item === 'none') return `has ${item} next to other items: give ${item} alone, or only hosts`;
+  if (item === '*') return 'has "*": write any, alone, to allow every public host';
+  if (/[^\x20-\x7e]/.test(item)) {
+    return `has ${shown}, which is not plain ASCII: write the name's ASCII form, whose labels begin with xn--`;
+  }
+  if (item.includes('/')) return `has ${shown}, which is a URL or has a path: write only its host${hint(item)}`;
+  const isBelow = item.startsWith('*.');
+  const target = parseTarget(isBelow ? item.slice(2) : item, HTTPS_PORT);
+  if (target === null) return `has ${shown}, which is not a host${cure(item)}`;
+  const { host, port } = target;
+  if (isBelow && parseAddress(host) !== null) return `has ${shown}: write the address without *.`;
+  if (isBelow && !host.includes('.')) {
+    return `has ${shown}, which opens a whole top-level domain: write a name below it, such as *.example.com`;
+  }
+  if (host.includes('_'))
+    return `has ${shown}, which is not a host: its name has a character other than letters, digits, - and .`;
+  if (parseAddress(host) !== null && isForbiddenAddress(host)) {
+    return `has ${shown}, which is a private or reserved address: only public hosts can be allowed`;
+  }
+  const isLocalName = parseAddress(host) === null && (!host.includes('.') || host.endsWith('.localhost'));
+  if (isLocalName) {
+    return `has ${shown}, which only this machine or its own network knows: only public hosts can be allowed`;
+  }
+  return { host: isBelow ? `*.${host}` : host, port };
+}
+
+function hint(item: string): string {
+  const [, host = ''] = /^(?:[a-z][a-z\d+.-]*:)?\/*([a-z\d.-]+(?::\d+)?)(?:\/|$)/i.exec(item) ?? [];
+  return `, ${parseTarget(host, HTTPS_PORT) === null ? 'such as api.example.com' : host}`;
+}
+
+function cure(item: string): string {
+  if (parseAddress(item) !== null) return `: write an IPv6 address in brackets, [${item}]`;
+  if (item.lastIndexOf('*') > 0) return ': * may only be the first label, as in *.example.com';
+  const port = /:([^:\]]*)$/.exec(item)?.[1] ?? null;
+  const isPort = port === null || (/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535);
+  return isPort ? ' such as api.example.com or *.example.com:8443' : ': its port must be a number from 1 to 65535';
+}

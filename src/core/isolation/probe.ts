@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { tryJson } from '../text/try-json.ts';
+import type { IsolationFacts, IsolationLevel } from './facts.ts';
+
+/**
+ * Where a check must find its try refused: `always`; only in namespaces, a `namespace` or a `sandbox`; only where there is
+ * a user of its own, `own-user`; wherever the network is `limited`; only in namespaces whose network is limited,
+ * `own-network`; `never`. Or it `works` everywhere.
+ */
+type Demand = 'always' | 'namespaces' | 'own-user' | 'limited' | 'own-network' | 'never' | 'works';
+
+/** What the probe tries from the agent's place. Each name continues "the agent can …". */
+const DEMANDS = {
+  "read the action's environment": 'always',
+  "read the action's memory map": 'always',
+  "read the action's memory": 'always',
+  "list the action's open files": 'always',
+  'signal the action': 'always',
+  "read the action's command line": 'namespaces',
+  'become root with sudo': 'always',
+  'become root with su': 'always',
+  // It gives no rights by itself, only more of the kernel to attack; util-linux alone has no way to forbid it.
+  'make a user namespace': 'never',
+  "list the runner's home": 'always',
+  "list the runner's temporary folder": 'always',
+  "use the runner's file commands": 'always',
+  // Everybody may write there on GitHub's images: a user of its own changes nothing about that.
+  'write to /usr/local/bin': 'namespaces',
+  'write to /opt': 'namespaces',
+  'write to /opt/hostedtoolcache': 'namespaces',
+  'write to /usr/share': 'namespaces',
+  'write to /etc': 'always',
+  'use Docker': 'always',
+  'use system daemons such as D-Bus': 'namespaces',
+  "see the machine's /tmp": 'namespaces',
+  'connect to other machines directly': 'limited',
+  'send UDP to other machines': 'limited',
+  'connect to other local ports': 'limited',
+  // No firewall knows them.
+  "connect to the machine's abstract sockets": 'own-network',
+  // In a sandbox they are the runner's own, and what they are good for elsewhere is not there.
+  'use rights of groups': 'own-user',
+  'gain rights by set-uid programs': 'always',
+  'use capabilities': 'always',
+  'write to the work tree': 'works',
+  'use git in the work tree': 'works',
+  'write to its home': 'works',
+  'write to /tmp': 'works',
+  'reach the broker': 'works',
+  'reach the proxy': 'works',
+} as const satisfies Readonly<Record<string, Demand>>;
+
+export type CheckName = keyof typeof DEMANDS;
+
+/** `open`: what was tried worked; `closed`: it was refused; `absent`: this run does not have it. */
+const checkResults = ['open', 'closed', 'absent'] as const;
+export type CheckResult = (typeof checkResults)[number];
+
+/** Everything that is checked, in the order in which it is shown. */
+export const checkNames = Object.keys(DEMANDS) as readonly CheckName[];
+
+const probeAnswer = z.partialRecord(z.enum(checkNames), z.enum(checkResults));
+
+/** What the probe found; what it does not say is not proven. */
+export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
+
+/** Reads what a process of the agent's user has answered; null: nothing that a probe says, so that nothing is proven. */
+export function parseProbeAnswer(text: string): ProbeResults | null {
+  const parsed = probeAnswer.safeParse(tryJson(text));
+  return parsed.success ? parsed.data : null;
+}
+
+/** How many checks count at that level, and which of them are not as they should be. */
+export function judge(
+  level: IsolationLevel,
+  network: IsolationFacts['network'],
+  results: ProbeResults,
+): NonNullable<IsolationFacts['probe']> {
+  const demanded = checkNames.filter((name) => wantedOf(name, level, network) !== null);
+  const failed = demanded.filter((name) => {
+    const found = results[name];
+    return found !== 'absent' && found !== wantedOf(name, level, network);
+  });
+  return { checks: demanded.length, failed };
+}
+
+/** What a check should find; null: it is not demanded at that level. */
+export function wantedOf(
+  name: CheckName,
+  level: IsolationLevel,
+  network: IsolationFacts['network'],
+): Exclude<CheckResult, 'absent'> | null {
+  const demand = DEMANDS[name];
+  if (demand === 'works') return 'open';
+  return level !== 'none' && isDemanded(demand, level, network) ? 'closed' : null;
+}
+
+function isDemanded(
+  demand: Exclude<Demand, 'works'>,
+  level: Exclude<IsolationLevel, 'none'>,
+  network: IsolationFacts['network'],
+): boolean {
+  switch (demand) {
+    case 'always':
+      return true;
+    case 'namespaces':
+      return level !== 'user';
+    case 'own-user':
+      return level !== 'sandbox';
+    case 'limited':
+      return network === 'limited';
+    case 'own-network':
+      return level !== 'user' && network === 'limited';
+    case 'never':
+      return false;
+  }
+}
+
+/** The names of failed checks, sorted by what they mean: the agent `can` do what it should not, it `cannot` do what it needs; `unknown`: no check of this version. */
+export function meaningOf(failed: readonly string[]): {
+  readonly can: readonly string[];
+  readonly cannot: readonly string[];
+  readonly unknown: readonly string[];
+} {
+  const demandOf = (name: string): Demand | null => (isCheckName(name) ? DEMANDS[name] : null);
+  return {
+    can: failed.filter((name) => demandOf(name) !== null && demandOf(name) !== 'works'),
+    cannot: failed.filter((name) => demandOf(name) === 'works'),
+    unknown: failed.filter((name) => demandOf(name) === null),
+  };
+}
+
+function isCheckName(name: string): name is CheckName {
+  return Object.hasOwn(DEMANDS, name);
+}

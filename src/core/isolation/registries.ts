@@ -1,0 +1,197 @@
+import { isPublicHost, parseTarget, uniqueHosts, type HostRule } from './hosts.ts';
+
+/** What a package manager says about the registries that it uses. */
+interface Said {
+  /** Used in place of its well-known ones. */
+  readonly instead: readonly string[];
+  /** Used besides. */
+  readonly besides: readonly string[];
+}
+
+/** A package manager, how it is asked for its registries, and those that it uses where it names no other. */
+export interface PackageManager {
+  /** One of them on PATH means that it is there. */
+  readonly programs: readonly string[];
+  /** A program and its arguments, whose answer says what is set; null: it is not asked. */
+  readonly question: readonly [file: string, ...args: readonly string[]] | null;
+  readonly parse: (answer: string) => Said;
+  /** Its variables; `*` stands for any text. Upper and lower case are the same. */
+  readonly variables: { readonly instead: readonly string[]; readonly besides: readonly string[] };
+  readonly usual: readonly string[];
+}
+
+/** What was found of a package manager on this machine. */
+export interface Found {
+  readonly isThere: boolean;
+  /** null: it was not asked, or did not answer. */
+  readonly answer: string | null;
+}
+
+const MAX_ANSWER_CHARS = 64 * 1024;
+/** Of one package manager. */
+const MAX_HOSTS = 50;
+const NOTHING: Said = { instead: [], besides: [] };
+const NO_VARIABLES = { instead: [], besides: [] };
+
+const NPM = ['registry.npmjs.org'];
+const PYPI = ['pypi.org'];
+const MAVEN = ['repo.maven.apache.org', 'repo1.maven.org'];
+
+const quiet = (...programs: readonly string[]) => ({
+  programs,
+  question: null,
+  parse: () => NOTHING,
+  variables: NO_VARIABLES,
+});
+
+/** Those whose registries are let through. */
+export const packageManagers: readonly PackageManager[] = [
+  {
+    programs: ['npm', 'pnpm'],
+    question: ['npm', 'config', 'ls', '--json'],
+    parse: parseNpm,
+    variables: { instead: ['npm_config_registry'], besides: ['npm_config_@*:registry'] },
+    usual: NPM,
+  },
+  {
+    ...quiet('yarn'),
+    variables: { instead: ['yarn_registry', 'yarn_npm_registry_server'], besides: [] },
+    usual: ['registry.yarnpkg.com', 'repo.yarnpkg.com', ...NPM],
+  },
+  { ...quiet('bun'), variables: { instead: ['bun_config_registry'], besides: [] }, usual: NPM },
+  { ...quiet('deno'), variables: { instead: [], besides: ['jsr_url'] }, usual: ['jsr.io', 'deno.land', ...NPM] },
+  {
+    programs: ['pip', 'pip3', 'python3'],
+    question: ['pip3', 'config', 'list'],
+    parse: parsePip,
+    variables: { instead: ['pip_index_url'], besides: ['pip_extra_index_url', 'pip_find_links'] },
+    usual: PYPI,
+  },
+  {
+    ...quiet('uv'),
+    variables: {
+      instead: ['uv_index_url', 'uv_default_index'],
+      besides: ['uv_index', 'uv_extra_index_url', 'uv_find_links'],
+    },
+    usual: PYPI,
+  },
+  {
+    ...quiet('poetry', 'pipenv', 'pdm'),
+    variables: { instead: ['pipenv_pypi_mirror', 'pdm_pypi_url'], besides: [] },
+    usual: PYPI,
+  },
+  {
+    ...quiet('cargo'),
+    variables: { instead: [], besides: ['cargo_registries_*_index'] },
+    usual: ['index.crates.io', 'static.crates.io'],
+  },
+  {
+    programs: ['go'],
+    question: ['go', 'env', 'GOPROXY', 'GOSUMDB'],
+    parse: parseGo,
+    variables: { instead: ['goproxy'], besides: ['gosumdb'] },
+    usual: ['proxy.golang.org', 'sum.golang.org'],
+  },
+  {
+    programs: ['gem', 'bundle'],
+    question: ['gem', 'sources', '--list'],
+    parse: (answer) => ({ instead: urlsIn(answer), besides: [] }),
+    variables: { instead: [], besides: ['bundle_mirror__*'] },
+    usual: ['rubygems.org'],
+  },
+  { ...quiet('mvn', 'java'), usual: MAVEN },
+  // A project brings its own gradle, and needs no more than java.
+  {
+    ...quiet('gradle', 'java'),
+    usual: [
+      'services.gradle.org',
+      'downloads.gradle.org',
+      'plugins.gradle.org',
+      'plugins-artifacts.gradle.org',
+      ...MAVEN,
+    ],
+  },
+  { ...quiet('dotnet', 'nuget'), usual: ['api.nuget.org'] },
+  { ...quiet('composer'), usual: ['repo.packagist.org'] },
+  {
+    ...quiet('mix'),
+    variables: { instead: ['hex_mirror', 'hex_mirror_url'], besides: [] },
+    usual: ['hex.pm', 'repo.hex.pm', 'builds.hex.pm'],
+  },
+];
+
+/** Hosts that come with another one: an index names the files that they serve. */
+const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
+  'pypi.org': ['files.pythonhosted.org'],
+  'rubygems.org': ['index.rubygems.org'],
+};
+
+/** Hosts of one package manager's registries: only public ones. What it is asked for and its variables say is hostile text. */
+export function registriesOf(
+  manager: PackageManager,
+  { isThere, answer }: Found,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly HostRule[] {
+  const said = answer === null ? NOTHING : manager.parse(answer.slice(0, MAX_ANSWER_CHARS));
+  const values = (patterns: readonly string[]): readonly string[] =>
+    Object.entries(environment)
+      .filter(([name]) => patterns.some((pattern) => namesVariable(pattern, name)))
+      .flatMap(([, value = '']) => urlsIn(value.slice(0, MAX_ANSWER_CHARS)));
+  const instead = [...said.instead, ...values(manager.variables.instead)];
+  const besides = [...said.besides, ...values(manager.variables.besides)];
+  const usual = instead.length === 0 && isThere ? manager.usual.map((host) => `https://${host}`) : [];
+  const hosts = [...instead, ...besides].slice(0, MAX_HOSTS).concat(usual).flatMap(hostOf);
+  return uniqueHosts(hosts.flatMap((rule) => [rule, ...companionsOf(rule)]));
+}
+
+function companionsOf({ host }: HostRule): readonly HostRule[] {
+  const companions = Object.hasOwn(COMPANIONS, host) ? COMPANIONS[host] : [];
+  return companions?.map((name) => ({ host: name, port: 443 })) ?? [];
+}
+
+/** Only its host and port: the user name and password of a URL go nowhere. */
+function hostOf(url: string): readonly HostRule[] {
+  const [, scheme = '', authority = ''] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
+  const target = parseTarget(
+    authority.slice(authority.lastIndexOf('@') + 1),
+    scheme.toLowerCase() === 'http' ? 80 : 443,
+  );
+  return target !== null && isPublicHost(target.host) ? [target] : [];
+}
+
+/** URLs between blanks, quotes, commas and bars; before them may stand `name=` and `sparse+`. */
+function urlsIn(text: string): readonly string[] {
+  return text.match(/https?:\/\/[^\s'",|\\]+/gi) ?? [];
+}
+
+function namesVariable(pattern: string, name: string): boolean {
+  const [start = '', end] = pattern.split('*');
+  const lower = name.toLowerCase();
+  return end === undefined ? lower === pattern : lower.startsWith(start) && lower.endsWith(end);
+}
+
+/** The configuration as JSON; of its many URLs only the registries count. */
+function parseNpm(answer: string): Said {
+  const registries = [...answer.matchAll(/^[ \t]*"((?:@[^"]*:)?registry)": *"(https?:[^"]*)"/gim)];
+  const isScoped = (name = ''): boolean => name.startsWith('@');
+  return {
+    instead: registries.filter(([, name]) => !isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
+    besides: registries.filter(([, name]) => isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
+  };
+}
+
+/** Lines such as `global.index-url='https://…'`. */
+function parsePip(answer: string): Said {
+  const lines = answer.split('\n');
+  const under = (pattern: RegExp): readonly string[] => lines.filter((line) => pattern.test(line)).flatMap(urlsIn);
+  return { instead: under(/^[^=]*\.index-url=/), besides: under(/^[^=]*\.(?:extra-index-url|find-links)=/) };
+}
+
+/** Two lines: proxies, and the data base of checksums as a name, with its key, or a name and its URL. */
+function parseGo(answer: string): Said {
+  const [proxies = '', sums = ''] = answer.split('\n').map((line) => line.trim());
+  const [name = ''] = sums.split(/[+ ]/);
+  const ofSums = urlsIn(sums);
+  const isNamed = name.includes('.') && ofSums.length === 0;
+  return { instead: urlsIn(proxies), besides: isNamed ? [`https://${name}`] : ofSums };
+}

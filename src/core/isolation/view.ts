@@ -1,0 +1,131 @@
+/** Something at the top of the machine's file system. */
+export interface TopEntry {
+  readonly name: string;
+  readonly kind: 'folder' | 'link' | 'other';
+  /** Where a link leads; empty for what is none. */
+  readonly target: string;
+}
+
+/** What a room shall see; all paths absolute and real. */
+export interface ViewPlan {
+  readonly top: readonly TopEntry[];
+  /** Mount points of disks; what is mounted elsewhere is not there. */
+  readonly disks: readonly string[];
+  /** Folders that are there and shall be empty, but for what follows. */
+  readonly hidden: readonly string[];
+  readonly readOnly: readonly string[];
+  readonly writable: readonly string[];
+  /** Files that stand in the place of the machine's: path → file. */
+  readonly replaced: Readonly<Record<string, string>>;
+}
+
+/** Links and mounts, in the order in which they are made below the folder that becomes the room's `/`. */
+export interface View {
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** A file in the form of fstab(5). */
+  readonly fstab: string;
+}
+
+/** Made for the room alone, or left out. */
+const OWN_FOLDERS = new Set(['proc', 'sys', 'dev', 'run', 'tmp', 'lost+found']);
+/** New and empty; anybody may write in them. */
+const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm'];
+/** On every machine: what is in them is other people's, or leads to daemons. */
+export const HIDDEN_FOLDERS: readonly string[] = [
+  '/home',
+  '/root',
+  '/mnt',
+  '/media',
+  '/srv',
+  '/boot',
+  '/var/log',
+  '/var/spool',
+  '/var/cache',
+  '/var/lib/docker',
+  '/var/lib/containerd',
+  '/var/backups',
+];
+
+/** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`. */
+export function viewOf(plan: ViewPlan, root: string): View {
+  const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
+  const shown = folders.map(({ name }) => `/${name}`);
+  const isBelowTemporary = (path: string): boolean => TEMPORARY.some((folder) => isWithin(path, folder));
+  const mounts: Mount[] = [
+    ...shown.map((path) => bind(path, 'ro')),
+    ...plan.disks
+      .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
+      .map((path) => bind(path, 'ro')),
+    bind('/sys', 'ro'),
+    ...plan.hidden
+      .filter((path) => shown.some((folder) => isWithin(path, folder)) && !isBelowTemporary(path))
+      .map((path) => empty(path, '755')),
+    ...TEMPORARY.map((path) => empty(path, '1777')),
+    ...['/dev', '/run'].map((path) => empty(path, '755')),
+    ...plan.readOnly.map((path) => bind(path, 'ro')),
+    ...plan.writable.map((path) => bind(path, 'rw')),
+    ...Object.entries(plan.replaced).map(([path, source]): Mount => ({ kind: 'bind', path, source, access: 'ro' })),
+  ];
+  return {
+    links: plan.top
+      .filter(({ name, kind }) => kind === 'link' && !OWN_FOLDERS.has(name))
+      .map(({ name, target }) => ({ path: `${root}/${name}`, target })),
+    fstab: inOrder(mounts)
+      .map((mount) => `${lineOf(mount, root)}\n`)
+      .join(''),
+  };
+}
+
+type Mount =
+  | { readonly kind: 'bind'; readonly path: string; readonly source: string; readonly access: 'ro' | 'rw' }
+  | { readonly kind: 'empty'; readonly path: string; readonly mode: string };
+
+function bind(path: string, access: 'ro' | 'rw'): Mount {
+  return { kind: 'bind', path, source: path, access };
+}
+
+function empty(path: string, mode: string): Mount {
+  return { kind: 'empty', path, mode };
+}
+
+/** What lies deeper comes later, and of two mounts in one place the one that was named later is on top. */
+function inOrder(mounts: readonly Mount[]): readonly Mount[] {
+  const depth = (path: string): number => path.split('/').length;
+  const last = new Map(mounts.map((mount) => [mount.path, mount]));
+  return [...last.values()].sort((one, other) => depth(one.path) - depth(other.path));
+}
+
+function lineOf(mount: Mount, root: string): string {
+  const target = escaped(root + mount.path);
+  if (mount.kind === 'bind')
+    return `${escaped(mount.source)} ${target} none bind,${mount.access},nosuid,nodev,X-mount.mkdir=0755 0 0`;
+  // Devices are made in /dev, and nowhere else.
+  const devices = mount.path === '/dev' ? '' : 'nodev,';
+  return `ralph ${target} tmpfs mode=${mount.mode},nosuid,${devices}X-mount.mkdir=0755 0 0`;
+}
+
+/** Whether `path` is `folder` or in it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
+}
+
+/** As fstab(5) wants it. */
+function escaped(path: string): string {
+  return path.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
+}
+
+/** File systems of disks and the like, whose mounts belong to the machine's files. */
+const DISK_TYPES = /^(ext[234]|xfs|btrfs|zfs|f2fs|overlay|squashfs|erofs|bcachefs|virtiofs|9p|nfs4?|fuse\.\w+)$/;
+
+/** Mount points of disks, as `/proc/self/mountinfo` names them. */
+export function disksIn(mountinfo: string): readonly string[] {
+  return mountinfo.split('\n').flatMap((line) => {
+    const [before = '', after = ''] = line.split(' - ');
+    const path = before.split(' ')[4];
+    return path !== undefined && DISK_TYPES.test(after.split(' ')[0] ?? '') ? [unescaped(path)] : [];
+  });
+}
+
+function unescaped(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}

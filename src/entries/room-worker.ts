@@ -1,0 +1,42 @@
+/** `listen COUNT`, or what is asked on standard input: `probe`, `tree`, `sandbox`. `load`: Node's own `import`, for a library that is no part of this program. */
+export async function roomWorker(
+  [work = '', ...args]: readonly string[],
+  load: (url: string) => Promise<unknown>,
+): Promise<void> {
+  switch (work) {
+    case 'sandbox': {
+      const { sandboxWorker } = await import('../isolation/rootless/sandbox-worker.ts');
+      await sandboxWorker(load);
+      return;
+    }
+    case 'listen': {
+      const { listenForParent } = await import('../isolation/room/worker-listen.ts');
+      await listenForParent(Number(args[0]));
+      return;
+    }
+    case 'probe': {
+      const [{ probe }, { collectOutput }, { text }] = await Promise.all([
+        import('../isolation/probe.ts'),
+        import('../processes/collect-output.ts'),
+        import('node:stream/consumers'),
+      ]);
+      // The action asks, and nobody else: what it wants to know is as it is written there.
+      const request = JSON.parse(await text(process.stdin)) as Parameters<typeof probe>[0];
+      process.stdout.write(JSON.stringify(await probe(request, collectOutput)));
+      process.exit(0);
+      break;
+    }
+    case 'tree': {
+      const [{ serveWorkTree }, { createWorkFiles }] = await Promise.all([
+        import('../git/checkout/tree/worker.ts'),
+        import('../runner/workspace-files.ts'),
+      ]);
+      const { stdin: input, stdout: output, env } = process;
+      await serveWorkTree({ input, output, env, filesOf: createWorkFiles });
+      process.exit(0);
+      break;
+    }
+    default:
+      throw new Error(`This worker knows no "${work}"`);
+  }
+}

@@ -1,0 +1,76 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectId } from '../../../core/evidence.ts';
+import type { PrivateRepository } from '../private-repository.ts';
+import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
+import type { Exchange } from './exchange.ts';
+import type { WorkspaceRestorer } from './restore.ts';
+import type { WorkTreeSide } from './side.ts';
+import { notePlaces, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
+
+/** What works in the work tree as this process: over `own`, whose objects no agent writes. */
+export interface LocalSideOptions {
+  readonly workspace: Workspace;
+  readonly own: PrivateRepository;
+  readonly exchange: Exchange;
+  /** Makes the git directory one that git accepts again. */
+  readonly restore: WorkspaceRestorer;
+}
+
+/** A work tree that belongs to the user of this process. */
+export function createLocalSide({ workspace, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
+  /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
+  async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
+    const head = await headOf(workspace);
+    if (head === null || head === tip) return head;
+    return (await exchange.take({ head, known: tip })) ? head : null;
+  }
+
+  return {
+    async read(tip) {
+      const taken = takenHead(tip);
+      const [head, content] = await Promise.all([taken, readWorkTree(own, workspace, taken)]);
+      return { head, ...content };
+    },
+
+    withoutNotes: (tree) => withoutNotesOf(workspace, own, tree),
+
+    putBack: (wanted) => putBackWorkTree(own, workspace, wanted),
+
+    async leavePlainCheckout({ branch, tip, has, hasIndex }) {
+      exchange.know(tip);
+      await own.withIndex('copy', async (indexFile) => {
+        if (!hasIndex) await own.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
+        try {
+          await exchange.give({ head: tip, has });
+          await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
+        } catch {
+          await rebuild().catch(() => undefined);
+        }
+
+        async function rebuild(): Promise<void> {
+          await restore();
+          await exchange.give({ head: tip, has: [] });
+          await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
+        }
+      });
+    },
+  };
+}
+
+/** The tree without the agent's notes; nothing is asked of git where there are none on the disk. */
+export async function withoutNotesOf(
+  { top }: Workspace,
+  repository: PrivateRepository,
+  tree: ObjectId,
+): Promise<ObjectId> {
+  const found = await Promise.all(
+    notePlaces.map((path) =>
+      lstat(join(top, path)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return found.includes(true) ? await withoutNotes(repository, tree) : tree;
+}

@@ -1,0 +1,139 @@
+import { PassThrough } from 'node:stream';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import type { ObjectId } from '../../../core/evidence.ts';
+import { CHUNK_BYTES, type TreeAnswer } from '../../../core/work-tree/answers.ts';
+import { UserError } from '../../../errors.ts';
+import type { WorkTreeFiles } from '../../../ports/repository.ts';
+import { matcher } from '../../inspection/protected-paths.ts';
+import { changesBetween, treeOf, treeWith } from '../../objects.ts';
+import type { Quarantine } from '../quarantine.ts';
+import type { Inbox } from './inbox.ts';
+import type { ReadTree, WorkTreeSide } from './side.ts';
+import { notePlaces, withoutNotes } from './work-tree.ts';
+import type { TreeTalk, WithWorker } from './worker-process.ts';
+
+export interface RoomSideOptions {
+  /** Detached: nothing of it comes near the work tree. */
+  readonly quarantine: Quarantine;
+  readonly inbox: Inbox;
+  readonly withWorker: WithWorker;
+}
+
+/** A work tree of the room's user. */
+export interface RoomSide extends WorkTreeSide {
+  readonly files: WorkTreeFiles;
+}
+
+/** Works through a worker that runs as the room's user. What it answers may be the agent's word, and counts only for what the quarantine then holds. */
+export function createRoomSide({ quarantine, inbox, withWorker }: RoomSideOptions): RoomSide {
+  const { git } = quarantine;
+  /** The tree that was read last: whole in the quarantine, and what its index holds. */
+  let indexed: ObjectId | null = null;
+
+  async function readOnce(talk: TreeTalk, tip: ObjectId): Promise<ReadTree | null> {
+    const found = await talk.ask('read', { tip, has: indexed === null ? [] : [indexed] });
+    const { head, tree, standIns, packs } = found;
+    const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
+    if (packs.content !== null) await receive(talk, 'content', packs.content);
+    if (!(await isWhole(tree, tip))) return null;
+    return {
+      head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
+      tree,
+      standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+    };
+  }
+
+  /** A part at a time: no more is held than that. */
+  async function receive(talk: TreeTalk, of: 'commits' | 'content', size: number): Promise<boolean> {
+    const pack = new PassThrough({ highWaterMark: CHUNK_BYTES });
+    const received = quarantine.receive(pack, of).catch(() => false);
+    // Where git gave up nobody takes it.
+    const givenUp = received.then(() => true);
+    try {
+      for (let from = 0, isOver = false; from < size && !isOver;) {
+        const { bytes } = await talk.ask('pack', { of, from });
+        from += bytes;
+        if (!pack.write(await talk.bytes(bytes)))
+          isOver = await Promise.race([once(pack, 'drain').then(() => false), givenUp]);
+      }
+    } finally {
+      pack.end();
+      await received;
+    }
+    return await received;
+  }
+
+  /** Made again from what differs, it must be the same: so all of it is here, and no name in it is one that no file has. The index holds it then. */
+  async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {
+    if (tree === indexed) return true;
+    const base = await treeOf(git, tip);
+    if (base === null || (await treeOf(git, tree)) !== tree) return false;
+    indexed = null;
+    await rm(quarantine.indexFile, { force: true });
+    const made = await changesBetween(git, base, tree)
+      .then((changes) => treeWith(git, quarantine.indexFile, { base, changes }))
+      .catch(() => null);
+    if (made !== tree) return false;
+    indexed = tree;
+    return true;
+  }
+
+  async function isCommit(id: ObjectId): Promise<boolean> {
+    const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${id}^{commit}`]);
+    return exitCode === 0 && stdout.toString().trim() === id;
+  }
+
+  return {
+    read: (tip) =>
+      withWorker(async (talk) => {
+        await inbox.lend(tip);
+        const found = await readOnce(talk, tip);
+        if (found !== null) return found;
+        // What the worker kept may be broken.
+        await talk.ask('reset', {});
+        const again = await readOnce(talk, tip);
+        if (again !== null) return again;
+        throw new UserError(
+          'infrastructure',
+          'The content of the work tree did not arrive as it was announced: the isolated agent changed it, or the objects that it is made of, in the meantime. What was published before is safe. Re-run the workflow.',
+        );
+      }),
+
+    async withoutNotes(tree) {
+      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces]);
+      return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, tree);
+    },
+
+    putBack: (wanted) =>
+      withWorker(async (talk) => {
+        const { paths } = await talk.ask('put-back', { wanted });
+        if (paths !== null) return paths;
+        // The agent removed what the worker had made of it.
+        await inbox.lend(wanted);
+        return (await talk.ask('put-back', { wanted })).paths ?? [];
+      }),
+
+    async leavePlainCheckout({ branch, tip, has }) {
+      await withWorker(async (talk) => {
+        await inbox.lend(tip);
+        await talk.ask('leave', { branch, tip, has });
+      }).catch(() => undefined);
+    },
+
+    files: {
+      read: (paths) =>
+        withWorker(async (talk) => {
+          const isAsked = matcher(paths);
+          const { texts }: TreeAnswer<'read-texts'> = await talk.ask('read-texts', { paths });
+          return Object.fromEntries(Object.entries(texts).filter(([path]) => isAsked(path)));
+        }),
+      readEnd: (path, maxBytes) =>
+        withWorker(async (talk) => (await talk.ask('read-end', { path, maxBytes })).text?.slice(-maxBytes) ?? null),
+      replace: (change) =>
+        withWorker(async (talk) => {
+          await talk.ask('replace', change);
+        }),
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { ObjectId } from '../../../core/evidence.ts';
+import { whyStandIn, type StandIn } from '../../../core/work-tree/stand-in.ts';
+
+/** What is done in the work tree while a lane is open: by this process or, where the tree belongs to another user, by a worker of ours that runs as that user. */
+export interface WorkTreeSide {
+  /** The work tree as it is now. `tip`: the newest commit of the lane. */
+  read(tip: ObjectId): Promise<ReadTree>;
+  /** The tree without the agent's notes, from which evidence is taken. */
+  withoutNotes(tree: ObjectId): Promise<ObjectId>;
+  /** Makes the work tree what `wanted` says, but for ignored files; returns the paths that differed. Throws UserError when it cannot. */
+  putBack(wanted: ObjectId): Promise<readonly string[]>;
+  /** Leaves a plain checkout of the tip whose withheld files show up as changes that are not committed. An agent may have broken the git directory beyond repair: the run does without it. */
+  leavePlainCheckout(lane: LeftLane): Promise<void>;
+}
+
+/** HEAD and content of the work tree, in the quarantine with all that they are made of. `head` is null where there is none that can be had: then the content alone counts. */
+export interface ReadTree {
+  readonly head: ObjectId | null;
+  readonly tree: ObjectId;
+  readonly standIns: ReadonlyMap<string, StandIn>;
+}
+
+/** `has`: commits that the checkout holds, which is the tip before and the agent's own; `hasIndex`: the work tree was read last as the very tree of the tip. */
+interface LeftLane {
+  readonly branch: string;
+  readonly tip: ObjectId;
+  readonly has: readonly ObjectId[];
+  readonly hasIndex: boolean;
+}
+
+/** Content of the work tree as it is committed. `evidence`: `tree` without the agent's own notes, which are published but are no progress. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */
+export interface WorkTreeContent {
+  readonly tree: ObjectId;
+  readonly evidence: ObjectId;
+  readonly standIns: ReadonlyMap<string, string>;
+}
+
+/** The content as it is committed, with the tree that evidence is taken from. */
+export function contentOf({ tree, standIns }: Omit<ReadTree, 'head'>, evidence: ObjectId): WorkTreeContent {
+  return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
+}
+
+/** Of a work tree that was taken back: it is for the job's later steps. */
+export const noSide: WorkTreeSide = {
+  read: givenBack,
+  withoutNotes: givenBack,
+  putBack: givenBack,
+  leavePlainCheckout: givenBack,
+};
+
+function givenBack(): Promise<never> {
+  return Promise.reject(new Error('the work tree was given back'));
+}

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import type { ObjectId } from '../../../core/evidence.ts';
+import {
+  LARGEST_ANSWER_BYTES,
+  MOST_PATHS,
+  MOST_WORDS,
+  renderTreeAnswer,
+  type TreeAnswer,
+} from '../../../core/work-tree/answers.ts';
+import { messageOf, UserError } from '../../../errors.ts';
+import type { WorkTreeFiles } from '../../../ports/repository.ts';
+import { treeOf } from '../../objects.ts';
+import { workspaceAt } from '../workspace.ts';
+import { createLocalSide } from './local-side.ts';
+import { clearOutbox, openOutbox, type Outbox } from './outbox.ts';
+import type { TreeRequest, TreeRequestOf, TreeSetup } from './requests.ts';
+import { createWorkspaceRestorer } from './restore.ts';
+import type { WorkTreeSide } from './side.ts';
+
+/** What the worker is made of. */
+export interface TreeWorkerOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Of its process: git gets PATH and HOME of it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Text files below a folder. */
+  readonly filesOf: (top: string) => WorkTreeFiles;
+}
+
+/**
+ * Works in the work tree as the user whom it belongs to: answers questions until its input ends. The process should
+ * exit then, whatever it still does.
+ */
+export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerOptions): Promise<void> {
+  const warnings: string[] = [];
+  const log = { warning: (text: string): void => void warnings.push(text) };
+  let desk: Desk | null = null;
+
+  async function answer(request: TreeRequest): Promise<Answered> {
+    if (request.kind === 'open') {
+      desk = openDesk(request, { env, filesOf, log });
+      return { answer: { kind: 'open' } };
+    }
+    if (desk === null) throw new Error('the worker was not opened');
+    return desk(request);
+  }
+
+  const lines = createInterface({ input, crlfDelay: Infinity });
+  let last: Promise<void> = Promise.resolve();
+  lines.on('line', (line) => {
+    last = last.then(async () => {
+      const { answer: found, bytes } = await answer(JSON.parse(line) as TreeRequest).catch(failedBy);
+      const text = renderTreeAnswer(found, warnings.splice(0));
+      await write(output, Buffer.byteLength(text) > LARGEST_ANSWER_BYTES ? renderTreeAnswer(TOO_LONG, []) : text);
+      if (bytes !== undefined) await write(output, bytes);
+    });
+  });
+  await once(lines, 'close');
+}
+
+/** An answer, and what follows it. */
+interface Answered {
+  readonly answer: Parameters<typeof renderTreeAnswer>[0];
+  readonly bytes?: Buffer;
+}
+
+const TOO_LONG = { kind: 'failed', why: 'There is too much in the work tree to be named.' } as const;
+
+function failedBy(error: unknown): Answered {
+  return { answer: { kind: 'failed', why: messageOf(error).slice(0, MOST_WORDS) } };
+}
+
+async function write(output: Writable, what: string | Buffer): Promise<void> {
+  if (!output.write(what)) await once(output, 'drain');
+}
+
+/** Answers all but the first question. */
+type Desk = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promise<Answered>;
+
+function openDesk(
+  setup: TreeSetup,
+  {
+    env,
+    filesOf,
+    log,
+  }: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & { readonly log: Parameters<typeof workspaceAt>[1]['log'] },
+): Desk {
+  const workspace = workspaceAt(setup.place, { env, log });
+  const files = filesOf(workspace.top);
+  const restore = createWorkspaceRestorer(workspace, Buffer.from(setup.config, 'base64'));
+  let place: Place | null = null;
+
+  async function opened(): Promise<Place> {
+    if (place !== null) return place;
+    const outbox = await openOutbox(workspace, setup, env);
+    const { own, exchange } = outbox;
+    return (place = { outbox, side: createLocalSide({ workspace, own, exchange, restore }) });
+  }
+
+  async function reset(): Promise<void> {
+    place = null;
+    await clearOutbox(setup);
+  }
+
+  /** The agent may have broken what was kept: then it is made once more, from what it cannot write. */
+  async function inPlace<T>(body: (place: Place) => Promise<T>): Promise<T> {
+    try {
+      return await body(await opened());
+    } catch {
+      await reset();
+      return await body(await opened());
+    }
+  }
+
+  return async (request) => {
+    switch (request.kind) {
+      case 'reset':
+        await reset();
+        return { answer: { kind: 'reset' } };
+      case 'read':
+        return { answer: await inPlace((at) => read(at, request)) };
+      case 'pack': {
+        const bytes = await (await opened()).outbox.part(request.of, request.from);
+        return { answer: { kind: 'pack', bytes: bytes.length }, bytes };
+      }
+      case 'put-back':
+        return { answer: { kind: 'put-back', paths: await inPlace((at) => putBack(at, request)) } };
+      case 'leave':
+        await inPlace((at) => leave(at, request));
+        return { answer: { kind: 'leave' } };
+      case 'read-texts':
+        return { answer: { kind: 'read-texts', texts: await files.read(request.paths) } };
+      case 'read-end':
+        return { answer: { kind: 'read-end', text: await files.readEnd(request.path, request.maxBytes) } };
+      case 'replace':
+        await files.replace(request);
+        return { answer: { kind: 'replace' } };
+    }
+  };
+}
+
+interface Place {
+  readonly outbox: Outbox;
+  readonly side: WorkTreeSide;
+}
+
+async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
+  outbox.exchange.know(tip);
+  const { head, tree, standIns } = await side.read(tip);
+  if (standIns.size > MOST_PATHS)
+    throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
+  const own = head === null || head === tip ? null : head;
+  const known = [tip, `${tip}^{tree}`];
+  const trees = await existing(outbox, has);
+  const isKnown = trees.includes(tree) || (await treeOf(outbox.own.git, tip)) === tree;
+  return {
+    kind: 'read',
+    head,
+    tree,
+    standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
+    packs: {
+      commits: own === null ? null : await outbox.pack('commits', [own], known),
+      content: isKnown
+        ? null
+        : await outbox.pack('content', [tree], [...known, ...trees, ...(own === null ? [] : [`${own}^{tree}`])]),
+    },
+  };
+}
+
+async function putBack({ outbox, side }: Place, { wanted }: TreeRequestOf<'put-back'>): Promise<string[] | null> {
+  const isHere = (await existing(outbox, [wanted])).length > 0;
+  return isHere ? (await side.putBack(wanted)).slice(0, MOST_PATHS) : null;
+}
+
+async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
+  // Of what the checkout holds, only that can be left out which is known here.
+  await side.leavePlainCheckout({ branch, tip, has: await existing(outbox, has), hasIndex: false });
+}
+
+/** Those that are here. */
+async function existing({ own }: Outbox, ids: readonly ObjectId[]): Promise<readonly ObjectId[]> {
+  const found = await Promise.all(
+    ids.map(async (id) => ((await own.git.answer(['cat-file', '-e', id])).exitCode === 0 ? [id] : [])),
+  );
+  return found.flat();
+}

@@ -1,0 +1,167 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, isIP, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { connect as connectTls } from 'node:tls';
+import { isForbiddenAddress, parseAddress } from '../../core/isolation/addresses.ts';
+import { nameOf, type Target } from '../../core/isolation/hosts.ts';
+
+/** What the proxy needs of the machine's network. */
+export interface Network {
+  /** Every address of a name; rejects where there is none. */
+  resolve(host: string): Promise<readonly string[]>;
+  /** A connection on its way, each of whose directions ends for itself. */
+  dial(to: { readonly address: string; readonly port: number }): Socket;
+  /** The machine's own addresses, public ones too: what listens on all of them is not meant for the agent. */
+  ownAddresses(): readonly string[];
+}
+
+export const machineNetwork: Network = {
+  resolve: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
+  dial: ({ address, port }) => connect({ host: address, port, allowHalfOpen: true, noDelay: true, keepAlive: true }),
+  ownAddresses: () => Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address) ?? []),
+};
+
+/** A connection that is wanted. `page`: for one request of plain http, else a tunnel. */
+export interface Wanted {
+  readonly target: Target;
+  readonly use: 'page' | 'tunnel';
+  /** Whoever wanted it is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** `proxy`: the connection ends at this proxy, which takes requests for pages by their whole address. */
+export type Opened =
+  | { readonly kind: 'open'; readonly socket: Socket; readonly proxy: URL | null }
+  | { readonly kind: 'private' }
+  | { readonly kind: 'unreachable'; readonly why: string };
+
+interface Ways {
+  readonly network: Network;
+  /** The proxy that the action's own connections to this address take; null: they go straight there. */
+  readonly upstreamFor: (url: URL) => URL | null;
+  readonly connectTimeoutMs: number;
+}
+
+/** Opens a connection to a target's public address, or to the proxy on the way; never throws. */
+export async function openConnection(ways: Ways, { target, use, signal: left }: Wanted): Promise<Opened> {
+  const late = AbortSignal.timeout(ways.connectTimeoutMs);
+  const signal = AbortSignal.any([left, late]);
+  try {
+    const proxy = ways.upstreamFor(new URL(`${use === 'page' ? 'http' : 'https'}://${nameOf(target)}`));
+    if (proxy === null) return await openDirect(ways.network, target, signal);
+    // Where names lead is seen by that proxy alone.
+    if (parseAddress(target.host) !== null && isForbiddenAddress(target.host)) return { kind: 'private' };
+    const socket = await openProxy(ways.network, proxy, signal);
+    if (use === 'page') return { kind: 'open', socket, proxy };
+    return await openTunnel({ socket, proxy, target, signal });
+  } catch (error) {
+    return { kind: 'unreachable', why: late.aborted ? 'it does not answer' : codeOf(error) };
+  }
+}
+
+/** Value of `Proxy-Authorization` for a proxy whose URL has a user name; null: it has none. */
+export function proxyAuthorization(proxy: URL): string | null {
+  // The class of URLs that @actions/http-client gives has decoded them already.
+  const { username, password } = new URL(proxy.href);
+  if (username === '' && password === '') return null;
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
+}
+
+/** Asked once, checked, and dialled by the very address that was checked: a second answer might be another one. */
+async function openDirect(network: Network, target: Target, signal: AbortSignal): Promise<Opened> {
+  const { host, port } = target;
+  const answers = parseAddress(host) === null ? await unlessAborted(network.resolve(host), signal) : [host];
+  const own = new Set(network.ownAddresses().map(parseAddress));
+  const address = answers.find((answer) => !isForbiddenAddress(answer) && !own.has(parseAddress(answer)));
+  if (address === undefined) return { kind: 'private' };
+  return { kind: 'open', socket: await ready(network.dial({ address, port }), 'connect', signal), proxy: null };
+}
+
+async function openProxy(network: Network, proxy: URL, signal: AbortSignal): Promise<Socket> {
+  const isSecure = proxy.protocol === 'https:';
+  if (!isSecure && proxy.protocol !== 'http:') throw new Error('the proxy on the way is not an http proxy');
+  const address = proxy.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(proxy.port || (isSecure ? 443 : 80));
+  const socket = await ready(network.dial({ address, port }), 'connect', signal);
+  if (!isSecure) return socket;
+  const servername = isIP(address) === 0 ? address : '';
+  return await ready(connectTls({ socket, host: address, servername }), 'secureConnect', signal);
+}
+
+interface ThroughProxy {
+  readonly socket: Socket;
+  readonly proxy: URL;
+  readonly target: Target;
+  readonly signal: AbortSignal;
+}
+
+async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Promise<Opened> {
+  const name = nameOf(target);
+  const authorization = proxyAuthorization(proxy);
+  const request = httpRequest({
+    createConnection: () => socket,
+    method: 'CONNECT',
+    path: name,
+    headers: { host: name, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
+  });
+  request.on('error', () => undefined).end();
+  try {
+    const [{ statusCode = 0 }, , head] = (await once(request, 'connect', { signal })) as [
+      IncomingMessage,
+      Socket,
+      Buffer,
+    ];
+    if (statusCode < 200 || statusCode > 299) {
+      socket.destroy();
+      return { kind: 'unreachable', why: `the proxy on the way answers ${String(statusCode)}` };
+    }
+    if (head.length > 0) socket.unshift(head);
+    return { kind: 'open', socket, proxy: null };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** For its whole life an error of a socket is nothing but its end. */
+async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<Socket> {
+  socket.on('error', () => undefined);
+  try {
+    await once(socket, event, { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** A question to a name server cannot be taken back, but nobody needs to wait for it. */
+async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted.reject(signal.reason as Error);
+  };
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string') return code;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises';
+import { relative, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
+import {
+  startOfProcess,
+  tryAny,
+  tryToAppend,
+  tryToConnect,
+  tryToList,
+  tryToOpen,
+  tryToRead,
+  tryToSee,
+  tryToSend,
+  tryToSignal,
+  tryToWriteIn,
+} from './tries.ts';
+
+/** What to look for from the agent's place. Ports are those of 127.0.0.1. */
+export interface ProbeRequest {
+  readonly actionPid: number;
+  /** `startOfProcess('self')` of the action: a process of the room may have the action's id; null: not known. */
+  readonly actionStarted: string | null;
+  readonly workFolder: string;
+  /** Of the room's user. */
+  readonly home: string;
+  /** What else the room has on purpose: the way to it from the folders below may be seen. */
+  readonly given: readonly string[];
+  /** Null: the machine has none. */
+  readonly runnerHome: string | null;
+  readonly runnerTemp: string | null;
+  /** Those that GITHUB_ENV, GITHUB_PATH and their like name. */
+  readonly commandFiles: readonly string[];
+  /** A file of the action in the machine's /tmp. */
+  readonly marker: string;
+  /** Where the action listens, and the room must not reach it. */
+  readonly otherLoopbackPort: number;
+  /** Name of an abstract socket on which the action listens, without the NUL byte; null: it has none. */
+  readonly abstractSocket: string | null;
+  /** Null: this run has none. */
+  readonly brokerPort: number | null;
+  readonly proxyPort: number | null;
+  /** An address that is nobody's, such as 192.0.2.1: what is sent there leaves the machine unless something stops it. */
+  readonly outside: { readonly address: string; readonly port: number };
+  /** The agent's PATH. */
+  readonly path: string;
+}
+
+/** Runs a program to its end, or kills it after `timeoutMs`: `collectOutput` does. */
+export type RunProbed = (
+  call: {
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly cwd: string;
+    readonly environment: Readonly<Record<string, string>>;
+    readonly input: string;
+    readonly timeoutMs: number;
+    readonly family: { readonly kind: 'group'; readonly graceMs: number; readonly leftover: 'end' };
+  },
+  maxBytes: number,
+) => Promise<{ readonly end: { readonly kind: string; readonly code?: number } }>;
+
+const CHECK_MS = 300;
+/** With the time that a program takes to be started, and ended. */
+const PROGRAM_CHECK_MS = 450;
+const PROBE_MS = 500;
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+
+const ENGINE_SOCKETS = ['/var/run/docker.sock', '/run/docker.sock', '/run/containerd/containerd.sock'];
+const DAEMON_SOCKETS = [
+  '/run/dbus/system_bus_socket',
+  '/run/systemd/private',
+  '/run/systemd/resolve/io.systemd.Resolve',
+];
+
+/** Tries, as the agent's user and where the agent will be, what it must not be able to do and what it needs. Takes half a second at most; never rejects. */
+export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
+  const tries = triesOf(request, run);
+  const deadline = performance.now() + PROBE_MS;
+  const found: [CheckName, CheckResult][] = [];
+  const tryThose = (those: (one: Try) => boolean): Promise<unknown> =>
+    Promise.all(
+      checkNames
+        .filter((name) => those(tries[name]))
+        .map(async (name) => {
+          const result = await bounded(tries[name], deadline);
+          if (result !== null) found.push([name, result]);
+        }),
+    );
+  // They take no time, unless this process waits for the code that starts programs.
+  await tryThose(({ kind }) => kind === 'file');
+  await tryThose(({ kind }) => kind !== 'file');
+  return Object.fromEntries(found);
+}
+
+interface Try {
+  readonly kind: 'file' | 'connection' | 'program';
+  /** What it means that it takes too long; null: nothing is proven. */
+  readonly late: CheckResult | null;
+  readonly run: (signal: AbortSignal) => CheckResult | Promise<CheckResult | null>;
+}
+
+interface ProgramTry extends Pick<Try, 'late'> {
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const PLAIN: ProgramTry = { late: null, environment: {} };
+
+function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckName, Try>> {
+  const { actionPid, workFolder, home, outside, path } = request;
+  const ofAction = (tryIt: () => CheckResult | Promise<CheckResult>): Try =>
+    file(() => (isAnotherProcess(request) ? 'closed' : tryIt()));
+  const program = (file: string, args: readonly string[], { late, environment }: ProgramTry): Try => ({
+    kind: 'program',
+    late,
+    run: async () => {
+      const { end } = await run(
+        {
+          ...{ file, args, cwd: workFolder, environment: { PATH: path, HOME: home, ...environment }, input: '' },
+          timeoutMs: CHECK_MS,
+          family: { kind: 'group', graceMs: 0, leftover: 'end' },
+        },
+        MAX_OUTPUT_BYTES,
+      );
+      if (end.kind === 'timeout') return late;
+      return end.kind === 'exited' && end.code === 0 ? 'open' : 'closed';
+    },
+  });
+  const port = (number: number | null): Try =>
+    connection((signal) => (number === null ? 'absent' : tryToConnect(local(number), signal)));
+
+  return {
+    "read the action's environment": ofAction(() => tryToRead(`/proc/${String(actionPid)}/environ`)),
+    "read the action's memory map": ofAction(() => tryToRead(`/proc/${String(actionPid)}/maps`)),
+    "read the action's memory": ofAction(() => tryToOpen(`/proc/${String(actionPid)}/mem`)),
+    "list the action's open files": ofAction(() => tryToList(`/proc/${String(actionPid)}/fd`, NOTHING)),
+    'signal the action': ofAction(() => tryToSignal(actionPid)),
+    "read the action's command line": ofAction(() => tryToRead(`/proc/${String(actionPid)}/cmdline`)),
+    'become root with sudo': program('sudo', ['-n', 'true'], PLAIN),
+    // It waits before it says no. Not root's own shell, which reads files of root's.
+    'become root with su': program('su', ['-s', '/bin/sh', '-c', 'true'], { ...PLAIN, late: 'closed' }),
+    'make a user namespace': program('unshare', ['-Ur', 'true'], PLAIN),
+    "list the runner's home": file(() => tryToFind(request.runnerHome, request)),
+    "list the runner's temporary folder": file(() => tryToFind(request.runnerTemp, request)),
+    "use the runner's file commands": file(() =>
+      tryAny(request.commandFiles.flatMap((file) => [tryToOpen(file), tryToAppend(file)])),
+    ),
+    'write to /usr/local/bin': file(() => tryToWriteIn('/usr/local/bin')),
+    'write to /opt': file(() => tryToWriteIn('/opt')),
+    'write to /opt/hostedtoolcache': file(() => tryToWriteIn('/opt/hostedtoolcache')),
+    'write to /usr/share': file(() => tryToWriteIn('/usr/share')),
+    'write to /etc': file(() => tryToWriteIn('/etc')),
+    'use Docker': sockets(ENGINE_SOCKETS),
+    'use system daemons such as D-Bus': sockets(DAEMON_SOCKETS),
+    "see the machine's /tmp": file(() => tryToSee(request.marker)),
+    // Nobody answers there: what waits for an answer has left the machine.
+    'connect to other machines directly': {
+      ...connection((signal) => tryToConnect({ host: outside.address, port: outside.port }, signal)),
+      late: 'open',
+    },
+    'send UDP to other machines': connection((signal) => tryToSend({ ...outside, signal })),
+    'connect to other local ports': port(request.otherLoopbackPort),
+    "connect to the machine's abstract sockets": connection((signal) =>
+      request.abstractSocket === null ? 'absent' : tryToConnect({ path: `\0${request.abstractSocket}` }, signal),
+    ),
+    'use rights of groups': file(groups),
+    'gain rights by set-uid programs': file(() => ownStatus(/^NoNewPrivs:\s*1$/m)),
+    // Where no program can bring any, none come of the bounding set: a user namespace fills it, and nobody there may empty it.
+    'use capabilities': file(() =>
+      ownStatus(
+        /^CapInh:\s*0+\nCapPrm:\s*0+\nCapEff:\s*0+\n(?:CapBnd:\s*0+$|CapBnd:.*\nCapAmb:\s*0+\nNoNewPrivs:\s*1$)/m,
+      ),
+    ),
+    'write to the work tree': file(() => tryToWriteIn(workFolder)),
+    // Of one file, so that it takes no longer in a large tree. What git is told elsewhere cannot make it work.
+    'use git in the work tree': program(
+      'git',
+      ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no', '--', '.gitignore'],
+      { ...PLAIN, environment: { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_OPTIONAL_LOCKS: '0' } },
+    ),
+    'write to its home': file(() => tryToWriteIn(home)),
+    'write to /tmp': file(() => tryToWriteIn('/tmp')),
+    'reach the broker': port(request.brokerPort),
+    'reach the proxy': port(request.proxyPort),
+  };
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+function file(run: Try['run']): Try {
+  return { kind: 'file', late: null, run };
+}
+
+function connection(run: Try['run']): Try {
+  return { kind: 'connection', late: null, run };
+}
+
+function sockets(paths: readonly string[]): Try {
+  return connection((signal) => tryAny(paths.map((path) => tryToConnect({ path }, signal))));
+}
+
+function local(port: number): { readonly host: string; readonly port: number } {
+  return { host: '127.0.0.1', port };
+}
+
+/** A process that cannot be seen may be the action; one that began at another time is not. */
+function isAnotherProcess({ actionPid, actionStarted }: ProbeRequest): boolean {
+  const started = startOfProcess(actionPid);
+  return started !== null && actionStarted !== null && started !== actionStarted;
+}
+
+/** Looks for more in a folder than the way to what the room has on purpose. */
+function tryToFind(
+  folder: string | null,
+  { workFolder, home, given }: ProbeRequest,
+): CheckResult | Promise<CheckResult> {
+  if (folder === null) return 'absent';
+  const ways = [workFolder, home, ...given].map((path) => relative(folder, path).split(sep)[0] ?? '');
+  return tryToList(folder, new Set(ways));
+}
+
+/** The one group that everybody has is that of the room's user. */
+function groups(): CheckResult {
+  const own = process.getgid?.();
+  return process.getgroups?.().every((group) => group === own) === true ? 'closed' : 'open';
+}
+
+/** `closed`, where the kernel says so of this process. */
+async function ownStatus(closed: RegExp): Promise<CheckResult> {
+  return closed.test(await readFile('/proc/self/status', 'latin1')) ? 'closed' : 'open';
+}
+
+/** Null: nothing is proven. */
+async function bounded({ kind, late, run }: Try, deadline: number): Promise<CheckResult | null> {
+  const over = new AbortController();
+  const withinMs = Math.min(kind === 'program' ? PROGRAM_CHECK_MS : CHECK_MS, deadline - performance.now());
+  const tooLate = afterAll(withinMs, over.signal).then(
+    () => late,
+    () => null,
+  );
+  try {
+    return await Promise.race([run(over.signal), tooLate]);
+  } catch {
+    return null;
+  } finally {
+    over.abort();
+  }
+}
+
+/** In several steps: a process that stood still for a while has not looked at what came in meanwhile. */
+async function afterAll(ms: number, signal: AbortSignal): Promise<void> {
+  const steps = 3;
+  for (let step = 0; step < steps; step += 1) await sleep(ms / steps, undefined, { signal });
+}

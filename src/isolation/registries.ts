@@ -1,0 +1,35 @@
+import { uniqueHosts, type HostRule } from '../core/isolation/hosts.ts';
+import { packageManagers, registriesOf, type PackageManager } from '../core/isolation/registries.ts';
+
+interface Asking {
+  /**
+   * What a program prints; null: there is none, it failed, or took too long. It must run outside of the workspace:
+   * package managers read settings of the folder that they are started in, and some run code that these name.
+   */
+  readonly run: (file: string, args: readonly string[]) => Promise<string | null>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Prints those of its arguments that are programs on PATH, a line each. */
+const WHICH = 'for name; do command -v "$name" >/dev/null 2>&1 && echo "$name"; done; true';
+
+/** Public hosts of the registries that the machine's own package managers use, sorted, each once; never throws. */
+export async function registryHosts({ run, environment }: Asking): Promise<readonly HostRule[]> {
+  const ask = async (file: string, args: readonly string[]): Promise<string | null> => {
+    try {
+      return await run(file, args);
+    } catch {
+      return null;
+    }
+  };
+  const names = [...new Set(packageManagers.flatMap(({ programs }) => programs))];
+  const listed = ask('sh', ['-c', WHICH, 'sh', ...names]);
+  const found = async (manager: PackageManager): Promise<readonly HostRule[]> => {
+    const [file, ...args] = manager.question ?? [];
+    const [answer, programs] = await Promise.all([file === undefined ? null : ask(file, args), listed]);
+    const there = new Set(programs?.split('\n'));
+    const isThere = answer !== null || manager.programs.some((name) => there.has(name));
+    return registriesOf(manager, { isThere, answer }, environment);
+  };
+  return uniqueHosts((await Promise.all(packageManagers.map(found))).flat());
+}

@@ -1,0 +1,223 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import type { Server as Listener } from 'node:net';
+import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine } from '../../core/text/one-line.ts';
+import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
+import { receiveServers } from '../../processes/receive-servers.ts';
+import { runProgram } from '../../processes/run-program.ts';
+import type { RoomOptions } from './options.ts';
+import { SYSTEM_PATH, Unavailable, withPath, type Root } from './root.ts';
+import type { Foundation } from './room-of.ts';
+import { KEEP } from './scripts.ts';
+
+/** Namespaces that live as long as the process that keeps them. */
+interface Namespaces {
+  /** Leads a program of root's into them. */
+  readonly way: readonly string[];
+  /** Sockets that listen on 127.0.0.1 there. */
+  readonly listeners: readonly Listener[];
+  readonly lost: () => string | null;
+  /** Ends them, with all that is in them. */
+  end(): Promise<void>;
+}
+
+const START_MS = 15_000;
+const END_MS = 3_000;
+/** What is not there: in a room of another run's, or in none. */
+export const IN_NAMESPACES = '[ -e /run/ralph-room ] || exit 97\n';
+
+/** Namespaces of processes, files, network and the like, made by root: no user namespace is needed. Throws Unavailable. */
+export async function buildNamespaces(
+  { root, record, runFolder }: Pick<Foundation, 'root' | 'record' | 'runFolder'>,
+  options: RoomOptions,
+  listeners: number,
+): Promise<Namespaces> {
+  const newRoot = join(record.folder, 'root');
+  const view = viewOf(planOf(options, { ...record, runFolder }), newRoot);
+  const fstab = join(runFolder, 'room.fstab');
+  writeFileSync(fstab, view.fstab, { mode: 0o600 });
+  const links = view.links.flatMap(({ path, target }) => [path, target]);
+  const keeper = await startKeeper(root, [fstab, newRoot, ...links]);
+  const target = ['nsenter', '--target', keeper.pid] as const;
+  try {
+    return {
+      way: [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'],
+      listeners: await listenIn(root, [...target, '--net', '--'], { ...options, count: listeners }),
+      lost: keeper.lost,
+      end: keeper.end,
+    };
+  } catch (error) {
+    await keeper.end();
+    throw error;
+  }
+}
+
+/** The first process of the namespaces; it ends with its input, and so when this process does, however that happens. */
+async function startKeeper(
+  root: Root,
+  args: readonly string[],
+): Promise<Pick<Namespaces, 'lost' | 'end'> & { readonly pid: string }> {
+  const { file, args: given } = root.command([
+    'unshare',
+    ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
+    // bash collects processes whose parents have ended; the plain shell of small images does not, but will do.
+    existsSync('/bin/bash') ? 'bash' : 'sh',
+    '-c',
+    withPath(KEEP),
+    'ralph-room',
+    ...args,
+  ]);
+  const input = new PassThrough();
+  const said = Promise.withResolvers<string>();
+  let words = '';
+  let isOver = false;
+  const over = runProgram({
+    file,
+    args: given,
+    cwd: '/',
+    environment: { LC_ALL: 'C', PATH: SYSTEM_PATH },
+    input,
+    timeoutMs: Number.MAX_SAFE_INTEGER,
+    signal: null,
+    family: { kind: 'group', graceMs: 0, leftover: 'end' },
+    outputs: [
+      (chunk) => {
+        said.resolve(chunk.toString().trim());
+      },
+      (chunk) => {
+        words = (words + chunk.toString()).slice(-2_000);
+      },
+    ],
+  }).then(() => {
+    isOver = true;
+    said.resolve('');
+  });
+  const end = async (): Promise<void> => {
+    input.end();
+    await Promise.race([over, sleep(END_MS, undefined, { ref: false })]);
+  };
+  const pid = await Promise.race([said.promise, sleep(START_MS, '', { ref: false })]);
+  if (/^\d+$/.test(pid))
+    return {
+      pid,
+      end,
+      lost: () =>
+        isOver
+          ? 'The room of the agent was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow.'
+          : null,
+    };
+  await end();
+  throw new Unavailable(oneLine(words.trim().split('\n')[0] ?? '', 200) || 'namespaces could not be made in time');
+}
+
+async function listenIn(
+  root: Root,
+  way: readonly [string, ...string[]],
+  { worker, count }: Pick<RoomOptions, 'worker'> & { readonly count: number },
+): Promise<readonly Listener[]> {
+  const asUs: readonly string[] = [
+    ...['setpriv', `--reuid=${String(root.owner.uid)}`, `--regid=${String(root.owner.gid)}`],
+    ...['--clear-groups', '--no-new-privs', 'env', '-i', 'NODE_CHANNEL_FD=0'],
+    worker.file,
+    ...worker.args,
+    'listen',
+    String(count),
+  ];
+  const opener = { ...root.command([...way, ...asUs]), timeoutMs: START_MS };
+  return receiveServers(opener, count).catch((error: unknown) => {
+    throw new Unavailable(`the room's network cannot be listened in (${String(error)})`);
+  });
+}
+
+/** What the room's user shall see of this machine. */
+function planOf(
+  { workFolders, hidden, visible, worker, environment }: RoomOptions,
+  { folder, uid, runFolder }: Foundation['record'] & { readonly runFolder: string },
+): Parameters<typeof viewOf>[0] {
+  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
+  const replaced = Object.fromEntries(
+    [
+      ['passwd', `ralph:x:${String(uid)}:${String(uid)}::${folder}/home:/bin/sh`] as const,
+      ['group', `ralph:x:${String(uid)}:`] as const,
+    ].map(([name, line]) => {
+      const file = join(folder, 'inbox', name);
+      writeFileSync(file, `${readText(`/etc/${name}`)}\n${line}\n`, { mode: 0o644 });
+      return [`/etc/${name}`, file];
+    }),
+  );
+  const shown = real([
+    ...visible,
+    dirname(worker.file),
+    ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname),
+    ...toolFolders(environment),
+  ]);
+  const given = [...real(workFolders), ...['home', 'session', 'clones', 'inbox'].map((name) => `${folder}/${name}`)];
+  const closed = real([...HIDDEN_FOLDERS, ...hidden, runFolder, ...[...given, ...shown].flatMap(closedAbove)]);
+  return {
+    top: readdirSync('/', { withFileTypes: true }).map((entry): TopEntry => {
+      const path = `/${entry.name}`;
+      if (entry.isSymbolicLink()) return { name: entry.name, kind: 'link', target: readlinkSync(path) };
+      return { name: entry.name, kind: entry.isDirectory() ? 'folder' : 'other', target: '' };
+    }),
+    disks: disksIn(readText('/proc/self/mountinfo')).filter((path) => realFolder(path).length > 0),
+    hidden: closed,
+    // What is not hidden is there already.
+    readOnly: [
+      ...shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path)),
+      `${folder}/inbox`,
+    ],
+    writable: [...real(workFolders), `${folder}/home`, `${folder}/session`, `${folder}/clones`],
+    replaced,
+  };
+}
+
+/** A folder on the way to another that lets nobody else pass: in the room an empty one stands in its place. */
+function closedAbove(path: string): readonly string[] {
+  const above = dirname(path);
+  if (above === path) return [];
+  const outer = closedAbove(above);
+  const isClosed = outer.length === 0 && ((statSync(above, { throwIfNoEntry: false })?.mode ?? 0) & 0o001) === 0;
+  return isClosed ? [above] : outer;
+}
+
+/** Below what the room has of its own. */
+function isOwn(path: string): boolean {
+  return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
+}
+
+/** Where the tools of PATH are: a folder `bin` with what stands beside it, but for one in the home folder itself. */
+export function toolFolders(environment: RoomOptions['environment']): readonly string[] {
+  const home = environment['HOME'] ?? '';
+  const paths = (environment['PATH'] ?? '').split(':').filter((path) => path.startsWith('/'));
+  const ofPath = paths.map((path) => {
+    const above = dirname(path);
+    const isPrivate = above === home || above === '/' || /\/\.(local|cargo|config)$/.test(above);
+    return path.endsWith('/bin') && !isPrivate ? above : path;
+  });
+  const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];
+  return [
+    ...ofPath,
+    ...[...named, 'RUNNER_TOOL_CACHE'].map((name) => environment[name] ?? ''),
+    ...(home === '' ? [] : [join(home, '.rustup')]),
+  ].filter((path) => path !== home);
+}
+
+/** The folder's real path; none where there is no such folder. */
+export function realFolder(path: string): readonly string[] {
+  try {
+    const real = realpathSync(path);
+    return path.startsWith('/') && real !== '/' && statSync(real).isDirectory() ? [real] : [];
+  } catch {
+    return [];
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trimEnd();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo, Server as Listener } from 'node:net';
+import { messageOf } from '../../errors.ts';
+import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
+import type { FailedLevel } from '../../core/isolation/level.ts';
+import type { Room } from '../../ports/room.ts';
+import type { RoomOptions } from './options.ts';
+import { buildNamespaces, IN_NAMESPACES } from './namespaces.ts';
+import { makeReachable } from './reach.ts';
+import { writeRoomRecord } from './record.ts';
+import { removeRoom } from './remove.ts';
+import { roomOf, type Foundation } from './room-of.ts';
+import { findRoot, Unavailable, type Root } from './root.ts';
+import { LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+
+/** A room that stands. */
+export interface OpenedRoom {
+  readonly level: FailedLevel['level'];
+  readonly room: Room;
+  readonly uid: number;
+  /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
+  listen(server: Server): Promise<number>;
+  /** Leaves these ports and nothing else of the network; false: nothing here can do that. */
+  limitNetwork(ports: readonly number[]): Promise<boolean>;
+  /** Ends all that is in it and removes it; returns the processes that are left, as words: none. */
+  close(): Promise<readonly string[]>;
+}
+
+const TRIED_UIDS = 40;
+const SERVERS = 2;
+
+/** Opens a room; throws Unavailable, and leaves nothing, where this machine cannot have one of that level. */
+export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
+  const root = await findRoot(options.environment);
+  const foundation = await found(root, options);
+  try {
+    return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
+  } catch (error) {
+    await removeRoom(options.runFolder, options);
+    throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
+  }
+}
+
+/** A user id of its own, and folders. */
+async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Foundation> {
+  const { rooms, reservations } = places;
+  const printed = await root.run(PREPARE, [String(root.owner.uid), rooms, reservations, ...candidates(runFolder)]);
+  const [id = '', folder = ''] = printed.split('\n');
+  const foundation: Foundation = {
+    root,
+    runFolder,
+    record: { version: 1, uid: Number(id), folder, userName: '', given: [], opened: [], closed: [] },
+    way: [],
+    guard: '',
+    lost: () => null,
+  };
+  writeRoomRecord({ runFolder }, foundation.record);
+  return foundation;
+}
+
+/** Two runs that begin at once try others first. */
+function candidates(runFolder: string): readonly string[] {
+  const { first, last } = ROOM_UIDS;
+  const count = last - first + 1;
+  const start = createHash('sha256').update(runFolder).digest().readUInt32BE() % count;
+  return Array.from({ length: TRIED_UIDS }, (_, nth) => String(first + ((start + nth * 7) % count)));
+}
+
+async function openNamespaces(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
+  const namespaces = await buildNamespaces(foundation, options, SERVERS);
+  const room = roomOf({ ...foundation, ...namespaces, guard: IN_NAMESPACES });
+  const free = [...namespaces.listeners];
+  return {
+    level: 'namespace',
+    room,
+    uid: foundation.record.uid,
+    listen: async (server) => {
+      const listener = free.pop();
+      if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
+      return await listenOn(server, listener);
+    },
+    // Nothing else is there.
+    limitNetwork: () => Promise.resolve(true),
+    close: async () => {
+      await namespaces.end();
+      for (const listener of free) listener.close();
+      return await removeRoom(options.runFolder, options);
+    },
+  };
+}
+
+async function openUser(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
+  const { root, runFolder } = foundation;
+  await makeReachable(foundation, options);
+  const uid = String(foundation.record.uid);
+  const userName = `ralph-${uid}`;
+  const unnamed = foundation.record;
+  foundation.record = { ...unnamed, userName };
+  writeRoomRecord({ runFolder }, foundation.record);
+  const named = await root.run(NAME_USER, [uid, userName, `${unnamed.folder}/home`]);
+  if (named === '') {
+    foundation.record = unnamed;
+    writeRoomRecord({ runFolder }, unnamed);
+  }
+  return {
+    level: 'user',
+    room: roomOf(foundation),
+    uid: foundation.record.uid,
+    listen: (server) => listenOn(server, 0),
+    limitNetwork: (ports) =>
+      root.run(LIMIT_NETWORK, [uid, ports.join(', ')]).then(
+        () => true,
+        () => false,
+      ),
+    close: () => removeRoom(runFolder, options),
+  };
+}
+
+/** Takes over a socket that listens, or opens one on 127.0.0.1. */
+async function listenOn(server: Server, at: Listener | 0): Promise<number> {
+  if (at === 0) server.listen(0, '127.0.0.1');
+  else server.listen(at);
+  await once(server, 'listening');
+  server.unref();
+  return (server.address() as AddressInfo).port;
+}

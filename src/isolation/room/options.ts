@@ -1,0 +1,16 @@
+/** What a room is made for. */
+export interface RoomOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The run's private folder. */
+  readonly runFolder: string;
+  /** Folders that the room's user works in: the checkout, and its git directory where that lies elsewhere. */
+  readonly workFolders: readonly string[];
+  /** Folders of the runner that are not there, but for what is named otherwise. */
+  readonly hidden: readonly string[];
+  /** Folders that are there read-only although they lie in hidden ones. */
+  readonly visible: readonly string[];
+  /** Program and first arguments of our worker. */
+  readonly worker: { readonly file: string; readonly args: readonly string[] };
+  /** Where rooms are made, and where user ids are taken; in tests folders of their own. */
+  readonly places: { readonly rooms: string; readonly reservations: string };
+}

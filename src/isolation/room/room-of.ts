@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '../../errors.ts';
+import type { RoomRecord } from '../../core/isolation/room-record.ts';
+import type { Room } from '../../ports/room.ts';
+import { createLaunches } from './launch.ts';
+import { processesOf } from './processes-of.ts';
+import { writeRoomRecord } from './record.ts';
+import { SYSTEM_PATH, type Root } from './root.ts';
+import { CHANGE_OWNER, REFRESH, SIGNAL } from './scripts.ts';
+
+/** What a room stands on. */
+export interface Foundation {
+  readonly root: Root;
+  readonly runFolder: string;
+  /** As it stands on disk. */
+  record: RoomRecord;
+  /** Put before what is started, as root: it leads into the namespaces, or nowhere. */
+  readonly way: readonly string[];
+  /** Shell commands that stop a program which is not where it should be. */
+  readonly guard: string;
+  /** Why nothing can run in it any more, as a sentence; null: it is there. */
+  readonly lost: () => string | null;
+}
+
+const POLL_MS = 25;
+/** SIGKILL is sent again to what was forked in the meantime, for at most this long. */
+const KILL_FOR_MS = 3_000;
+const KILL_EVERY_MS = 200;
+/** Of the room's user; a fork without end stops here. */
+const MAX_PROCESSES = 4096;
+
+/** A user without groups, capabilities or set-uid programs, whose processes end with the one that started them. */
+function asUser(uid: number): readonly string[] {
+  const id = String(uid);
+  return [
+    ...['prlimit', '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
+    ...['setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs'],
+    ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--pdeathsig=KILL'],
+  ];
+}
+
+/** The port over what was founded. */
+export function roomOf(foundation: Foundation): Room {
+  const { root, runFolder, way, guard, lost } = foundation;
+  const { uid, folder } = foundation.record;
+  const folders = {
+    home: `${folder}/home`,
+    session: `${folder}/session`,
+    clones: `${folder}/clones`,
+    inbox: `${folder}/inbox`,
+  };
+  const launches = createLaunches(folders.inbox);
+  const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
+  const changeOwner = (from: number, to: string, path: string): Promise<unknown> =>
+    root.run(CHANGE_OWNER, [String(from), to, path]).catch((error: unknown) => {
+      throw new UserError(
+        'infrastructure',
+        `The files in ${path} cannot change hands between the runner and the isolated agent: ${String(error)}. Check the file system that they are on, or set \`isolation: none\`.`,
+        { cause: error },
+      );
+    });
+  return {
+    folders,
+    enter: (program) => {
+      const why = lost();
+      if (why !== null) return Promise.reject(new UserError('infrastructure', why));
+      const launch = launches.write(program, guard);
+      const [first = 'sh', ...rest] = [
+        ...way,
+        ...asUser(uid),
+        'env',
+        '-i',
+        'sh',
+        launch,
+        program.file,
+        ...program.args,
+      ];
+      const { file, args } = root.command([first, ...rest]);
+      return Promise.resolve({ file, args, cwd: '/', environment: { LC_ALL: 'C', PATH: SYSTEM_PATH } });
+    },
+    end: async (graceMs) => {
+      const left = await endProcessesOf(root, uid, graceMs);
+      launches.clear();
+      return left;
+    },
+    refresh: async () => {
+      const home = `${folders.clones}/ralph-home`;
+      await root.run(REFRESH, [String(uid), home, ...keptPatterns(foundation.record)], way);
+      return home;
+    },
+    give: async (path) => {
+      const given = [...new Set([...foundation.record.given, path])];
+      foundation.record = { ...foundation.record, given };
+      writeRoomRecord({ runFolder }, foundation.record);
+      await changeOwner(root.owner.uid, `${String(uid)}:${String(uid)}`, path);
+    },
+    takeBack: async (path) => {
+      await changeOwner(uid, owner, path);
+      foundation.record = { ...foundation.record, given: foundation.record.given.filter((given) => given !== path) };
+      writeRoomRecord({ runFolder }, foundation.record);
+    },
+  };
+}
+
+/** What is not removed with other things of the room's user, as patterns of `find`. */
+export function keptPatterns({ folder, given }: RoomRecord): readonly string[] {
+  return [folder, ...given].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
+}
+
+/** Ends every process of a user: SIGTERM, and SIGKILL after `graceMs` until nothing is left. Returns what is left all the same. */
+export async function endProcessesOf(root: Root, uid: number, graceMs: number): Promise<readonly string[]> {
+  if (processesOf(uid).length === 0) return [];
+  await signal(root, uid, 'TERM');
+  const killAt = performance.now() + graceMs;
+  while (processesOf(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
+  for (const until = killAt + KILL_FOR_MS; processesOf(uid).length > 0 && performance.now() < until;) {
+    await signal(root, uid, 'KILL');
+    const again = performance.now() + KILL_EVERY_MS;
+    while (processesOf(uid).length > 0 && performance.now() < again) await sleep(POLL_MS);
+  }
+  return processesOf(uid).map(({ name, pid }) => `${name} (${String(pid)})`);
+}
+
+async function signal(root: Root, uid: number, name: 'TERM' | 'KILL'): Promise<void> {
+  await root.run(SIGNAL, [String(uid), name]).catch(() => undefined);
+}

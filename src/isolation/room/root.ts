@@ -1,0 +1,76 @@
+import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
+import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Why something cannot be had here, as a clause: `sudo asks for a password`. */
+export class Unavailable extends Error {}
+
+/** Programs that are run as root. */
+export interface Root {
+  /** User and group to whom everything is given back. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+  /** What to start so that `argv` runs as root, in an environment of its own. */
+  command(argv: readonly [string, ...string[]]): { readonly file: string; readonly args: readonly string[] };
+  /** Runs a shell script as root and returns what it prints; throws Unavailable with its last words. `way`: a program before it that leads somewhere else. */
+  run(script: string, args: readonly string[], way?: readonly string[]): Promise<string>;
+}
+
+/** Where the programs of a system are; folders that a runner's image leaves open to everybody are not among them. */
+export const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
+/** A machine under load takes its time, and a run must not hang on this. */
+const SCRIPT_MS = 30_000;
+const SUDO_MS = 5_000;
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+
+/** Root itself, or a sudo that asks for no password; throws Unavailable where there is neither. */
+export async function findRoot(environment: Environment): Promise<Root> {
+  if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
+  const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
+  const surroundings = { ...environment, PATH: SYSTEM_PATH };
+  const prefix = uid === 0 ? [] : [found('sudo', surroundings), '-n', '--'];
+  const command: Root['command'] = (argv) => {
+    const [file = '', ...args] = [...prefix, found(argv[0], surroundings), ...argv.slice(1)];
+    return { file, args };
+  };
+  if (uid !== 0) await runAs(command(['true']), SUDO_MS);
+  return {
+    owner: { uid, gid },
+    command,
+    run: (script, args, way = []) => {
+      const [file = 'sh', ...rest] = [...way, 'sh', '-c', withPath(script), 'ralph', ...args];
+      return runAs(command([file, ...rest]), SCRIPT_MS);
+    },
+  };
+}
+
+/** A script that finds the programs of the system, whatever sudo sets. */
+export function withPath(script: string): string {
+  return `PATH=${SYSTEM_PATH}; export PATH\n${script}`;
+}
+
+/** Absolute path of a program of the system. */
+function found(name: string, environment: Environment): string {
+  const path = trustedProgram(name, environment);
+  if (path === null) throw new Unavailable(`\`${name}\` is not installed`);
+  return path;
+}
+
+async function runAs({ file, args }: ReturnType<Root['command']>, timeoutMs: number): Promise<string> {
+  const { end, stdout, stderr } = await collectOutput(
+    {
+      file,
+      args,
+      cwd: '/',
+      environment: { LC_ALL: 'C', PATH: SYSTEM_PATH },
+      input: '',
+      timeoutMs,
+      family: { kind: 'group', graceMs: 0, leftover: 'end' },
+    },
+    MAX_OUTPUT_BYTES,
+  );
+  if (end.kind === 'exited' && end.code === 0) return stdout.toString();
+  const words = stderr.toString().trim().split('\n').at(-1) ?? '';
+  throw new Unavailable(words === '' ? `a program ${describeCollected(end)}` : oneLine(words, 200));
+}

@@ -1,0 +1,161 @@
+/** Shell scripts that run as root. Every value comes in as an argument; what they print is read by us. */
+
+/** UID GID BASE RESERVATIONS UIDS…: takes the first free user id and makes the room's folders; prints both, one a line. */
+export const PREPARE = `
+set -eu
+umask 077
+owner=$1 base=$2 reservations=$3; shift 3
+for uid; do
+  mkdir "$reservations/ralph-room-$uid" 2>/dev/null && break
+  uid=
+done
+[ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
+if ! room=$(mktemp -d "$base/ralph-room-XXXXXXXX"); then rmdir "$reservations/ralph-room-$uid"; exit 1; fi
+mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root"
+chown "$uid:$uid" "$room/home"
+chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/clones"
+chmod 0750 "$room"
+chmod 2750 "$room/inbox" "$room/clones"
+chmod 0700 "$room/home"
+echo "$uid"
+echo "$room"
+`;
+
+/** FSTAB ROOT LINKS…(path target): makes the room's file system and stays as its first process; ends with its input. */
+export const KEEP = `
+set -eu
+fstab=$1 root=$2; shift 2
+# /proc is still the machine's, so this is the number by which others know this process.
+read -r pid rest < /proc/self/stat
+ip link set lo up
+mount -t tmpfs -o mode=755,nosuid ralph "$root"
+while [ $# -gt 1 ]; do ln -s -- "$2" "$1"; shift 2; done
+mount -a -T "$fstab"
+mkdir -p "$root/proc" "$root/dev/pts"
+mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
+cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$root/dev/"
+mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
+ln -s /proc/self/fd "$root/dev/fd"
+for n in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${n%%:*}" "$root/dev/\${n#*:}"; done
+: > "$root/run/ralph-room"
+cd "$root"
+pivot_root . .
+umount -l .
+cd /
+mount -o remount,ro /
+mount -o remount,ro /run
+echo "$pid"
+while read -r line; do :; done
+`;
+
+/** FROM TO PATH…: what is there and belongs to user FROM goes to TO (user:group). Links themselves, not what they lead to. */
+export const CHANGE_OWNER = `
+set -eu
+from=$1 to=$2; shift 2
+for path; do
+  [ -e "$path" ] || continue
+  chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
+    find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
+done
+`;
+
+/** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns. */
+const EMPTY_TEMPORARY = `
+left=$#
+while [ $left -gt 0 ]; do
+  set -- "$@" -path "$1" -prune -o
+  shift
+  left=$((left - 1))
+done
+for folder in /tmp /var/tmp /dev/shm; do
+  [ -d "$folder" ] && find "$folder" -xdev -mindepth 1 "$@" -user "$uid" -prune -exec rm -rf -- {} + 2> /dev/null
+done
+`;
+
+/** UID HOME PATTERN…: empties temporary folders as above, and makes the home of a clean verification. */
+export const REFRESH = `
+uid=$1 home=$2; shift 2
+${EMPTY_TEMPORARY}
+set -eu
+rm -rf "$home"
+mkdir -m 0700 "$home"
+chown "$uid:$uid" "$home"
+`;
+
+/** UID SIGNAL: to every process of a user. As that user: the kernel then finds all of them in one pass, however fast they fork. */
+export const SIGNAL = `
+setpriv --reuid="$1" --regid="$1" --clear-groups sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
+`;
+
+/** UID PATH…: lets a user pass through folders that are closed to others; prints those that were changed. */
+export const REACH = `
+set -eu
+uid=$1; shift
+for path; do
+  setpriv --reuid="$uid" --regid="$uid" --clear-groups test -x "$path" && continue
+  command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
+  setfacl -m "u:$uid:--x" -- "$path"
+  echo "$path"
+done
+`;
+
+/** UID NAME HOME: gives a user id a name, where that is possible; programs that ask for their user's name want one. */
+export const NAME_USER = `
+command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
+useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
+echo named
+`;
+
+/** UID PORTS: a user reaches these ports on loopback and nothing else, by whichever firewall is here. Exits with 3 where there is none. */
+export const LIMIT_NETWORK = `
+set -eu
+uid=$1 ports=$2
+if command -v nft > /dev/null && nft list tables > /dev/null 2>&1; then
+  nft -f - << RULES
+table inet ralph_$uid {
+  chain out {
+    type filter hook output priority 0; policy accept;
+    meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept
+    meta skuid $uid reject with icmpx type admin-prohibited
+  }
+}
+RULES
+  echo nft
+  exit 0
+fi
+for tables in iptables ip6tables; do
+  command -v "$tables" > /dev/null || exit 3
+  "$tables" -w 5 -N "RALPH_$uid" 2> /dev/null || exit 3
+  [ "$tables" = ip6tables ] ||
+    "$tables" -w 5 -A "RALPH_$uid" -d 127.0.0.1 -p tcp -m multiport --dports "$(echo "$ports" | tr -d ' ')" -j ACCEPT
+  "$tables" -w 5 -A "RALPH_$uid" -j REJECT
+  "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
+done
+echo iptables
+`;
+
+/** UID PATH…: lets a user pass through these folders no more. */
+export const CLOSE = `
+uid=$1; shift
+for path; do setfacl -x "u:$uid" -- "$path" 2> /dev/null; done
+:
+`;
+
+/** RESERVATIONS UID NAME ROOM SESSION PATTERN…: removes all that a room is made of, but for the conversation, which goes to SESSION, and what is found under the patterns. Safe to repeat. */
+export const REMOVE = `
+reservations=$1 uid=$2 name=$3 room=$4 session=$5; shift 5
+if command -v nft > /dev/null; then nft delete table inet "ralph_$uid" 2> /dev/null; fi
+for tables in iptables ip6tables; do
+  command -v "$tables" > /dev/null || continue
+  "$tables" -w 5 -D OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid" 2> /dev/null
+  "$tables" -w 5 -F "RALPH_$uid" 2> /dev/null
+  "$tables" -w 5 -X "RALPH_$uid" 2> /dev/null
+done
+${EMPTY_TEMPORARY}
+if [ -n "$name" ]; then userdel "$name" > /dev/null 2>&1; fi
+if [ -n "$(ls -A "$room/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then mv -- "$room/session" "$session"; fi
+rm -rf -- "$room"
+rmdir "$reservations/ralph-room-$uid" 2> /dev/null
+[ ! -e "$room" ]
+`;

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UserError } from '../../errors.ts';
+import type { Room } from '../../ports/room.ts';
+import { createLaunches, quoted } from '../room/launch.ts';
+import { SYSTEM_PATH } from '../room/root.ts';
+import { endRoom, ROOM_TAG } from './end.ts';
+import { removeAll } from './remove.ts';
+import type { SandboxFolders } from './sandbox-worker.ts';
+import type { SandboxWorker } from './start-worker.ts';
+
+/** The port over a worker that is ready; `id` marks what keeps its programs in the room. */
+export function sandboxRoomOf({
+  id,
+  folders,
+  worker,
+}: {
+  readonly id: string;
+  readonly folders: SandboxFolders;
+  readonly worker: SandboxWorker;
+}): Room {
+  const { home, session, clones, inbox, temporary } = folders;
+  const launches = createLaunches(inbox);
+  return {
+    folders: { home, session, clones, inbox },
+    enter: (program) => {
+      if (worker.isLost()) return Promise.reject(lost());
+      // Neither arguments nor values stand on a command line of the library's, or in a variable, whose length has a limit.
+      const words = [program.file, ...program.args].map(quoted).join(' ');
+      const environment = { ...program.environment, TMPDIR: onDisk(program.environment['TMPDIR'], temporary) };
+      const launch = launches.write({ ...program, environment }, `set -- ${words}\n`);
+      const [file, ...args] = worker.argv;
+      return Promise.resolve({
+        ...{ file, args, cwd: '/' },
+        environment: { LC_ALL: 'C', PATH: SYSTEM_PATH, [ROOM_TAG]: id, RALPH_LAUNCH: launch },
+      });
+    },
+    end: async (graceMs) => {
+      const left = await endRoom(id, { graceMs, tag: ROOM_TAG });
+      launches.clear();
+      return left;
+    },
+    refresh: async () => {
+      const newHome = join(clones, 'ralph-home');
+      for (const folder of [temporary, newHome]) {
+        // What its owner may not even enter can be moved within its folder.
+        const old = `${folder}.${randomUUID()}`;
+        await rename(folder, old).catch(() => undefined);
+        await mkdir(folder, { mode: 0o700 });
+        await removeAll(old);
+      }
+      return newHome;
+    },
+    // It is this very user's.
+    give: () => Promise.resolve(),
+    takeBack: () => Promise.resolve(),
+  };
+}
+
+/** What programs write into a /tmp of their own is in memory, and gone with them. */
+function onDisk(asked: string | undefined, temporary: string): string {
+  return asked === undefined || asked === '/tmp' ? temporary : asked;
+}
+
+function lost(): UserError {
+  return new UserError(
+    'infrastructure',
+    'The room of the agent was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow.',
+  );
+}

@@ -1,0 +1,267 @@
+import type { Server } from 'node:http';
+import { roomEnvironment } from '../../core/isolation/environment.ts';
+import type { IsolationFacts } from '../../core/isolation/facts.ts';
+import { allowedHosts, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import { levelsToTry, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
+import { isByOutsiders } from '../../core/isolation/outsiders.ts';
+import { meaningOf } from '../../core/isolation/probe.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { messageOf, UserError } from '../../errors.ts';
+import { proxyFinder } from '../../github/proxied-fetch.ts';
+import { listenOnLoopback } from '../../isolation/listening.ts';
+import type { OpenedRoom } from '../../isolation/room/open-room.ts';
+import type { RoomOptions } from '../../isolation/room/options.ts';
+import type { Room } from '../../ports/room.ts';
+import { isHiddenFolder, roomOptions, runtimeFolder } from './room-place.ts';
+import type { World } from '../world.ts';
+
+/** How a run keeps what runs the lane's code apart. */
+export interface Isolation {
+  /** null: such programs run as this user. */
+  readonly room: Room | null;
+  /** A program's environment there. */
+  readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
+  /** A server becomes reachable from there; returns its port on 127.0.0.1. */
+  readonly listen: (server: Server) => Promise<number>;
+  /** With the broker's port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
+  readonly begin: (brokerPort: number | null) => Promise<void>;
+  /** Ends all processes there and counts what is left; throws a UserError that names them. */
+  readonly count: () => Promise<void>;
+  /** null: nothing was measured yet. */
+  readonly facts: () => IsolationFacts | null;
+  /** Removes what was made; returns what could not be, as a sentence; null: nothing. */
+  readonly close: () => Promise<string | null>;
+}
+
+/** An isolation that is made at its first use, and once. */
+export interface Isolated {
+  readonly open: () => Promise<Isolation>;
+  /** null: nothing has been measured. */
+  readonly facts: () => IsolationFacts | null;
+  /** Does nothing where none was made. */
+  readonly close: () => Promise<string | null>;
+}
+
+/** For a run that works. */
+export function isolatedRun(world: World): Isolated {
+  let made: Promise<Isolation> | null = null;
+  let isolation: Isolation | null = null;
+  return {
+    open: () => (made ??= isolate(world).then((opened) => (isolation = opened))),
+    facts: () => isolation?.facts() ?? null,
+    close: async () =>
+      made === null
+        ? null
+        : made.then(
+            (opened) => opened.close(),
+            () => null,
+          ),
+  };
+}
+
+/** For what runs nothing of the lane. */
+export const nothingToIsolate: Isolated = {
+  open: () => Promise.resolve(notIsolated(null)),
+  facts: () => null,
+  close: () => Promise.resolve(null),
+};
+
+interface Measured {
+  readonly network: IsolationFacts['network'];
+  readonly probe: IsolationFacts['probe'];
+  readonly keyHidden: boolean;
+  readonly processesLeft: number | null;
+}
+
+const END_GRACE_MS = 500;
+
+/** The strongest isolation that was asked for and works here; throws a UserError where there is none, before anything is spent. */
+async function isolate(world: World): Promise<Isolation> {
+  const { config, context } = world;
+  const { wanted } = config.isolation;
+  // Package managers take their time; nothing waits for them before the first call.
+  const hosts = wanted === 'none' ? null : hostsFor(world);
+  hosts?.catch(() => undefined);
+  const failed: FailedLevel[] = [];
+  let opened: OpenedRoom | null = null;
+  for (const level of levelsToTry(wanted)) {
+    const tried = await openLevel(world, level, roomOptions(world)).catch((error: unknown) => messageOf(error));
+    if (typeof tried !== 'string') {
+      opened = tried;
+      break;
+    }
+    failed.push({ level, why: tried });
+  }
+  const byOutsiders = isByOutsiders(context.event.name);
+  const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders });
+  if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
+  if (settled.why !== null && opened === null) world.log.warning(settled.why);
+  return opened === null || hosts === null
+    ? notIsolated(settled.why)
+    : isolatedIn(world, { opened, hosts, why: settled.why });
+}
+
+async function openLevel(world: World, level: FailedLevel['level'], options: RoomOptions): Promise<OpenedRoom> {
+  if (level !== 'sandbox') {
+    const { openRoom } = await import('../../isolation/room/open-room.ts');
+    return await openRoom(level, options);
+  }
+  const [{ openSandboxRoom }, { installSandboxRuntime }] = await Promise.all([
+    import('../../isolation/rootless/open-sandbox-room.ts'),
+    import('../../isolation/rootless/install.ts'),
+  ]);
+  const { environment, runTag } = world;
+  const runtime = (): Promise<string> => installSandboxRuntime({ folder: runtimeFolder(world), environment, runTag });
+  return await openSandboxRoom({ ...options, runtime });
+}
+
+function notIsolated(why: string | null): Isolation {
+  let measured: Measured | null = null;
+  return {
+    room: null,
+    environmentFor: (given) => ({ ...given }),
+    listen: listenOnLoopback,
+    begin: (brokerPort) => {
+      measured = { network: 'open', probe: null, keyHidden: brokerPort !== null, processesLeft: null };
+      return Promise.resolve();
+    },
+    count: () => Promise.resolve(),
+    facts: () => (measured === null ? null : { level: 'none', why, allowedHosts: 0, refused: {}, ...measured }),
+    close: () => Promise.resolve(null),
+  };
+}
+
+/** Hosts of the provider's that the agent's traffic never goes to by itself: the broker alone does. */
+const MODEL_HOSTS = ['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'];
+
+async function isolatedIn(
+  world: World,
+  {
+    opened,
+    hosts,
+    why,
+  }: { readonly opened: OpenedRoom; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
+): Promise<Isolation> {
+  const { config, log } = world;
+  const { room, level } = opened;
+  const options = roomOptions(world);
+  const { createEgress } = await import('../../isolation/egress.ts');
+  let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
+  const egress = createEgress({
+    get allowed() {
+      return allowed;
+    },
+    never: modelHosts(world),
+    upstreamFor: await proxyFinder(),
+  });
+  const proxyPort = await opened.listen(egress.server);
+  let measured: Measured | null = null;
+
+  async function begin(brokerPort: number | null): Promise<void> {
+    allowed = await hosts;
+    const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
+    const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
+    await room.give(room.folders.session);
+    const { probeRoom } = await import('./probe-room.ts');
+    const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });
+    measured = { network, keyHidden: brokerPort !== null, probe, processesLeft: null };
+    const problem = problemOf(probe);
+    if (problem === null) return;
+    const isWeaker = probe === null || meaningOf(probe.failed).can.length > 0;
+    const { wanted } = config.isolation;
+    if (isWeaker && wanted !== 'auto')
+      throw new UserError(
+        'configuration',
+        `\`isolation: ${wanted}\` does not hold on this runner: ${problem}. No call was made. Use another runner, or set \`isolation: auto\` to run anyway.`,
+      );
+    log.warning(`The agent is not isolated as it should be: ${problem}.`);
+  }
+
+  return {
+    room,
+    environmentFor: (given) =>
+      roomEnvironment(given, {
+        home: room.folders.home,
+        proxyPort,
+        isVisible: (path) => !isHiddenFolder(path, options),
+      }),
+    listen: (server) => opened.listen(server),
+    begin,
+    count: async () => {
+      const left = await room.end(END_GRACE_MS);
+      if (measured !== null) measured = { ...measured, processesLeft: left.length };
+      if (left.length === 0) await room.takeBack(room.folders.session);
+      if (left.length > 0)
+        throw new UserError(
+          'infrastructure',
+          `Processes of the agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
+        );
+    },
+    facts: () =>
+      measured === null
+        ? null
+        : {
+            level,
+            why,
+            allowedHosts: allowed.kind === 'any' ? 0 : allowed.hosts.length,
+            refused: egress.refused(),
+            ...measured,
+          },
+    close: async () => {
+      await egress.close();
+      const left = await opened.close();
+      return left.length === 0 ? null : `Processes of the agent are still there: ${namesOf(left)}.`;
+    },
+  };
+}
+
+/** A package manager that takes longer is not worth the wait. */
+const QUESTION_MS = 3_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/** What the proxy lets through: what was asked for, and the registries that this machine's own package managers use. */
+async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
+  const asked = config.isolation.hosts;
+  if (asked.kind !== 'registries-and') return allowedHosts(asked, []);
+  const [{ registryHosts }, { collectOutput }] = await Promise.all([
+    import('../../isolation/registries.ts'),
+    import('../../processes/collect-output.ts'),
+  ]);
+  const kept = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const registries = await registryHosts({
+    environment,
+    run: async (file, args) => {
+      const { end, stdout } = await collectOutput(
+        {
+          ...{ file, args, environment: agentlessEnvironment(kept), input: '', timeoutMs: QUESTION_MS },
+          // Not in the checkout, whose settings are the lane's.
+          cwd: '/',
+          family: { kind: 'group', graceMs: 0, leftover: 'end' },
+        },
+        MAX_ANSWER_BYTES,
+      );
+      return end.kind === 'exited' && end.code === 0 ? stdout.toString() : null;
+    },
+  });
+  return allowedHosts(asked, registries);
+}
+
+/** Package managers get neither tokens nor keys. */
+function agentlessEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
+  return Object.fromEntries(
+    entries.filter(([name]) => !/TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY$|API_?KEY|^INPUT_|^ACTIONS_/i.test(name)),
+  );
+}
+
+function modelHosts({ environment }: World): readonly string[] {
+  const bases = Object.entries(environment).filter(([name]) => /^ANTHROPIC_(\w+_)?BASE_URL$/.test(name));
+  return [...MODEL_HOSTS, ...bases.flatMap(([, base]) => URL.parse(base ?? '')?.hostname ?? [])];
+}
+
+/** What the probe found, as a clause; null: all is as it should be. */
+function problemOf(probe: IsolationFacts['probe']): string | null {
+  if (probe === null) return 'what it can reach could not be checked from its place';
+  const { can, cannot, unknown } = meaningOf(probe.failed);
+  const named = [...can.map((name) => `it can ${name}`), ...cannot.map((name) => `it cannot ${name}`), ...unknown];
+  return named.length === 0 ? null : namesOf(named);
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
+import { homedir } from 'node:os';
+import type { IsolationFacts } from '../../core/isolation/facts.ts';
+import { judge, parseProbeAnswer } from '../../core/isolation/probe.ts';
+import type { ProbeRequest } from '../../isolation/probe.ts';
+import type { OpenedRoom } from '../../isolation/room/open-room.ts';
+import { startOfProcess } from '../../isolation/tries.ts';
+import { collectOutput } from '../../processes/collect-output.ts';
+import { roomOptions, roomWorker } from './room-place.ts';
+import type { World } from '../world.ts';
+
+/** How the room is connected; a port is null where there is none. */
+interface RoomNetwork {
+  readonly network: IsolationFacts['network'];
+  readonly brokerPort: number | null;
+  readonly proxyPort: number;
+}
+
+/** An address for documentation, which is nobody's. */
+const OUTSIDE = { address: '192.0.2.1', port: 80 };
+/** It takes half a second, and the program that asks has to be started. */
+const PROBE_MS = 10_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+const COMMAND_FILES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'];
+
+/** Tries from the agent's place what must not be possible there; null: there was no answer that could be read. */
+export async function probeRoom(
+  world: World,
+  { room, level }: Pick<OpenedRoom, 'room' | 'level'>,
+  { network, brokerPort, proxyPort }: RoomNetwork,
+): Promise<IsolationFacts['probe']> {
+  const { context, runFolder, environment, actionFolder } = world;
+  const { visible } = roomOptions(world);
+  const marker = `/tmp/ralph-probe-${randomBytes(8).toString('hex')}`;
+  const abstractSocket = `ralph-probe-${randomBytes(8).toString('hex')}`;
+  const targets: Server[] = [];
+  const open = async (where: ListenOptions): Promise<Server> => {
+    const server = createServer((socket) => socket.destroy()).unref();
+    targets.push(server);
+    server.listen(where);
+    await once(server, 'listening');
+    return server;
+  };
+  try {
+    writeFileSync(marker, '', { flag: 'wx' });
+    const elsewhere = await open({ port: 0, host: '127.0.0.1' });
+    await open({ path: `\0${abstractSocket}` });
+    const path = environment['PATH'] ?? '';
+    const request: ProbeRequest = {
+      actionPid: process.pid,
+      actionStarted: startOfProcess('self'),
+      workFolder: context.workspace,
+      home: room.folders.home,
+      given: [context.workspace, ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
+      runnerHome: homedir(),
+      runnerTemp: context.temp,
+      commandFiles: COMMAND_FILES.flatMap((name) => environment[name] ?? []),
+      marker,
+      otherLoopbackPort: (elsewhere.address() as AddressInfo).port,
+      abstractSocket,
+      brokerPort,
+      proxyPort,
+      outside: OUTSIDE,
+      path,
+    };
+    const { file, args } = roomWorker(actionFolder);
+    const { stdout } = await collectOutput(
+      {
+        file,
+        args: [...args, 'probe'],
+        cwd: context.workspace,
+        environment: { PATH: path, HOME: room.folders.home },
+        input: JSON.stringify(request),
+        timeoutMs: PROBE_MS,
+        family: { kind: 'room', room },
+      },
+      MAX_ANSWER_BYTES,
+    );
+    const answer = parseProbeAnswer(stdout.toString());
+    return answer === null ? null : judge(level, network, answer);
+  } finally {
+    rmSync(marker, { force: true });
+    for (const target of targets) target.close();
+  }
+}

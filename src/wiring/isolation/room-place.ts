@@ -1,0 +1,75 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { HIDDEN_FOLDERS, isWithin } from '../../core/isolation/view.ts';
+import type { RoomOptions } from '../../isolation/room/options.ts';
+import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
+import type { World } from '../world.ts';
+
+/** Where rooms are made, and where user ids are taken: on a disk, and where it is gone after a restart. */
+export const ROOM_PLACES: RoomOptions['places'] = { rooms: '/var/tmp', reservations: '/run' };
+
+/** Folder of the agent's CLI where the action installs it. */
+export function installFolder({ config, context, environment }: World): string {
+  return join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action', `claude-code-${config.agent.version}`);
+}
+
+/** Folder of the library that makes a room without root, beside it. */
+export function runtimeFolder(world: World): string {
+  return join(dirname(installFolder(world)), `sandbox-runtime-${RUNTIME_VERSION}`);
+}
+
+/** Our worker in the room, see entries/room-worker.ts. */
+export function roomWorker(actionFolder: string): RoomOptions['worker'] {
+  return { file: process.execPath, args: [join(actionFolder, 'dist', 'room-worker.js')] };
+}
+
+/** What the room of this run is made of. */
+export function roomOptions(world: World): RoomOptions {
+  const { environment, context, runFolder, actionFolder, config } = world;
+  const install = dirname(installFolder(world));
+  if (config.agent.path === null) mkdirSync(install, { recursive: true });
+  const runnerWork = dirname(context.temp);
+  return {
+    environment,
+    runFolder,
+    workFolders: [context.workspace],
+    hidden: [homedir(), environment.HOME ?? '', context.temp, ...(isFilled(runnerWork) ? [runnerWork] : [])],
+    visible: [
+      join(actionFolder, 'dist'),
+      dirname(process.execPath),
+      ...(config.agent.path === null ? [install] : programFolders(config.agent.path)),
+    ],
+    worker: roomWorker(actionFolder),
+    places: ROOM_PLACES,
+  };
+}
+
+/** The runner's `_work`, with every checkout of the machine; not a folder of the system. */
+function isFilled(folder: string): boolean {
+  return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);
+}
+
+/** Where a program is, and what it is a part of when npm installed it. */
+function programFolders(path: string): readonly string[] {
+  const real = realPathOf(path);
+  const packages = /^(.*\/node_modules)\//.exec(real)?.[1];
+  return [dirname(path), packages ?? dirname(real)];
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // That it is not there is said where it is started.
+    return path;
+  }
+}
+
+/** Whether a room of these options lacks a folder. */
+export function isHiddenFolder(path: string, { hidden, visible, workFolders }: RoomOptions): boolean {
+  const shown = [...visible, ...workFolders];
+  const isIn = (folders: readonly string[]): boolean =>
+    folders.some((folder) => folder !== '' && isWithin(path, folder));
+  return isIn([...HIDDEN_FOLDERS, ...hidden]) && !isIn(shown);
+}

@@ -1,0 +1,140 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { noOwnMachine } from '../../own-machine.ts';
+import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
+import { workerScript } from '../../../sandbox/worker-script.ts';
+
+/** Nothing that a room is made of is there any more. */
+function expectNothingLeft({ own, sandbox }: Scene, { workspace }: Run): void {
+  if (own === null) throw new Error('not on a machine of its own');
+  expect(own.run('sh', '-c', 'ls -A /var/tmp /run | grep ralph; grep -c ralph /etc/passwd; true')).toBe('0\n');
+  // Other tests have rooms at the same time.
+  expect(processesOf(sandbox.folder)).toEqual([]);
+  expect(filesOf(workspace).filter((path) => lstatSync(path).uid !== process.getuid?.())).toEqual([]);
+}
+
+/** Those that work in a folder, or were told of it. */
+function processesOf(folder: string): readonly string[] {
+  const isOf = (pid: string): boolean => {
+    try {
+      const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'));
+      return [readlinkSync(`/proc/${pid}/cwd`), ...told].some((text) => text.includes(folder));
+    } catch {
+      // It has ended.
+      return false;
+    }
+  };
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOf(name));
+}
+
+function filesOf(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) =>
+    join(entry.parentPath, entry.name),
+  );
+}
+
+describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in a room (%s)', (level) => {
+  test('works as it does without one, and leaves nothing', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const run = await scene.run({ inputs: { verify: 'npm test' } });
+    expect(run.outputs['outcome'], run.main.log).toBe('complete');
+    expect(run.summary).toContain(`Isolation: ${level} — own user`);
+    expect(run.summary).toContain('the agent never held the model key; 0 processes left');
+    expect(await scene.commitsOf('ralph/queue')).toHaveLength(2);
+    expectNothingLeft(scene, run);
+  });
+
+  test('what it leaves running ends with its call, whatever it did', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const run = await scene.run({
+      inputs: { 'max-iterations': '1' },
+      agent: [
+        {
+          kind: 'shell',
+          script: `
+            setsid sh -c 'trap "" TERM HUP INT; sleep 3001; sleep 3001' > /dev/null 2>&1 &
+            (setsid env -i sh -c 'sleep 3002 & exit' > /dev/null 2>&1 < /dev/null &)
+            echo done > done.txt`,
+        },
+      ],
+    });
+    expect(run.summary, run.main.log).toContain('0 processes left');
+    expectNothingLeft(scene, run);
+  });
+
+  test('finds neither keys nor tokens, and cannot write where later steps look', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const run = await scene.run({
+      inputs: { 'max-iterations': '1' },
+      agent: [
+        {
+          kind: 'shell',
+          script: `
+            { env; cat /proc/*/environ; cat /proc/[0-9]*/cmdline; git config --list; cat .git/config; } 2>/dev/null | tr '\\0' '\\n' > found.txt
+            for file in $(find / -name '*file_commands*' -o -name 'set_env*' -o -name 'env' -path '*machine*' 2>/dev/null); do echo 'STOLEN=1' >> "$file"; done
+            touch /usr/local/bin/stolen /etc/stolen ~/../../stolen 2>/dev/null
+            true`,
+        },
+      ],
+    });
+    // Whatever of it may be published.
+    const found = readFileSync(join(run.workspace, 'found.txt'), 'utf8');
+    for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
+      expect(found).not.toContain(secret);
+    expect(found).toContain('ralph-placeholder');
+    expect(scene.own?.run('sh', '-c', 'ls /usr/local/bin/stolen /etc/stolen /stolen 2>/dev/null; true')).toBe('');
+    expectNothingLeft(scene, run);
+  });
+
+  test('a main that is killed in the middle of a call leaves nothing that post does not remove', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const run = await scene.run({
+      agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: true }],
+      when: { text: 'Iteration 2/', act: (main) => setTimeout(() => main.kill('SIGKILL'), 1_500) },
+    });
+    expect(run.post.exitCode, run.post.log).toBe(0);
+    expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    expectNothingLeft(scene, run);
+  });
+
+  test('a run that is cancelled is gone in time', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const run = await scene.run({
+      agent: [{ kind: 'hang', ignoreSigterm: true }],
+      when: { text: 'Iteration 1/', act: (main) => setTimeout(() => main.cancel(), 1_000) },
+    });
+    expect(run.outputs['outcome'], run.main.log).toBe('cancelled');
+    expect(run.endedAfterMs).toBeLessThan(8_500);
+    expectNothingLeft(scene, run);
+  });
+
+  test('the real Claude Code CLI works in it, through the broker', { timeout: 400_000 }, async () => {
+    await using model = await startScriptedModel({ script: workerScript() });
+    await using scene = await createScene({ level });
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { 'agent-path': '' },
+      env: { RUNNER_TOOL_CACHE: TOOL_CACHE, ANTHROPIC_BASE_URL: model.url },
+    });
+    expect(run.outputs['outcome'], run.main.log).toBe('complete');
+    expect(new Set(model.requests.map(({ headers }) => headers['x-api-key']))).toEqual(new Set([KEY]));
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Test issue-1']);
+    expectNothingLeft(scene, run);
+  });
+
+  test('the conversation goes on in the next run', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    await scene.run({ inputs: { 'max-iterations': '1' } });
+    const next = await scene.run({ inputs: { 'max-iterations': '1' } });
+    expect(next.main.log).toContain('session: resumed');
+  });
+});

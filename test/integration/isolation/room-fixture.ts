@@ -1,0 +1,80 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { openRoom, type OpenedRoom } from '../../../src/isolation/room/open-room.ts';
+import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import { runProgram, type ProgramEnd } from '../../../src/processes/run-program.ts';
+
+/** A runner's folders with a room of a run in one of its checkouts. */
+export interface RoomScene extends AsyncDisposable {
+  readonly opened: OpenedRoom;
+  readonly options: RoomOptions;
+  /** The runner's `_work`, with a checkout, another one, and the job's temporary folder. */
+  readonly work: string;
+  readonly checkout: string;
+  /** Runs a script of sh in the checkout, as the agent is run. */
+  run(
+    script: string,
+    given?: { readonly timeoutMs?: number; readonly input?: string },
+  ): Promise<{ readonly end: ProgramEnd; readonly output: string }>;
+}
+
+/** Where a runner keeps things, in a folder of its own. */
+export async function createRunnerFolders(): Promise<RoomOptions & { readonly base: string }> {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'ralph-room-test-')));
+  const work = join(base, 'runner', '_work');
+  const at = (...names: readonly string[]): string => {
+    const path = join(work, ...names);
+    mkdirSync(path, { recursive: true });
+    return path;
+  };
+  for (const name of ['rooms', 'reservations']) mkdirSync(join(base, name));
+  writeFileSync(join(at('other', 'other'), 'secret.txt'), 'of another job');
+  writeFileSync(join(at('_temp'), 'event.json'), '{}');
+  writeFileSync(join(at('shop', 'shop'), 'a.txt'), 'hello');
+  return {
+    base,
+    environment: { PATH: process.env['PATH'], HOME: join(base, 'runner') },
+    runFolder: at('_temp', 'ralph-run'),
+    workFolders: [join(work, 'shop', 'shop')],
+    hidden: [join(base, 'runner'), work],
+    visible: [],
+    worker: { file: process.execPath, args: [join(inject('programs'), 'room-worker.mjs')] },
+    places: { rooms: join(base, 'rooms'), reservations: join(base, 'reservations') },
+  };
+}
+
+export async function createRoomScene(level: 'namespace' | 'user'): Promise<RoomScene> {
+  const { base, ...options } = await createRunnerFolders();
+  const opened = await openRoom(level, options);
+  const [checkout = ''] = options.workFolders;
+  await opened.room.give(checkout);
+  return {
+    opened,
+    options,
+    work: join(base, 'runner', '_work'),
+    checkout,
+    run: async (script, { timeoutMs = 20_000, input = '' } = {}) => {
+      const chunks: Buffer[] = [];
+      const take = (chunk: Buffer): void => void chunks.push(chunk);
+      const end = await runProgram({
+        file: 'sh',
+        args: ['-c', script],
+        cwd: checkout,
+        environment: { PATH: '/usr/bin:/bin', HOME: opened.room.folders.home },
+        input,
+        timeoutMs,
+        signal: null,
+        family: { kind: 'room', room: opened.room },
+        outputs: [take, take],
+      });
+      return { end, output: Buffer.concat(chunks).toString() };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await opened.close();
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+}

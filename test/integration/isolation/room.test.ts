@@ -1,0 +1,192 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processesOf } from '../../../src/isolation/room/processes-of.ts';
+import { removeRoom } from '../../../src/isolation/room/remove.ts';
+import { openRoom } from '../../../src/isolation/room/open-room.ts';
+import { noOwnMachine } from '../../own-machine.ts';
+import { createRoomScene, createRunnerFolders, type RoomScene } from './room-fixture.ts';
+
+// A room with a user of its own alone changes the machine's list of users: whole runs show it, on a machine of their own.
+describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
+  let scene: RoomScene;
+  beforeAll(async () => {
+    scene = await createRoomScene('namespace');
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+
+  test('has a user of its own, who owns the work tree and may do nothing else', async () => {
+    const { output } = await scene.run(
+      'id -u; id -G; whoami; cat a.txt; echo; echo b > b.txt; grep -E "^(NoNewPrivs|CapBnd|CapEff)" /proc/self/status',
+    );
+    const uid = String(scene.opened.uid);
+    expect(output.split('\n').map((line) => line.replace('\t', ' '))).toEqual(
+      expect.arrayContaining([uid, 'ralph', 'NoNewPrivs: 1', 'CapEff: 0000000000000000', 'CapBnd: 0000000000000000']),
+    );
+    expect(output).toContain('hello');
+    expect(lstatSync(join(scene.checkout, 'b.txt')).uid).toBe(scene.opened.uid);
+  });
+
+  test('keeps what is written to its standard input, its exit code and its folder', async () => {
+    const { end, output } = await scene.run('cat; pwd; exit 7', { input: 'a prompt\n' });
+    expect(output).toBe(`a prompt\n${scene.checkout}\n`);
+    expect(end).toEqual({ kind: 'exited', code: 7 });
+  });
+
+  test.each([
+    ['the job’s temporary folder', () => `ls ${join(scene.work, '_temp')}`],
+    ['another checkout', () => `cat ${join(scene.work, 'other', 'other', 'secret.txt')}`],
+    ['homes', () => 'ls /home/* /root'],
+    ['the run’s own folder', () => `ls ${scene.options.runFolder}`],
+    [
+      'processes of the machine',
+      () => `kill -0 ${String(process.pid)} 2>/dev/null && cat /proc/${String(process.pid)}/environ`,
+    ],
+    ['sockets of daemons', () => 'ls /run/docker.sock /run/dbus /var/run/docker.sock'],
+  ])('does not have %s', async (_, script) => {
+    const { end } = await scene.run(script());
+    expect(end).not.toEqual({ kind: 'exited', code: 0 });
+  });
+
+  test.each([
+    '/usr/local/bin',
+    '/etc',
+    '/usr/share',
+    '/opt',
+    '/',
+    '/run',
+    '/var/lib',
+    '/dev',
+    '/proc/sys/kernel',
+    '/sys',
+  ])('cannot write in %s', async (folder) => {
+    expect((await scene.run(`touch ${folder}/ralph-was-here`)).end).not.toEqual({ kind: 'exited', code: 0 });
+  });
+
+  test('reaches a server of ours, and no other', async () => {
+    const served = createServer((_, response) => response.end('ours'));
+    const other = createServer((_, response) => response.end('not ours'));
+    const port = await scene.opened.listen(served);
+    const otherPort = await new Promise<number>((resolve) => {
+      other.listen(0, '127.0.0.1', () => {
+        resolve((other.address() as { port: number }).port);
+      });
+    });
+    const get = `node -e "fetch('http://127.0.0.1:'+process.argv[1]).then(r=>r.text()).then(console.log,e=>console.log(e.cause.code))"`;
+    expect(
+      (
+        await scene.run(
+          `PATH=$PATH:${process.execPath.replace(/\/[^/]*$/, '')}; ${get} ${String(port)}; ${get} ${String(otherPort)}`,
+        )
+      ).output,
+    ).toBe('ours\nECONNREFUSED\n');
+    other.close();
+    served.close();
+  });
+
+  test('its environment is what we give it and what a shell adds', async () => {
+    const { output } = await scene.run('env');
+    const names = output
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0])
+      .sort();
+    expect(names.filter((name) => !['PWD', 'OLDPWD', '_', 'SHLVL'].includes(name ?? ''))).toEqual(['HOME', 'PATH']);
+    expect(readdirSync(scene.opened.room.folders.inbox).filter((name) => name.startsWith('launch'))).toEqual([]);
+  });
+
+  test('no process outlives the program that started it, whatever it does', async () => {
+    const { end } = await scene.run(`
+      trap '' TERM HUP INT
+      setsid sh -c 'trap "" TERM HUP; sleep 3001' &
+      (setsid env -i sh -c 'sleep 3002 & exit' &)
+      nohup setsid sleep 3003 > /dev/null 2>&1 &
+      sleep 0.2
+      exit 0`);
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+    expect(processesOf(scene.opened.uid)).toEqual([]);
+  });
+
+  test('a program that takes too long ends with all of its own, also one that forks without end', async () => {
+    const { end } = await scene.run('trap "" TERM; f() { while :; do (sleep 60 &); done; }; f & f & wait', {
+      timeoutMs: 300,
+    });
+    expect(end).toEqual({ kind: 'timeout' });
+    expect(processesOf(scene.opened.uid)).toEqual([]);
+  });
+
+  test('refresh() leaves nothing of what was put into temporary folders', async () => {
+    await scene.run('mkdir -p /tmp/a/b; echo x > /tmp/a/b/c; echo x > /var/tmp/d; echo x > /dev/shm/e');
+    const home = await scene.opened.room.refresh();
+    const { output } = await scene.run(
+      `ls -Ad /tmp/a /var/tmp/d /dev/shm/e ${home}/* 2>/dev/null; touch ${home}/mine && echo mine`,
+    );
+    expect(output.split('\n').filter((line) => line !== '' && !line.endsWith(':'))).toEqual(['mine']);
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('what is left of a room', () => {
+  test('closing it gives everything back and removes it', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    const opened = await openRoom('namespace', options);
+    const [checkout = ''] = options.workFolders;
+    await opened.room.give(checkout);
+    expect(await opened.close()).toEqual([]);
+    expect(lstatSync(join(checkout, 'a.txt')).uid).toBe(process.getuid?.());
+    expect(readdirSync(options.places.rooms)).toEqual([]);
+    expect(readdirSync(options.places.reservations)).toEqual([]);
+    expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);
+    rmSync(base, { recursive: true });
+  });
+
+  test('the conversation stays in the run’s folder, for the post step', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    const opened = await openRoom('namespace', options);
+    writeFileSync(join(opened.room.folders.session, 'talk'), 'words');
+    await opened.room.give(opened.room.folders.session);
+    await opened.close();
+    expect(readFileSync(join(options.runFolder, 'agent', 'talk'), 'utf8')).toBe('words');
+    expect(lstatSync(join(options.runFolder, 'agent', 'talk')).uid).toBe(process.getuid?.());
+    rmSync(base, { recursive: true });
+  });
+
+  test('removing twice, and where there is none, does nothing', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    expect(await removeRoom(options.runFolder, options)).toEqual([]);
+    const opened = await openRoom('namespace', options);
+    await opened.close();
+    expect(await removeRoom(options.runFolder, options)).toEqual([]);
+    rmSync(base, { recursive: true });
+  });
+
+  test('a record that somebody wrote into the run’s folder leads nowhere', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    for (const record of [
+      '',
+      '{',
+      '[]',
+      '{"version":1,"uid":0,"folder":"/","userName":"","given":["/"],"opened":[],"closed":[]}',
+    ]) {
+      writeFileSync(join(options.runFolder, 'room.json'), record);
+      expect(await removeRoom(options.runFolder, options)).toEqual([]);
+    }
+    rmSync(base, { recursive: true });
+  });
+
+  test('two rooms at once have different users', async () => {
+    await using one = await createRoomScene('namespace');
+    await using other = await createRoomScene('namespace');
+    expect(one.opened.uid).not.toBe(other.opened.uid);
+    await one.run('sleep 0.1');
+    expect((await other.run('echo still here')).output).toBe('still here\n');
+  });
+
+  test('a machine without the programs for it says which one is missing, and keeps nothing', async () => {
+    const { base, ...options } = await createRunnerFolders();
+    const nowhere = { ...options, places: { ...options.places, rooms: join(base, 'not-there') } };
+    await expect(openRoom('namespace', nowhere)).rejects.toThrow(/not-there|No such file/);
+    expect(readdirSync(options.places.reservations)).toEqual([]);
+    rmSync(base, { recursive: true });
+  });
+});

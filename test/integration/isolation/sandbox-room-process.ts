@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { judge, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
+import type { ProbeRequest } from '../../../src/isolation/probe.ts';
+import { removeSandboxRoom } from '../../../src/isolation/rootless/remove.ts';
+import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-room.ts';
+import type { OpenedRoom } from '../../../src/isolation/room/open-room.ts';
+import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import { startOfProcess } from '../../../src/isolation/tries.ts';
+import { collectOutput } from '../../../src/processes/collect-output.ts';
+import { trustedProgram } from '../../../src/processes/trusted-programs.ts';
+
+// A runner's process for a user without rights. Asked by lines of JSON on standard input, `{ "do": …, … }`; answers each
+// by one line. Its folder is its only argument.
+
+const [, , base = ''] = process.argv;
+const at = (...names: readonly string[]): string => join(base, ...names);
+const root = dirname(dirname(dirname(import.meta.dirname)));
+const entry = JSON.stringify(join(root, 'src', 'entries', 'room-worker.ts'));
+const asked: string[] = [];
+let opened: OpenedRoom | null = null;
+
+const broker = createHttpServer((request, response) => {
+  request.resume().on('end', () => {
+    response.write('a');
+    setTimeout(() => response.end('b'), 100);
+  });
+});
+const proxy = createHttpServer().on('connect', ({ url }, socket) => {
+  asked.push(String(url));
+  socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+});
+
+interface RunRequest {
+  readonly script: string;
+  readonly input?: string;
+  readonly timeoutMs?: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const works = {
+  missing: () => ['bwrap', 'socat', 'curl'].filter((name) => trustedProgram(name, process.env) === null),
+  open: async ({ bwrap }: { readonly bwrap?: string }) => {
+    const environment = bwrap === undefined ? process.env : { PATH: withBwrap(bwrap), TMPDIR: '/nowhere' };
+    try {
+      opened = await openSandboxRoom({
+        ...options(),
+        environment: { ...environment, HOME: at('home') },
+        runtime: () => Promise.resolve(fileURLToPath(import.meta.resolve('@anthropic-ai/sandbox-runtime'))),
+      });
+    } catch (error) {
+      return { why: String(error instanceof Error ? error.message : error) };
+    }
+    const ports = [await opened.listen(proxy), await opened.listen(broker)];
+    return { level: opened.level, uid: opened.uid, folders: opened.room.folders, ports };
+  },
+  run: (request: RunRequest) => run(request),
+  background: (request: RunRequest) => {
+    void run(request);
+    return Promise.resolve('started');
+  },
+  /** A program that is asked to end by the room while it runs. */
+  endWhile: async ({
+    graceMs,
+    afterMs,
+    ...request
+  }: RunRequest & { readonly graceMs: number; readonly afterMs: number }) => {
+    const ran = run(request);
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    return { left: await room().end(graceMs), ...(await ran) };
+  },
+  end: ({ graceMs }: { readonly graceMs: number }) => room().end(graceMs),
+  refresh: () => room().refresh(),
+  asked: () => asked,
+  services: async () => {
+    const service = createServer(() => undefined).listen(0, '127.0.0.1');
+    const socket = createServer(() => undefined).listen(at('socket'));
+    await Promise.all([once(service, 'listening'), once(socket, 'listening')]);
+    return (service.address() as AddressInfo).port;
+  },
+  probe: async () => {
+    const stranger = createServer(() => undefined).listen(0, '127.0.0.1');
+    const abstract = createServer(() => undefined).listen({ path: `\0${base}` });
+    await Promise.all([once(stranger, 'listening'), once(abstract, 'listening')]);
+    const { file, args } = options().worker;
+    const request: ProbeRequest = {
+      ...{ actionPid: process.pid, actionStarted: startOfProcess('self'), workFolder: at('opt', 'runner', 'work') },
+      home: room().folders.home,
+      given: [at('opt', 'runner', 'work'), ...Object.values(room().folders), root],
+      ...{ runnerHome: at('home'), runnerTemp: at('temp'), commandFiles: [at('temp', 'env')], marker: at('secret') },
+      ...{ otherLoopbackPort: (stranger.address() as AddressInfo).port, abstractSocket: base },
+      ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
+      path: process.env['PATH'] ?? '',
+    };
+    const { out, error } = await run({ script: `exec "$0" "$@"`, input: JSON.stringify(request) }, [
+      file,
+      ...args,
+      'probe',
+    ]);
+    const answer = parseProbeAnswer(out);
+    return answer === null ? { error } : { answer, ...judge('sandbox', 'limited', answer) };
+  },
+  close: async () => opened?.close(),
+  remove: () => removeSandboxRoom(at('run')),
+  /** Processes of this user whose command line holds `mark`. */
+  running: ({ mark }: { readonly mark: string }) =>
+    readdirSync('/proc').filter(
+      (name) => /^\d+$/.test(name) && name !== String(process.pid) && commandLine(name).includes(mark),
+    ).length,
+  exists: ({ path }: { readonly path: string }) => {
+    try {
+      return readdirSync(path);
+    } catch {
+      return null;
+    }
+  },
+  die: () => process.kill(process.pid, 'SIGKILL'),
+};
+
+for (const name of ['rooms', 'run', 'home', 'temp', 'opt/runner/work']) mkdirSync(at(name), { recursive: true });
+writeFileSync(at('secret'), 'sk-secret');
+writeFileSync(at('temp', 'env'), '');
+writeFileSync(at('opt', 'runner', 'credentials'), 'sk-secret');
+for (const [file, ...args] of [['git', 'init', '--quiet', at('opt', 'runner', 'work')]] as const)
+  await once(spawn(file, args, { stdio: 'ignore' }), 'exit');
+for await (const line of createInterface({ input: process.stdin })) {
+  const { do: work, ...request } = JSON.parse(line) as { readonly do: keyof typeof works };
+  const answer: unknown = await works[work](request as never);
+  process.stdout.write(`${JSON.stringify({ answer })}\n`);
+}
+process.exit();
+
+function options(): RoomOptions {
+  return {
+    environment: process.env,
+    runFolder: at('run'),
+    workFolders: [at('opt', 'runner', 'work')],
+    hidden: [at('home'), at('temp'), at('opt', 'runner')],
+    visible: [dirname(process.execPath), root, at('opt')],
+    worker: {
+      file: process.execPath,
+      args: ['-e', `import(${entry}).then((m) => m.roomWorker(process.argv.slice(1), (url) => import(url)))`],
+    },
+    places: { rooms: at('rooms'), reservations: at('rooms') },
+  };
+}
+
+async function run(
+  { script, input = '', timeoutMs = 20_000, environment = {} }: RunRequest,
+  words: readonly string[] = [],
+) {
+  const { end, stdout, stderr } = await collectOutput(
+    {
+      ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.clones, input, timeoutMs },
+      environment: {
+        ...{ PATH: `/usr/bin:/bin:${dirname(process.execPath)}`, HOME: room().folders.home, TMPDIR: '/tmp' },
+        ...environment,
+      },
+      family: { kind: 'room', room: room() },
+    },
+    1024 * 1024,
+  );
+  return { end, out: stdout.toString().trim(), error: stderr.toString().trim() };
+}
+
+function room(): OpenedRoom['room'] {
+  if (opened === null) throw new Error('there is no room');
+  return opened.room;
+}
+
+/** A PATH with a bubblewrap of the test's. */
+function withBwrap(script: string): string {
+  const folder = at(`programs-${String(process.hrtime.bigint())}`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'bwrap'), script.replaceAll('BWRAP', trustedProgram('bwrap', process.env) ?? ''), {
+    mode: 0o755,
+  });
+  for (const name of ['socat', 'bash']) symlinkSync(trustedProgram(name, process.env) ?? '', join(folder, name));
+  return folder;
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}

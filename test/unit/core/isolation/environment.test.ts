@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { roomEnvironment } from '../../../../src/core/isolation/environment.ts';
+
+const surroundings = {
+  home: '/var/tmp/room/home',
+  proxyPort: 3128,
+  isVisible: (path: string) => !path.startsWith('/home/'),
+};
+
+test('what leads to the folders of another user is left out, and the proxy is the way out', () => {
+  const environment = roomEnvironment(
+    {
+      PATH: '/usr/bin',
+      HOME: '/home/runner',
+      USER: 'runner',
+      TMPDIR: '/home/runner/work/_temp',
+      CARGO_HOME: '/home/runner/.cargo',
+      GOROOT: '/usr/lib/go',
+      HTTPS_PROXY: 'http://user:secret@proxy.example:3128',
+      https_proxy: 'http://user:secret@proxy.example:3128',
+      SSH_AUTH_SOCK: '/run/agent.sock',
+      XDG_RUNTIME_DIR: '/run/user/1001',
+      DATABASE_URL: 'postgres://db',
+    },
+    surroundings,
+  );
+  expect(environment).toEqual({
+    PATH: '/usr/bin',
+    GOROOT: '/usr/lib/go',
+    DATABASE_URL: 'postgres://db',
+    HOME: '/var/tmp/room/home',
+    USER: 'ralph',
+    LOGNAME: 'ralph',
+    SHELL: '/bin/sh',
+    TMPDIR: '/tmp',
+    NO_PROXY: '127.0.0.1,localhost,::1',
+    no_proxy: '127.0.0.1,localhost,::1',
+    HTTP_PROXY: 'http://127.0.0.1:3128',
+    HTTPS_PROXY: 'http://127.0.0.1:3128',
+    http_proxy: 'http://127.0.0.1:3128',
+    https_proxy: 'http://127.0.0.1:3128',
+    NODE_USE_ENV_PROXY: '1',
+  });
+});

@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { disksIn, isWithin, viewOf, type ViewPlan } from '../../../../src/core/isolation/view.ts';
+
+const folder = (name: string) => ({ name, kind: 'folder', target: '' }) as const;
+const plan: ViewPlan = {
+  top: [
+    ...['usr', 'etc', 'opt', 'var', 'home', 'root', 'tmp', 'run', 'proc', 'sys', 'dev', 'mnt'].map(folder),
+    { name: 'bin', kind: 'link', target: 'usr/bin' },
+    { name: 'swapfile', kind: 'other', target: '' },
+  ],
+  disks: ['/', '/opt/cache', '/boot/efi'],
+  hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
+  readOnly: ['/home/runner/node'],
+  writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
+  replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
+};
+
+/** Each mount as `[source, place, options]`, in order. */
+function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
+  return viewOf(given, '/new')
+    .fstab.trim()
+    .split('\n')
+    .map((line) => {
+      const [source = '', target = '', , options = ''] = line.split(' ');
+      return [source, target.slice('/new'.length), options] as const;
+    });
+}
+
+/** What a place of the room is, by the mount that covers it. */
+function coverOf(path: string, given = plan): string | undefined {
+  return mountsOf(given).findLast(([, place]) => isWithin(path, place))?.[2];
+}
+
+describe('viewOf()', () => {
+  test.each([
+    ['/usr/local/bin', 'bind,ro'],
+    ['/opt/hostedtoolcache', 'bind,ro'],
+    ['/opt/cache/x', 'bind,ro'],
+    ['/etc/ssl', 'bind,ro'],
+    ['/etc/passwd', 'bind,ro'],
+    ['/home/runner/.ssh', 'mode=755'],
+    ['/home/runner/work/other/other', 'mode=755'],
+    ['/home/runner/work/shop/shop/src', 'bind,rw'],
+    ['/home/runner/node/bin', 'bind,ro'],
+    ['/var/tmp/room/home', 'bind,rw'],
+    ['/var/tmp/room/inbox', 'mode=1777'],
+    ['/root/.ssh', 'mode=755'],
+    ['/tmp/x', 'mode=1777'],
+    ['/run/docker.sock', 'mode=755'],
+    ['/dev/kmsg', 'mode=755'],
+  ])('%s is %s', (path, options) => {
+    expect(coverOf(path)).toMatch(new RegExp(`^${options},`));
+  });
+
+  test('links at the top are made again, and what is neither folder nor link is not there', () => {
+    const { links, fstab } = viewOf(plan, '/new');
+    expect(links).toEqual([{ path: '/new/bin', target: 'usr/bin' }]);
+    expect(fstab).not.toContain('swapfile');
+  });
+
+  test('nothing may be set-uid, and devices are in /dev alone', () => {
+    for (const [, place, options] of mountsOf(plan)) {
+      expect(options).toContain('nosuid');
+      expect(options.split(',').includes('nodev')).toBe(place !== '/dev');
+    }
+  });
+
+  test('only what is named is writable, whatever else is there', () => {
+    const name = fc.stringMatching(/^[a-z]{1,6}$/);
+    const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
+    fc.assert(
+      fc.property(fc.array(path), fc.array(path), fc.array(path), (hidden, readOnly, writable) => {
+        const mounts = mountsOf({ ...plan, hidden, readOnly, writable, replaced: {} });
+        const open = mounts.filter(([, , options]) => options.startsWith('bind,rw')).map(([, place]) => place);
+        expect(new Set(open)).toEqual(new Set(writable));
+        const depths = mounts.map(([, place]) => place.split('/').length);
+        expect(depths).toEqual([...depths].sort((one, other) => one - other));
+      }),
+    );
+  });
+
+  test('a path with blanks or a backslash is one field of a line', () => {
+    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, '/new');
+    expect(fstab).toContain('/home/a\\040b\\011c\\134d\\043e /new/home/a\\040b\\011c\\134d\\043e none bind,rw');
+  });
+});
+
+test('disksIn() knows the mounts of disks, and their escapes', () => {
+  const mountinfo = [
+    '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
+    '23 22 0:21 / /proc rw - proc proc rw',
+    '24 22 8:2 / /data\\040disk rw shared:1 - xfs /dev/sdb rw',
+    '25 22 0:30 / /run rw - tmpfs tmpfs rw',
+    '',
+  ].join('\n');
+  expect(disksIn(mountinfo)).toEqual(['/', '/data disk']);
+});

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  CHUNK_BYTES,
+  LARGEST_PACK_BYTES,
+  MOST_PATHS,
+  MOST_WORDS,
+  parseTreeAnswer,
+  renderTreeAnswer,
+  type TreeAnswer,
+} from '../../../../src/core/work-tree/answers.ts';
+import { whyStandIn, type StandIn } from '../../../../src/core/work-tree/stand-in.ts';
+
+const TREE = 'a'.repeat(40);
+const read: TreeAnswer<'read'> = {
+  kind: 'read',
+  head: null,
+  tree: TREE,
+  standIns: [{ path: 'a "b"\n', standIn: { is: 'too-large', bytes: 1 } }],
+  packs: { commits: null, content: LARGEST_PACK_BYTES },
+};
+
+describe('an answer of the worker', () => {
+  test('comes back as it was written, on one line', () => {
+    const line = renderTreeAnswer(read, ['a\nb']);
+    expect(line.trimEnd()).not.toContain('\n');
+    expect(parseTreeAnswer('read', line)).toEqual({ answer: read, warnings: ['a\nb'] });
+  });
+
+  test('may be that it could not do what it was asked for', () => {
+    const line = renderTreeAnswer({ kind: 'failed', why: 'No.' }, []);
+    expect(parseTreeAnswer('put-back', line)).toEqual({ answer: { kind: 'failed', why: 'No.' }, warnings: [] });
+  });
+
+  test.each<[string, object]>([
+    ['of another kind', { kind: 'leave' }],
+    ['with a head that is an option', { ...read, head: '--exec=x' }],
+    ['with a short id', { ...read, tree: TREE.slice(1) }],
+    ['with an id of capitals', { ...read, tree: TREE.toUpperCase() }],
+    ['with an empty path', { ...read, standIns: [{ path: '', standIn: { is: 'unreadable' } }] }],
+    ['with words of its own for a reason', { ...read, standIns: [{ path: 'a', standIn: { is: 'x', why: 'y' } }] }],
+    ['with more paths than are named', { ...read, standIns: Array(MOST_PATHS + 1).fill(read.standIns[0]) }],
+    ['with a pack of nothing', { ...read, packs: { commits: 0, content: null } }],
+    ['with a pack that GitHub does not take', { ...read, packs: { commits: LARGEST_PACK_BYTES + 1, content: null } }],
+    ['without warnings', { ...read, warnings: undefined }],
+    ['with a long warning', { ...read, warnings: ['x'.repeat(MOST_WORDS + 1)] }],
+    ['with long words', { kind: 'failed', why: 'x'.repeat(MOST_WORDS + 1) }],
+  ])('is none %s', (_, answer) => {
+    expect(parseTreeAnswer('read', JSON.stringify({ warnings: [], ...answer }))).toBeNull();
+  });
+
+  test('holds a part of a pack that is not too large', () => {
+    const part = (bytes: number) => parseTreeAnswer('pack', renderTreeAnswer({ kind: 'pack', bytes }, []));
+    expect(part(CHUNK_BYTES)).not.toBeNull();
+    expect([part(CHUNK_BYTES + 1), part(0), part(-1), part(0.5)]).toEqual([null, null, null, null]);
+  });
+
+  test('long warnings are cut where they are written', () => {
+    const line = renderTreeAnswer({ kind: 'leave' }, Array<string>(50).fill('x'.repeat(MOST_WORDS * 2)));
+    expect(parseTreeAnswer('leave', line)?.warnings.map(({ length }) => length)).toEqual(Array(20).fill(MOST_WORDS));
+  });
+
+  test('no text makes the parser throw', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (line) => {
+        parseTreeAnswer('read', line);
+      }),
+    );
+  });
+});
+
+test.each<[StandIn, string]>([
+  [{ is: 'repository' }, 'it is a git repository of its own'],
+  [{ is: 'unreadable' }, 'it cannot be read'],
+  [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub takes (101 MiB)'],
+])('%j is said in words', (standIn, words) => {
+  expect(whyStandIn(standIn)).toBe(words);
+});
