@@ -4,7 +4,7 @@ import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
-import { isolatedRun } from '../wiring/isolation/isolate.ts';
+import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';

@@ -2,9 +2,9 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent, removeRoomOf } from '../wiring/agent.ts';
-import { giveCredentialsBack } from '../wiring/git.ts';
+import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
-import { nothingToIsolate } from '../wiring/isolation/isolate.ts';
+import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
@@ -67,14 +67,22 @@ export async function post(): Promise<void> {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    await removeRoomOf(identity, environment)
-      .then((left) => {
-        if (left.length > 0) log.error(`Processes of the agent still run: ${namesOf(left)}. Restart the runner.`);
-      })
-      .catch(logFailure("The agent's room could not be removed"));
-    await giveCredentialsBack(identity, { token, log }).catch(
-      logFailure("The checkout's credentials could not be restored"),
-    );
+    const left = await removeRoomOf(identity, environment).catch((error: unknown) => {
+      logFailure("The agent's room could not be removed")(error);
+      return [];
+    });
+    if (left.length > 0)
+      log.error(
+        `Processes of the agent still run: ${namesOf(left)}. The checkout's credentials are not restored. Restart the runner.`,
+      );
+    else {
+      await takeCheckoutBack(identity, environment).catch(
+        logFailure('The checkout could not be restored as later steps need it'),
+      );
+      await giveCredentialsBack(identity, { token, log }).catch(
+        logFailure("The checkout's credentials could not be restored"),
+      );
+    }
     runnerFiles.putBack();
     await finish({ environment, identity, runnerFiles, record }).catch(
       logFailure('The post step could not finish this run. The next run continues from what was saved before'),

@@ -78,12 +78,9 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
       if (pushed.end !== null) return ended(deps, work, pushed.end);
     }
   } finally {
-    try {
-      // Before the credentials are where the agent could read them.
-      await takeBack();
-    } finally {
-      await giveBack();
-    }
+    // Before the credentials are where the agent could read them: where it cannot be taken back, they stay hidden.
+    await takeBack();
+    await giveBack();
   }
 }
 

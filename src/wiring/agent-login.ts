@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import { proxiedFetch } from '../github/proxied-fetch.ts';
 import type { PlacedBroker } from '../isolation/broker.ts';
 import type { Sign } from '../ports/broker.ts';
-import type { Isolation } from './isolation/isolate.ts';
+import type { Isolation } from './isolation/isolation.ts';
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
 export interface AgentLogin {

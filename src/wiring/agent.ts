@@ -8,8 +8,7 @@ import type { CleanSurroundings } from '../processes/clean-surroundings.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
 import { UserError } from '../errors.ts';
-import type { Isolation } from './isolation/isolate.ts';
-import { installFolder, ROOM_PLACES } from './isolation/room-place.ts';
+import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
@@ -17,7 +16,10 @@ export async function createAgent(
   world: World,
   { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
-  const { createClaudeAgent } = await import('../agents/claude/agent.ts');
+  const [{ createClaudeAgent }, { installFolder }] = await Promise.all([
+    import('../agents/claude/agent.ts'),
+    import('./isolation/room-place.ts'),
+  ]);
   const { config, context } = world;
   const { room } = isolation;
   return createClaudeAgent({
@@ -122,6 +124,9 @@ export async function removeRoomOf(
     return removeSandboxRoom(runFolder);
   }
   if (!existsSync(join(runFolder, 'room.json'))) return [];
-  const { removeRoom } = await import('../isolation/room/remove.ts');
+  const [{ removeRoom }, { ROOM_PLACES }] = await Promise.all([
+    import('../isolation/room/remove.ts'),
+    import('./isolation/room-place.ts'),
+  ]);
   return removeRoom(runFolder, { environment, places: ROOM_PLACES });
 }

@@ -8,7 +8,7 @@ import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openHandoff } from './handoff.ts';
 import { openBudget, openRefs, openSeal, openStore } from './state.ts';
-import type { Isolated } from './isolation/isolate.ts';
+import type { Isolated } from './isolation/isolated.ts';
 import type { Patience, World } from './world.ts';
 
 /** What the entries wire besides. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CO_AUTHOR } from '../agents/claude/provider.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
@@ -5,8 +6,7 @@ import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
-import type { Isolated } from './isolation/isolate.ts';
-import { roomWorker } from './isolation/room-place.ts';
+import type { Isolated } from './isolation/isolated.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';
 
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
@@ -58,6 +58,7 @@ export async function openRepository(
     room: async () => {
       const { room, environmentFor } = await isolated.open();
       if (room === null) return null;
+      const { roomWorker } = await import('./isolation/room-place.ts');
       const { file, args } = roomWorker(world.actionFolder);
       const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
       return { room, worker: { file, args: [...args, 'tree'], environment } };
@@ -84,4 +85,12 @@ export async function giveCredentialsBack(
 ): Promise<void> {
   const { restoreCredentials } = await import('../git/checkout/credentials.ts');
   await restoreCredentials({ workFolder: gitFolder({ runFolder }), sealKey: key, token, log });
+}
+
+/** After a kill: makes a checkout usable again that main had handed over; nobody is in the room any more. Does nothing where none was. */
+export async function takeCheckoutBack({ runFolder }: RunIdentity, env: World['environment']): Promise<void> {
+  const workFolder = gitFolder({ runFolder });
+  if (!existsSync(workFolder)) return;
+  const { takeBackAfterKill } = await import('../git/checkout/tree/hand-over.ts');
+  await takeBackAfterKill({ workFolder, env });
 }

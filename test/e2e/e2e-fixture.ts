@@ -72,13 +72,16 @@ const SCRIPT_LENGTH = 40;
 /** Level at which the agents of all scenes are isolated, for whole suites at another level; empty: they are not. */
 const EVERYWHERE = process.env['RALPH_TEST_ISOLATION'] ?? '';
 
-/** `level`: how agents are isolated, on a machine with folders of its own. */
-export async function createScene({ level = EVERYWHERE }: { readonly level?: string } = {}): Promise<Scene> {
+/** `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights. */
+export async function createScene({
+  level = EVERYWHERE,
+  through = [],
+}: { readonly level?: string; readonly through?: readonly string[] } = {}): Promise<Scene> {
   const agentPath = join(inject('programs'), 'scripted-agent.mjs');
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-')));
   await chmod(folder, 0o755);
   const own = level === '' ? null : await startOwnMachine();
-  const isolation = own === null ? null : { level, around: own.around };
+  const isolation = own === null ? null : { level, around: [...own.around, ...through] };
   const sandbox = await startSandbox(join(folder, 'sandbox'), undefined, isolation);
   const { github } = sandbox;
 

@@ -43,6 +43,16 @@ export function roomEnvironment(
           https_proxy: proxy,
           // Node's own fetch takes a proxy only when it is told to.
           NODE_USE_ENV_PROXY: '1',
+          JAVA_TOOL_OPTIONS: [given['JAVA_TOOL_OPTIONS'] ?? '', ...jvmProxy(String(proxyPort))].join(' ').trim(),
         }),
   };
+}
+
+/** A JVM takes no proxy from variables. */
+function jvmProxy(port: string): readonly string[] {
+  return ['http', 'https'].flatMap((scheme) => [
+    `-D${scheme}.proxyHost=127.0.0.1`,
+    `-D${scheme}.proxyPort=${port}`,
+    `-D${scheme}.nonProxyHosts=localhost|127.*|[::1]`,
+  ]);
 }

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
@@ -30,6 +31,9 @@ export interface Quarantine extends PrivateRepository {
 
 /** The ref under which the newest commit of the lane stands. */
 export const PUBLISHED_REF = 'refs/heads/published';
+
+/** Two gigabytes that come in parts. */
+const RECEIVE_MS = 3 * MINUTE_MS;
 
 /** Folder of the quarantine in the work folder of its run. */
 export function quarantineFolder(workFolder: string): string {
@@ -100,7 +104,7 @@ function quarantineOf(
       const how = of === 'commits' ? ['--strict'] : [];
       const taken = await git.answer(
         ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
-        { input },
+        { input, timeoutMs: RECEIVE_MS },
       );
       return taken.exitCode === 0;
     },

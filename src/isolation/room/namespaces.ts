@@ -214,7 +214,8 @@ export function realFolder(path: string): readonly string[] {
   }
 }
 
-function readText(path: string): string {
+/** Empty where there is no such file. */
+export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8').trimEnd();
   } catch {

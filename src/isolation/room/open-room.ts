@@ -7,7 +7,8 @@ import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
 import type { RoomOptions } from './options.ts';
-import { buildNamespaces, IN_NAMESPACES } from './namespaces.ts';
+import { buildNamespaces, IN_NAMESPACES, readText } from './namespaces.ts';
+import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
 import { writeRoomRecord } from './record.ts';
 import { removeRoom } from './remove.ts';
@@ -60,12 +61,15 @@ async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Fo
   return foundation;
 }
 
-/** Two runs that begin at once try others first. */
+/** User ids that nobody has here. Two runs that begin at once try others first. */
 function candidates(runFolder: string): readonly string[] {
+  const known = readText('/etc/passwd');
   const { first, last } = ROOM_UIDS;
   const count = last - first + 1;
   const start = createHash('sha256').update(runFolder).digest().readUInt32BE() % count;
-  return Array.from({ length: TRIED_UIDS }, (_, nth) => String(first + ((start + nth * 7) % count)));
+  return Array.from({ length: TRIED_UIDS }, (_, nth) => first + ((start + nth * 7) % count))
+    .filter((uid) => !known.includes(`:${String(uid)}:`) && processesOf(uid).length === 0)
+    .map(String);
 }
 
 async function openNamespaces(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {

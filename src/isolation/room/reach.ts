@@ -33,6 +33,6 @@ function openToOthers(
 ): readonly { readonly path: string; readonly mode: number }[] {
   if (path === undefined || path === '') return [];
   const found = statSync(path, { throwIfNoEntry: false });
-  const isOurs = found?.isDirectory() === true && found.uid === uid && realpathSync(path) !== '/';
+  const isOurs = found?.isDirectory() === true && (found.uid === uid || uid === 0) && realpathSync(path) !== '/';
   return isOurs && (found.mode & 0o077) !== 0 ? [{ path: realpathSync(path), mode: found.mode & 0o7777 }] : [];
 }

@@ -2,9 +2,9 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RoomOptions } from './options.ts';
 import { readRoomRecord, removeRoomRecord } from './record.ts';
-import { endProcessesOf, keptPatterns } from './room-of.ts';
+import { endProcessesOf, giveBack, keptPatterns } from './room-of.ts';
 import { findRoot } from './root.ts';
-import { CHANGE_OWNER, CLOSE, REMOVE } from './scripts.ts';
+import { CLOSE, REMOVE } from './scripts.ts';
 
 /** Where the conversation is in the folder of a run that has no room any more. */
 const SESSION = 'agent';
@@ -24,8 +24,9 @@ export async function removeRoom(
   const root = await findRoot(environment);
   const { uid, given, closed } = record;
   const left = await endProcessesOf(root, uid, GRACE_MS);
-  const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
-  if (given.length > 0) await root.run(CHANGE_OWNER, [String(uid), owner, ...given]);
+  // Who is still there must not find what is ours.
+  if (left.length > 0) return left;
+  for (const known of given) await giveBack(root, uid, known);
   for (const folder of closed) chmodSync(folder.path, folder.mode);
   if (record.opened.length > 0) await root.run(CLOSE, [String(uid), ...record.opened]);
   await root.run(REMOVE, [
@@ -33,6 +34,6 @@ export async function removeRoom(
     ...keptPatterns(record),
   ]);
   // Whoever looks next finds nothing left to do.
-  if (left.length === 0) removeRoomRecord({ runFolder });
-  return left;
+  removeRoomRecord({ runFolder });
+  return [];
 }

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../../errors.ts';
 import type { RoomRecord } from '../../core/isolation/room-record.ts';
@@ -50,9 +51,9 @@ export function roomOf(foundation: Foundation): Room {
     inbox: `${folder}/inbox`,
   };
   const launches = createLaunches(folders.inbox);
-  const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
-  const changeOwner = (from: number, to: string, path: string): Promise<unknown> =>
-    root.run(CHANGE_OWNER, [String(from), to, path]).catch((error: unknown) => {
+  const user = `${String(uid)}:${String(uid)}`;
+  const changing = (path: string, change: Promise<unknown>): Promise<unknown> =>
+    change.catch((error: unknown) => {
       throw new UserError(
         'infrastructure',
         `The files in ${path} cannot change hands between the runner and the isolated agent: ${String(error)}. Check the file system that they are on, or set \`isolation: none\`.`,
@@ -89,22 +90,31 @@ export function roomOf(foundation: Foundation): Room {
       return home;
     },
     give: async (path) => {
-      const given = [...new Set([...foundation.record.given, path])];
-      foundation.record = { ...foundation.record, given };
+      const { given } = foundation.record;
+      const { uid: ofUser, gid } = await lstat(path);
+      if (!given.some((known) => known.path === path))
+        foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
       writeRoomRecord({ runFolder }, foundation.record);
-      await changeOwner(root.owner.uid, `${String(uid)}:${String(uid)}`, path);
+      await changing(path, root.run(CHANGE_OWNER, [String(root.owner.uid), user, user, path]));
     },
     takeBack: async (path) => {
-      await changeOwner(uid, owner, path);
-      foundation.record = { ...foundation.record, given: foundation.record.given.filter((given) => given !== path) };
+      const { given } = foundation.record;
+      for (const known of given) if (known.path === path) await changing(path, giveBack(root, uid, known));
+      foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
     },
   };
 }
 
+/** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. */
+export async function giveBack(root: Root, uid: number, { path, ...top }: RoomRecord['given'][number]): Promise<void> {
+  const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
+  await root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path]);
+}
+
 /** What is not removed with other things of the room's user, as patterns of `find`. */
 export function keptPatterns({ folder, given }: RoomRecord): readonly string[] {
-  return [folder, ...given].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
+  return [folder, ...given.map(({ path }) => path)].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
 }
 
 /** Ends every process of a user: SIGTERM, and SIGKILL after `graceMs` until nothing is left. Returns what is left all the same. */

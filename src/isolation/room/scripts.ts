@@ -49,15 +49,14 @@ echo "$pid"
 while read -r line; do :; done
 `;
 
-/** FROM TO PATH…: what is there and belongs to user FROM goes to TO (user:group). Links themselves, not what they lead to. */
+/** FROM TO TOP PATH: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group). Links themselves, not what they lead to. */
 export const CHANGE_OWNER = `
 set -eu
-from=$1 to=$2; shift 2
-for path; do
-  [ -e "$path" ] || continue
-  chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
-    find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
-done
+from=$1 to=$2 top=$3 path=$4
+[ -e "$path" ] || exit 0
+chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
+  find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
+chown -h "$top" "$path"
 `;
 
 /** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns. */

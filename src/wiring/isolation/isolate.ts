@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { allowedHosts, type AllowedHosts } from '../../core/isolation/hosts.ts';
@@ -8,75 +7,18 @@ import { meaningOf } from '../../core/isolation/probe.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { proxyFinder } from '../../github/proxied-fetch.ts';
-import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { OpenedRoom } from '../../isolation/room/open-room.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
-import type { Room } from '../../ports/room.ts';
 import { isHiddenFolder, roomOptions, runtimeFolder } from './room-place.ts';
 import type { World } from '../world.ts';
-
-/** How a run keeps what runs the lane's code apart. */
-export interface Isolation {
-  /** null: such programs run as this user. */
-  readonly room: Room | null;
-  /** A program's environment there. */
-  readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
-  /** A server becomes reachable from there; returns its port on 127.0.0.1. */
-  readonly listen: (server: Server) => Promise<number>;
-  /** With the broker's port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
-  readonly begin: (brokerPort: number | null) => Promise<void>;
-  /** Ends all processes there and counts what is left; throws a UserError that names them. */
-  readonly count: () => Promise<void>;
-  /** null: nothing was measured yet. */
-  readonly facts: () => IsolationFacts | null;
-  /** Removes what was made; returns what could not be, as a sentence; null: nothing. */
-  readonly close: () => Promise<string | null>;
-}
-
-/** An isolation that is made at its first use, and once. */
-export interface Isolated {
-  readonly open: () => Promise<Isolation>;
-  /** null: nothing has been measured. */
-  readonly facts: () => IsolationFacts | null;
-  /** Does nothing where none was made. */
-  readonly close: () => Promise<string | null>;
-}
-
-/** For a run that works. */
-export function isolatedRun(world: World): Isolated {
-  let made: Promise<Isolation> | null = null;
-  let isolation: Isolation | null = null;
-  return {
-    open: () => (made ??= isolate(world).then((opened) => (isolation = opened))),
-    facts: () => isolation?.facts() ?? null,
-    close: async () =>
-      made === null
-        ? null
-        : made.then(
-            (opened) => opened.close(),
-            () => null,
-          ),
-  };
-}
-
-/** For what runs nothing of the lane. */
-export const nothingToIsolate: Isolated = {
-  open: () => Promise.resolve(notIsolated(null)),
-  facts: () => null,
-  close: () => Promise.resolve(null),
-};
-
-interface Measured {
-  readonly network: IsolationFacts['network'];
-  readonly probe: IsolationFacts['probe'];
-  readonly keyHidden: boolean;
-  readonly processesLeft: number | null;
-}
+import { notIsolated, type Isolation, type Measured } from './isolation.ts';
 
 const END_GRACE_MS = 500;
+/** Without these a call is wasted. */
+const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
 /** The strongest isolation that was asked for and works here; throws a UserError where there is none, before anything is spent. */
-async function isolate(world: World): Promise<Isolation> {
+export async function isolate(world: World): Promise<Isolation> {
   const { config, context } = world;
   const { wanted } = config.isolation;
   // Package managers take their time; nothing waits for them before the first call.
@@ -115,22 +57,6 @@ async function openLevel(world: World, level: FailedLevel['level'], options: Roo
   return await openSandboxRoom({ ...options, runtime });
 }
 
-function notIsolated(why: string | null): Isolation {
-  let measured: Measured | null = null;
-  return {
-    room: null,
-    environmentFor: (given) => ({ ...given }),
-    listen: listenOnLoopback,
-    begin: (brokerPort) => {
-      measured = { network: 'open', probe: null, keyHidden: brokerPort !== null, processesLeft: null };
-      return Promise.resolve();
-    },
-    count: () => Promise.resolve(),
-    facts: () => (measured === null ? null : { level: 'none', why, allowedHosts: 0, refused: {}, ...measured }),
-    close: () => Promise.resolve(null),
-  };
-}
-
 /** Hosts of the provider's that the agent's traffic never goes to by itself: the broker alone does. */
 const MODEL_HOSTS = ['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'];
 
@@ -142,7 +68,7 @@ async function isolatedIn(
     why,
   }: { readonly opened: OpenedRoom; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
 ): Promise<Isolation> {
-  const { config, log } = world;
+  const { config, context, log } = world;
   const { room, level } = opened;
   const options = roomOptions(world);
   const { createEgress } = await import('../../isolation/egress.ts');
@@ -167,12 +93,18 @@ async function isolatedIn(
     measured = { network, keyHidden: brokerPort !== null, probe, processesLeft: null };
     const problem = problemOf(probe);
     if (problem === null) return;
-    const isWeaker = probe === null || meaningOf(probe.failed).can.length > 0;
+    const { can, cannot } = meaningOf(probe?.failed ?? []);
     const { wanted } = config.isolation;
-    if (isWeaker && wanted !== 'auto')
+    if (cannot.some((name) => NEEDED.has(name)))
+      throw new UserError(
+        'infrastructure',
+        `The isolated agent cannot work on this runner: ${problem}. No call was made. Use another runner, or set \`isolation\` to a weaker level.`,
+      );
+    const mustHold = wanted !== 'auto' || isByOutsiders(context.event.name);
+    if (mustHold && (probe === null || can.length > 0))
       throw new UserError(
         'configuration',
-        `\`isolation: ${wanted}\` does not hold on this runner: ${problem}. No call was made. Use another runner, or set \`isolation: auto\` to run anyway.`,
+        `The isolation of the agent (\`${level}\`) does not hold on this runner: ${problem}. No call was made. Use another runner, or accept the risk with \`isolation: none\`.`,
       );
     log.warning(`The agent is not isolated as it should be: ${problem}.`);
   }

@@ -2,6 +2,7 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { HIDDEN_FOLDERS, isWithin } from '../../core/isolation/view.ts';
+import { toolFolders } from '../../isolation/room/namespaces.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
 import type { World } from '../world.ts';
@@ -67,8 +68,8 @@ function realPathOf(path: string): string {
 }
 
 /** Whether a room of these options lacks a folder. */
-export function isHiddenFolder(path: string, { hidden, visible, workFolders }: RoomOptions): boolean {
-  const shown = [...visible, ...workFolders];
+export function isHiddenFolder(path: string, { hidden, visible, workFolders, environment }: RoomOptions): boolean {
+  const shown = [...visible, ...workFolders, ...toolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>
     folders.some((folder) => folder !== '' && isWithin(path, folder));
   return isIn([...HIDDEN_FOLDERS, ...hidden]) && !isIn(shown);

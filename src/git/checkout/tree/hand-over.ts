@@ -2,9 +2,10 @@ import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { namesOf } from '../../../core/text/lists.ts';
+import { sentence } from '../../../core/text/sentence.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import { handedOverSchema, type HandedOver } from '../../../core/work-tree/handed-over.ts';
-import { UserError } from '../../../errors.ts';
+import { textOf, UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { Room } from '../../../ports/room.ts';
 import { createGit } from '../../git.ts';
@@ -100,7 +101,13 @@ async function give(options: HandOverOptions & { readonly config: Buffer; readon
   await rm(folder, { recursive: true, force: true });
   // git makes packs there.
   await mkdir(join(folder, 'pack'), { recursive: true, mode: 0o700 });
-  await saveGitDirectory(gitFolder, copy);
+  await saveGitDirectory(gitFolder, copy).catch((error: unknown) => {
+    throw new UserError(
+      'infrastructure',
+      `The git directory of the checkout in ${top} cannot be copied, so the isolated agent is not given the checkout: ${sentence(textOf(error))} Check out again with actions/checkout, or set "isolation: none".`,
+      { cause: error },
+    );
+  });
   await copyIndex(options.indexFile, index);
   const { mode } = await lstat(top);
   const objects = await listObjects(join(gitFolder, 'objects'));
@@ -130,11 +137,18 @@ async function takeBack(options: HandOverOptions): Promise<void> {
       `Processes of the isolated agent cannot be ended (${namesOf(left)}), so the checkout is not taken back from it. Check out again before a later step of this job uses git, and use a fresh runner.`,
     );
   await room.takeBack(workspace.top);
-  if (!(await finish(options)))
-    throw new UserError(
-      'infrastructure',
-      `The run's own folder ${workFolder} was changed by another program on this machine, so the git directory of the checkout stays as the agent left it. Check out again before a later step of this job uses git.`,
-    );
+  const isKnown = await finish(options).catch((error: unknown) => {
+    throw asLeft(textOf(error), error);
+  });
+  if (!isKnown) throw asLeft(`the run's own folder ${workFolder} was changed by another program on this machine.`);
+}
+
+function asLeft(why: string, cause?: unknown): UserError {
+  return new UserError(
+    'infrastructure',
+    `The git directory of the checkout may still be as the agent left it: ${sentence(why)} Check out again before a later step of this job uses git.`,
+    { cause },
+  );
 }
 
 /**

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
 import { CHUNK_BYTES, LARGEST_PACK_BYTES } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
@@ -17,11 +18,16 @@ export interface Outbox {
   /** Over the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
+  /** To be called when the work tree was looked at. */
+  settle(): Promise<void>;
   /** Packs `wanted` without what is known; returns the size of the pack, null: it would be empty. */
   pack(name: string, wanted: readonly ObjectId[], known: readonly string[]): Promise<number | null>;
   /** A part of what was packed under that name. */
   part(name: string, from: number): Promise<Buffer>;
 }
+
+/** Two gigabytes of new files. */
+const PACK_MS = 3 * MINUTE_MS;
 
 /** A file has another owner once the work tree has changed hands, and so a new time of its last change. */
 const CONFIG = '[core]\n\ttrustctime = false\n\tcheckStat = minimal\n';
@@ -61,12 +67,20 @@ export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: No
     own,
     checkout,
     exchange: createExchange({ workspace, checkout, own, roots, heads: [] }),
+    // Seconds are all that is compared: what changes within the one in which the index was written is looked at again.
+    async settle() {
+      const { mtimeMs } = await lstat(own.indexFile);
+      const seconds = Math.floor(mtimeMs / 1000);
+      await utimes(own.indexFile, seconds, seconds);
+    },
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);
-      const packed = await own.git.answer(['pack-objects', '--quiet', '--revs', '--window=0', '--non-empty', base], {
-        input,
-      });
+      // On its way it need not be small.
+      const packed = await own.git.answer(
+        ['pack-objects', '--quiet', '--revs', '--window=0', '--compression=1', '--non-empty', base],
+        { input, timeoutMs: PACK_MS },
+      );
       if (packed.exitCode !== 0)
         throw new UserError('infrastructure', `What changed cannot be packed: ${lastWords(packed.stderr)}`);
       const hash = packed.stdout.toString().trim();
@@ -75,7 +89,10 @@ export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: No
       await rm(`${base}-${hash}.idx`, { force: true });
       const { size } = await lstat(base);
       if (size > LARGEST_PACK_BYTES)
-        throw new UserError('infrastructure', 'What changed is larger than the 2 GiB that GitHub takes.');
+        throw new UserError(
+          'infrastructure',
+          'The files that changed in the work tree are larger than the 2 GiB that GitHub takes. List those that are not to be published in .gitignore, then re-run the workflow.',
+        );
       return size;
     },
     part: (name, from) => withFile(join(packs, name), (file) => readPart(file, from)),

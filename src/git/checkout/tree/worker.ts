@@ -149,6 +149,7 @@ interface Place {
 async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
   const { head, tree, standIns } = await side.read(tip);
+  await outbox.settle();
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -171,7 +172,10 @@ async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>
 
 async function putBack({ outbox, side }: Place, { wanted }: TreeRequestOf<'put-back'>): Promise<string[] | null> {
   const isHere = (await existing(outbox, [wanted])).length > 0;
-  return isHere ? (await side.putBack(wanted)).slice(0, MOST_PATHS) : null;
+  if (!isHere) return null;
+  const paths = await side.putBack(wanted);
+  await outbox.settle();
+  return paths.slice(0, MOST_PATHS);
 }
 
 async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {

@@ -40,5 +40,6 @@ test('what leads to the folders of another user is left out, and the proxy is th
     http_proxy: 'http://127.0.0.1:3128',
     https_proxy: 'http://127.0.0.1:3128',
     NODE_USE_ENV_PROXY: '1',
+    JAVA_TOOL_OPTIONS: expect.stringContaining('-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128') as string,
   });
 });

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { TreeWorkerCommand } from '../../../src/git/checkout/tree/worker-process.ts';
-import { messageFor, openFresh, setScene, workIn, type Scene } from './git-fixture.ts';
+import type { TreeWorkerCommand } from '../../../../src/git/checkout/tree/worker-process.ts';
+import { messageFor, openFresh, setScene, workIn, type Scene } from '../git-fixture.ts';
 import { openSameUserRoom, workerIn } from './room-fixture.ts';
 
 /** The worker of the scenes that follow; null: the real one. */
@@ -193,6 +193,17 @@ test('a large change comes in parts, and no worker is left when it is there', as
   const { args } = scene.room?.worker ?? { args: [] };
   const running = execFileSync('ps', ['-eo', 'args']).toString();
   expect(running).not.toContain(args[0] ?? 'no worker');
+});
+
+test('a change of the same length is seen, however soon it comes', async () => {
+  command = null;
+  await using scene = await handedOver();
+  const trees = new Set<string>();
+  for (const text of ['one', 'two', 'six', 'ten']) {
+    await scene.write('short.txt', text);
+    trees.add((await scene.repository.snapshot()).tree);
+  }
+  expect(trees.size).toBe(4);
 });
 
 test('concurrent calls wait for each other', async () => {

@@ -3,9 +3,9 @@ import { chmod, chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/prom
 import { basename, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { takeBackAfterKill } from '../../../src/git/checkout/tree/hand-over.ts';
-import { createWorkFiles } from '../../../src/runner/workspace-files.ts';
-import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from './git-fixture.ts';
+import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.ts';
+import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
+import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from '../git-fixture.ts';
 import { AGENT_UID, asAgent, openOtherUserRoom } from './room-fixture.ts';
 
 workIn(openOtherUserRoom);
@@ -387,6 +387,17 @@ describe('a work tree stays ours', () => {
     expect(notOf(own, scene.folder)).toEqual([]);
     expect(await scene.read('.git/config')).toBe(config);
     expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('with a sentence that says so where what it takes is gone', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const takeBack = await scene.repository.handOver();
+    await rm(join(scene.workFolder, 'handed-over'), { recursive: true });
+    await expect(takeBack()).rejects.toMatchObject({
+      kind: 'infrastructure',
+      message: expect.stringMatching(/may still be as the agent left it: .* Check out again before a later step/),
+    });
   });
 
   test('while somebody is left who could change it', async () => {

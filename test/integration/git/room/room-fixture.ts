@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll } from 'vitest';
-import type { RepositoryRoom } from '../../../src/git/checkout/tree/hand-over.ts';
-import type { TreeWorkerCommand } from '../../../src/git/checkout/tree/worker-process.ts';
-import type { Room } from '../../../src/ports/room.ts';
-import { endTree, RUN_TAG_NAME } from '../../../src/processes/process-tree.ts';
+import type { RepositoryRoom } from '../../../../src/git/checkout/tree/hand-over.ts';
+import type { TreeWorkerCommand } from '../../../../src/git/checkout/tree/worker-process.ts';
+import type { Room } from '../../../../src/ports/room.ts';
+import { endTree, RUN_TAG_NAME } from '../../../../src/processes/process-tree.ts';
 
 /** A user id that nobody has. */
 export const AGENT_UID = 60_700;
@@ -32,7 +32,7 @@ async function buildWorker(): Promise<string> {
   await makePassable(folder);
   const outfile = join(folder, 'tree-worker.mjs');
   await build({
-    stdin: { contents: WORKER, resolveDir: fileURLToPath(new URL('../../..', import.meta.url)) },
+    stdin: { contents: WORKER, resolveDir: fileURLToPath(new URL('../../../..', import.meta.url)) },
     outfile,
     bundle: true,
     minify: true,

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { handedOverSchema } from '../../../src/core/work-tree/handed-over.ts';
-import { keepObjects, listObjects } from '../../../src/git/checkout/tree/stored-objects.ts';
-import { runGit } from './git-fixture.ts';
+import { handedOverSchema } from '../../../../src/core/work-tree/handed-over.ts';
+import { keepObjects, listObjects } from '../../../../src/git/checkout/tree/stored-objects.ts';
+import { runGit } from '../git-fixture.ts';
 
 interface Scene {
   readonly folder: string;

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { events } from '../../../sandbox/sandbox.ts';
+import { noOwnMachine } from '../../own-machine.ts';
+import { createScene } from '../e2e-fixture.ts';
+import { runSplit } from '../split-fixture.ts';
+
+/** As root of a container has it, and as nobody in particular has it. */
+const WITHOUT_MOUNTS = ['setpriv', '--bounding-set=-sys_admin,-net_admin,-sys_ptrace', '--'];
+const WITHOUT_USERS = ['setpriv', '--bounding-set=-sys_admin,-net_admin,-sys_ptrace,-setuid,-setgid', '--'];
+/** Asks a proxy for a host that is not allowed. */
+const ASK_ELSEWHERE = `
+  exec 3<> "/dev/tcp/127.0.0.1/\${HTTPS_PROXY##*:}"
+  printf 'CONNECT evil.example:443 HTTP/1.1\\r\\nHost: evil.example:443\\r\\n\\r\\n' >&3
+  head -1 <&3 > answer.txt`;
+
+describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
+  test('auto is namespace where there is root', async () => {
+    await using scene = await createScene({ level: 'auto' });
+    scene.openIssue('Add a test');
+    const run = await scene.run({ inputs: { 'max-iterations': '1' } });
+    expect(run.summary, run.main.log).toContain('Isolation: namespace — own user, processes, files and network');
+  });
+
+  test('in a container auto is user, and the summary says what is not limited', async () => {
+    await using scene = await createScene({ level: 'auto', through: WITHOUT_MOUNTS });
+    const issue = scene.openIssue('Add a test');
+    const run = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1' } });
+    expect(run.outputs['outcome'], run.main.log).toBe('limit');
+    expect(run.summary).toContain('Isolation: user — own user; NO network limit');
+    expect(run.summary).toContain('Stronger isolation is not available here');
+  });
+
+  test('namespace by name ends the run before a call where it is not available', async () => {
+    await using scene = await createScene({ level: 'namespace', through: WITHOUT_MOUNTS });
+    scene.openIssue('Add a test');
+    const run = await scene.run();
+    expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
+    expect(run.main.log).toContain('`isolation: namespace` is not available on this runner');
+  });
+
+  test('where nothing works, a schedule runs with a warning, and a label does not', async () => {
+    await using scene = await createScene({ level: 'auto', through: WITHOUT_USERS });
+    const issue = scene.openIssue('Add a test');
+    const scheduled = await scene.run({ inputs: { 'max-iterations': '1' } });
+    expect(scheduled.outputs['outcome'], scheduled.main.log).toBe('limit');
+    expect(scheduled.main.log).toContain('No isolation is available here');
+    expect(scheduled.summary).toContain('Isolation: none');
+    const labeled = await scene.run({ event: events.labeled(issue) });
+    expect(labeled).toMatchObject({ outputs: { outcome: 'failed', reason: 'configuration' } });
+    expect(labeled.main.log).toContain('or accept the risk with `isolation: none`');
+  });
+
+  test.each([
+    ['', '403', 'Refused hosts: '],
+    ['any', '502', 'all hosts allowed'],
+  ])('a host that is not allowed is refused and counted (allowed-hosts: "%s")', async (hosts, answer, shown) => {
+    await using scene = await createScene({ level: 'namespace' });
+    scene.openIssue('Add a test');
+    const run = await scene.run({
+      inputs: { 'max-iterations': '1', 'allowed-hosts': hosts },
+      agent: [{ kind: 'shell', script: ASK_ELSEWHERE }],
+    });
+    expect(await scene.sandbox.git('show', 'ralph/queue:answer.txt'), run.main.log).toContain(answer);
+    expect(run.summary).toContain(shown);
+  });
+
+  test('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
+    await using scene = await createScene({ level: 'namespace' });
+    scene.openIssue('Greet');
+    const { loop, publish } = await runSplit(scene);
+    expect(publish?.outputs['outcome'], loop?.main.log).toBe('complete');
+    expect(publish?.summary).toContain('Isolation (reported by the job of the loop): namespace — own user');
+  });
+});
