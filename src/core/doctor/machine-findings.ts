@@ -197,12 +197,14 @@ function isolation({ step }: LookedAt): Finding {
   if (callsRalph(step.action))
     return fine(
       'isolation',
-      "The agent works in a job whose token can only read. There it runs as the runner's own user, and can reach the network.",
+      'The agent works in a job whose token can only read, and is kept apart there as far as the runner allows. The summary of each run says how far.',
     );
   const [, path = '', ref = ''] = /^([\w.-]+\/[\w.-]+)@([\w./-]+)$/.exec(step.action) ?? [];
   return warning(
     'isolation',
-    "The agent runs as the runner's own user: it can read the job's files and reach the network. The model's keys and tokens stay with the action; a cloud login that the machine has itself does not.",
+    step.inputs.isolation === 'none'
+      ? "The agent runs as the runner's own user (`isolation: none`): it can read the job's files and reach the network."
+      : 'The agent works in the job that holds the token, and is kept apart there as far as the runner allows. The summary of each run says how far.',
     cure('Use the workflow of three jobs, or give the job no more secrets than it needs. Read what is not protected.', {
       link: path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
     }),

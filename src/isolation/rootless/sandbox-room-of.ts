@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import type { Room } from '../../ports/room.ts';
@@ -9,6 +9,9 @@ import { endRoom, ROOM_TAG } from './end.ts';
 import { removeAll } from './remove.ts';
 import type { SandboxFolders } from './sandbox-worker.ts';
 import type { SandboxWorker } from './start-worker.ts';
+
+/** Where clean clones are laid, anew each time. */
+const CLEAN = 'clean';
 
 /** The port over a worker that is ready; `id` marks what keeps its programs in the room. */
 export function sandboxRoomOf({
@@ -43,6 +46,9 @@ export function sandboxRoomOf({
     },
     refresh: async () => {
       const newHome = join(clones, 'ralph-home');
+      // Settings above a clean clone would be found from there.
+      const strange = (await readdir(clones)).filter((name) => name !== CLEAN).map((name) => join(clones, name));
+      for (const path of strange) await removeAll(path);
       for (const folder of [temporary, newHome]) {
         // What its owner may not even enter can be moved within its folder.
         const old = `${folder}.${randomUUID()}`;

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { HIDDEN_FOLDERS, isWithin } from '../../core/isolation/view.ts';
@@ -35,7 +35,12 @@ export function roomOptions(world: World): RoomOptions {
     environment,
     runFolder,
     workFolders: [context.workspace],
-    hidden: [homedir(), environment.HOME ?? '', context.temp, ...(isFilled(runnerWork) ? [runnerWork] : [])],
+    hidden: [
+      homedir(),
+      environment.HOME ?? '',
+      context.temp,
+      ...(isFilled(runnerWork) ? runnerFolders(runnerWork) : []),
+    ],
     visible: [
       join(actionFolder, 'dist'),
       dirname(process.execPath),
@@ -44,6 +49,12 @@ export function roomOptions(world: World): RoomOptions {
     worker: roomWorker(actionFolder),
     places: ROOM_PLACES,
   };
+}
+
+/** With the folder of the runner itself, which keeps its credentials there. */
+function runnerFolders(work: string): readonly string[] {
+  const above = dirname(work);
+  return existsSync(join(above, '.runner')) ? [work, above] : [work];
 }
 
 /** The runner's `_work`, with every checkout of the machine; not a folder of the system. */

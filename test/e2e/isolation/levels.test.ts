@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { events } from '../../../sandbox/sandbox.ts';
 import { noOwnMachine } from '../../own-machine.ts';
+import { IS_DEEP } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
@@ -50,19 +51,19 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(labeled.main.log).toContain('or accept the risk with `isolation: none`');
   });
 
-  test.each([
-    ['', '403', 'Refused hosts: '],
-    ['any', '502', 'all hosts allowed'],
-  ])('a host that is not allowed is refused and counted (allowed-hosts: "%s")', async (hosts, answer, shown) => {
-    await using scene = await createScene({ level: 'namespace' });
-    scene.openIssue('Add a test');
-    const run = await scene.run({
-      inputs: { 'max-iterations': '1', 'allowed-hosts': hosts },
-      agent: [{ kind: 'shell', script: ASK_ELSEWHERE }],
-    });
-    expect(await scene.sandbox.git('show', 'ralph/queue:answer.txt'), run.main.log).toContain(answer);
-    expect(run.summary).toContain(shown);
-  });
+  test.each([['', '403', 'Refused hosts: '], ...(IS_DEEP ? [['any', '502', 'all hosts allowed']] : [])])(
+    'a host that is not allowed is refused and counted (allowed-hosts: "%s")',
+    async (hosts = '', answer = '', shown = '') => {
+      await using scene = await createScene({ level: 'namespace' });
+      scene.openIssue('Add a test');
+      const run = await scene.run({
+        inputs: { 'max-iterations': '1', 'allowed-hosts': hosts },
+        agent: [{ kind: 'shell', script: ASK_ELSEWHERE }],
+      });
+      expect(await scene.sandbox.git('show', 'ralph/queue:answer.txt'), run.main.log).toContain(answer);
+      expect(run.summary).toContain(shown);
+    },
+  );
 
   test('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { noOwnMachine } from '../../own-machine.ts';
+import { IS_DEEP } from '../../runs.ts';
 import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
 import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
@@ -37,6 +38,9 @@ function filesOf(folder: string): readonly string[] {
 }
 
 describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in a room (%s)', (level) => {
+  /** What the second level has in common with the first is for `npm run test:deep`. */
+  const often = test.runIf(level === 'namespace' || IS_DEEP);
+
   test('works as it does without one, and leaves nothing', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
@@ -48,7 +52,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  test('what it leaves running ends with its call, whatever it did', async () => {
+  often('what it leaves running ends with its call, whatever it did', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     const run = await scene.run({
@@ -104,7 +108,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  test('a run that is cancelled is gone in time', async () => {
+  often('a run that is cancelled is gone in time', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     const run = await scene.run({
@@ -116,7 +120,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  test('the real Claude Code CLI works in it, through the broker', { timeout: 400_000 }, async () => {
+  often('the real Claude Code CLI works in it, through the broker', { timeout: 400_000 }, async () => {
     await using model = await startScriptedModel({ script: workerScript() });
     await using scene = await createScene({ level });
     scene.openIssue('Count');
@@ -130,7 +134,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  test('the conversation goes on in the next run', async () => {
+  often('the conversation goes on in the next run', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     await scene.run({ inputs: { 'max-iterations': '1' } });
