@@ -68,10 +68,12 @@ export async function post(): Promise<void> {
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     const left = await removeRoomOf(identity, environment).catch((error: unknown) => {
-      logFailure("The agent's room could not be removed")(error);
-      return [];
+      logFailure("The agent's room could not be removed, so the checkout's credentials are not restored")(error);
+      return null;
     });
-    if (left.length > 0)
+    // Where it is not known that nobody is left, there is nothing for whoever may be.
+    if (left === null) log.info('Check out again before a later step of this job uses git.');
+    else if (left.length > 0)
       log.error(
         `Processes of the agent still run: ${namesOf(left)}. The checkout's credentials are not restored. Restart the runner.`,
       );

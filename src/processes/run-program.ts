@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { namesOf } from '../core/text/lists.ts';
+import { UserError } from '../errors.ts';
 import type { Room } from '../ports/room.ts';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 
@@ -106,7 +108,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
       sendToGroup(group, 'SIGKILL');
       return end;
     }
-    if (family.kind === 'room') await family.room.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
+    if (family.kind === 'room') noneLeft(await family.room.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
     else if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);
@@ -117,6 +119,15 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
     running.delete(group);
     for (const stream of child.stdio) stream.destroy();
   }
+}
+
+/** What runs in the room next would run beside them, as the same user. */
+function noneLeft(left: readonly string[]): void {
+  if (left.length > 0)
+    throw new UserError(
+      'infrastructure',
+      `Processes of the agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
+    );
 }
 
 /** Continues a sentence whose subject is the program. */

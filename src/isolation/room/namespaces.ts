@@ -40,7 +40,7 @@ export async function buildNamespaces(
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
   const links = view.links.flatMap(({ path, target }) => [path, target]);
   const keeper = await startKeeper(root, [fstab, newRoot, ...links]);
-  const target = ['nsenter', '--target', keeper.pid] as const;
+  const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
     return {
       way: [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'],
@@ -63,7 +63,7 @@ async function startKeeper(
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
     // bash collects processes whose parents have ended; the plain shell of small images does not, but will do.
-    existsSync('/bin/bash') ? 'bash' : 'sh',
+    root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
     withPath(KEEP),
     'ralph-room',
@@ -118,8 +118,8 @@ async function listenIn(
   { worker, count }: Pick<RoomOptions, 'worker'> & { readonly count: number },
 ): Promise<readonly Listener[]> {
   const asUs: readonly string[] = [
-    ...['setpriv', `--reuid=${String(root.owner.uid)}`, `--regid=${String(root.owner.gid)}`],
-    ...['--clear-groups', '--no-new-privs', 'env', '-i', 'NODE_CHANNEL_FD=0'],
+    ...[root.program('setpriv'), `--reuid=${String(root.owner.uid)}`, `--regid=${String(root.owner.gid)}`],
+    ...['--clear-groups', '--no-new-privs', root.program('env'), '-i', 'NODE_CHANNEL_FD=0'],
     worker.file,
     ...worker.args,
     'listen',

@@ -7,7 +7,7 @@ import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
 import { SYSTEM_PATH, type Root } from './root.ts';
-import { CHANGE_OWNER, REFRESH, SIGNAL } from './scripts.ts';
+import { CHANGE_OWNER, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
 
 /** What a room stands on. */
 export interface Foundation {
@@ -31,11 +31,11 @@ const KILL_EVERY_MS = 200;
 const MAX_PROCESSES = 4096;
 
 /** A user without groups, capabilities or set-uid programs, whose processes end with the one that started them. */
-function asUser(uid: number): readonly string[] {
+function asUser(root: Root, uid: number): readonly string[] {
   const id = String(uid);
   return [
-    ...['prlimit', '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
-    ...['setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs'],
+    ...[root.program('prlimit'), '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
+    ...[root.program('setpriv'), `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs'],
     ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--pdeathsig=KILL'],
   ];
 }
@@ -68,10 +68,10 @@ export function roomOf(foundation: Foundation): Room {
       const launch = launches.write(program, guard);
       const [first = 'sh', ...rest] = [
         ...way,
-        ...asUser(uid),
-        'env',
+        ...asUser(root, uid),
+        root.program('env'),
         '-i',
-        'sh',
+        root.program('sh'),
         launch,
         program.file,
         ...program.args,
@@ -125,6 +125,13 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
   while (processesOf(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
   for (const until = killAt + KILL_FOR_MS; processesOf(uid).length > 0 && performance.now() < until;) {
     await signal(root, uid, 'KILL');
+    // As root, too: the one above runs as the very user, whose processes could be faster and end it.
+    await root
+      .run(
+        KILL_EACH,
+        processesOf(uid).map(({ pid }) => String(pid)),
+      )
+      .catch(() => undefined);
     const again = performance.now() + KILL_EVERY_MS;
     while (processesOf(uid).length > 0 && performance.now() < again) await sleep(POLL_MS);
   }

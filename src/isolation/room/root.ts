@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { oneLine } from '../../core/text/one-line.ts';
@@ -11,7 +12,9 @@ export class Unavailable extends Error {}
 export interface Root {
   /** User and group to whom everything is given back. */
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** What to start so that `argv` runs as root, in an environment of its own. */
+  /** Absolute path of a program of the system: what sudo looks through may have folders that everybody can write. Throws Unavailable. */
+  program(name: string): string;
+  /** What to start so that `argv` runs as root, in an environment of its own. Programs behind the first are named by `program`. */
   command(argv: readonly [string, ...string[]]): { readonly file: string; readonly args: readonly string[] };
   /** Runs a shell script as root and returns what it prints; throws Unavailable with its last words. `way`: a program before it that leads somewhere else. */
   run(script: string, args: readonly string[], way?: readonly string[]): Promise<string>;
@@ -31,15 +34,22 @@ export async function findRoot(environment: Environment): Promise<Root> {
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
   const prefix = uid === 0 ? [] : [found('sudo', surroundings), '-n', '--'];
   const command: Root['command'] = (argv) => {
-    const [file = '', ...args] = [...prefix, found(argv[0], surroundings), ...argv.slice(1)];
+    const [first, ...rest] = argv;
+    const [file = '', ...args] = [...prefix, first.startsWith('/') ? first : found(first, surroundings), ...rest];
     return { file, args };
   };
-  if (uid !== 0) await runAs(command(['true']), SUDO_MS);
+  if (uid !== 0) {
+    await runAs(command(['true']), SUDO_MS);
+    // Whoever cannot see the processes of another user cannot say that none is left.
+    if (!canSeeOthers()) throw new Unavailable("/proc hides other users' processes (hidepid)");
+  }
+  const program = (name: string): string => found(name, surroundings);
   return {
     owner: { uid, gid },
+    program,
     command,
     run: (script, args, way = []) => {
-      const [file = 'sh', ...rest] = [...way, 'sh', '-c', withPath(script), 'ralph', ...args];
+      const [file = 'sh', ...rest] = [...way, program('sh'), '-c', withPath(script), 'ralph', ...args];
       return runAs(command([file, ...rest]), SCRIPT_MS);
     },
   };
@@ -48,6 +58,14 @@ export async function findRoot(environment: Environment): Promise<Root> {
 /** A script that finds the programs of the system, whatever sudo sets. */
 export function withPath(script: string): string {
   return `PATH=${SYSTEM_PATH}; export PATH\n${script}`;
+}
+
+function canSeeOthers(): boolean {
+  try {
+    return readFileSync('/proc/1/status', 'utf8') !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** Absolute path of a program of the system. */

@@ -84,7 +84,13 @@ chown "$uid:$uid" "$home"
 
 /** UID SIGNAL: to every process of a user. As that user: the kernel then finds all of them in one pass, however fast they fork. */
 export const SIGNAL = `
-setpriv --reuid="$1" --regid="$1" --clear-groups sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
+setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
+`;
+
+/** PID…: ends processes one by one. */
+export const KILL_EACH = `
+for pid; do kill -KILL "$pid" 2> /dev/null; done
+:
 `;
 
 /** UID PATH…: lets a user pass through folders that are closed to others; prints those that were changed. */
@@ -92,7 +98,7 @@ export const REACH = `
 set -eu
 uid=$1; shift
 for path; do
-  setpriv --reuid="$uid" --regid="$uid" --clear-groups test -x "$path" && continue
+  setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$path"
@@ -111,7 +117,7 @@ export const LIMIT_NETWORK = `
 set -eu
 uid=$1 ports=$2
 if command -v nft > /dev/null && nft list tables > /dev/null 2>&1; then
-  nft -f - << RULES
+  if nft -f - << RULES
 table inet ralph_$uid {
   chain out {
     type filter hook output priority 0; policy accept;
@@ -120,8 +126,10 @@ table inet ralph_$uid {
   }
 }
 RULES
-  echo nft
-  exit 0
+  then
+    echo nft
+    exit 0
+  fi
 fi
 for tables in iptables ip6tables; do
   command -v "$tables" > /dev/null || exit 3
