@@ -116,7 +116,7 @@ export async function createScene({
       expect(github.violations).toEqual([]);
       return {
         ...result,
-        calls: await calls(),
+        calls: own === null ? await calls() : callsIn(result.main.log),
         endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
       };
     },
@@ -156,6 +156,11 @@ export async function createScene({
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** In a room the agent cannot shorten its script. */
+function callsIn(log: string): number {
+  return log.match(/^::group::Iteration /gm)?.length ?? 0;
 }
 
 /** Whether a comment of ours notifies people, or did until it was settled. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
-import { attackBy, repel, storedState, type Attack } from './attack-fixture.ts';
+import { attackBy, isIsolated, repel, storedState, type Attack } from './attack-fixture.ts';
 
 // What lies around the clean clone: folders above it, the temporary folder, and the work tree that paths still name.
 
@@ -34,17 +34,32 @@ function trick(
 
 const notDone: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
   never: 'a task that counts as done',
-  holds: async ({ run, scene }) => {
+  holds: async (after) => {
     // It got as far as the clean clone.
-    expect(run.main.log).toContain('verify passed');
-    expect(run.main.log).toContain('verify runs in a clean clone of');
-    expect(run.outputs['tasks-done']).toBe('0');
-    // And it ran there.
-    expect(run.outputs['outcome']).toBe('limit');
-    expect((await storedState(scene))?.tasks['issue-1']?.state).not.toBe('done');
-    expect(scene.pullOf('ralph/queue').draft).toBe(true);
+    expect(after.run.main.log).toContain('verify passed');
+    expect(after.run.main.log).toContain('verify runs in a clean clone of');
+    await expectNotDone(after);
   },
 };
+
+/** The same for what lies where an isolated agent cannot write: there, verify does not even pass in the work tree. */
+const notDoneFromAbove: typeof notDone = {
+  ...notDone,
+  holds: async (after) => {
+    if (!isIsolated(after.scene)) return notDone.holds(after);
+    expect(after.run.main.log).toContain('verify failed');
+    expect(after.run.main.log).not.toContain('verify passed');
+    await expectNotDone(after);
+  },
+};
+
+async function expectNotDone({ run, scene }: Aftermath): Promise<void> {
+  expect(run.outputs['tasks-done']).toBe('0');
+  // And verify ran.
+  expect(run.outputs['outcome']).toBe('limit');
+  expect((await storedState(scene))?.tasks['issue-1']?.state).not.toBe('done');
+  expect(scene.pullOf('ralph/queue').draft).toBe(true);
+}
 
 /** A program called node that passes whatever it is asked to do, where npm looks for it; and a test that fails. */
 const fakeNodeIn = (...folders: readonly string[]): string =>
@@ -72,12 +87,13 @@ repel('Verification that counts: programs in folders above the clone', {
       who: 'the agent',
       does: 'makes the machine keep what was put aside for the verification, or lose it',
       never: 'folders that are not what the agent left',
-      holds: async ({ run }) => {
-        const temp = join(run.machine, 'temp');
-        expect(await readdir(run.machine)).toContain('node_modules');
-        expect(await readdir(temp)).toContain('node_modules');
-        expect([...(await readdir(run.machine)), ...(await readdir(temp))].join(' ')).not.toContain('ralph-aside');
-        expect(run.main.log).toContain(`look for their settings: ${await realpath(run.machine)}`);
+      holds: async ({ run, scene }) => {
+        const names = await Promise.all([run.machine, join(run.machine, 'temp')].map((folder) => readdir(folder)));
+        // An isolated agent leaves nothing there.
+        expect(names.map((found) => found.includes('node_modules'))).toEqual(names.map(() => !isIsolated(scene)));
+        expect(names.flat().join(' ')).not.toContain('ralph-aside');
+        if (!isIsolated(scene))
+          expect(run.main.log).toContain(`look for their settings: ${await realpath(run.machine)}`);
       },
     },
   ],
@@ -96,7 +112,7 @@ repel('Verification that counts: settings above the clone', {
 done`,
     { verify: looksUpward(SEARCHED) },
   ),
-  attacks: [{ who: 'the agent', does: 'puts settings where tools look for them above the clone', ...notDone }],
+  attacks: [{ who: 'the agent', does: 'puts settings where tools look for them above the clone', ...notDoneFromAbove }],
 });
 
 repel('Verification that counts: settings above the clone that were there', {
@@ -106,7 +122,7 @@ repel('Verification that counts: settings above the clone that were there', {
       await writeFile(join(dirname(dirname(dirname(workspace))), 'tox.ini'), 'fails\n');
     },
   }),
-  attacks: [{ who: 'the agent', does: 'changes settings above the clone that were there before', ...notDone }],
+  attacks: [{ who: 'the agent', does: 'changes settings above the clone that were there before', ...notDoneFromAbove }],
 });
 
 repel<Aftermath>('Verification that counts: a cache in the temporary folder', {

@@ -1,6 +1,11 @@
-import { afterAll, describe, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, inject, test } from 'vitest';
+import type { RunningMain } from '../../../sandbox/runner.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
+import { identitiesOf } from '../../../src/runner/run-identity.ts';
 import { openDoors } from './open-doors.ts';
 import { createScene, type Run, type Scene } from '../e2e-fixture.ts';
 
@@ -37,7 +42,7 @@ export function repel<Aftermath>(
     let staged: Promise<Aftermath> | null = null;
     const play = async (): Promise<Aftermath> => {
       scene = await createScene();
-      return stage(scene);
+      return stage(aimed(scene));
     };
     afterAll(() => scene?.[Symbol.asyncDispose]());
 
@@ -56,16 +61,53 @@ export function repel<Aftermath>(
   });
 }
 
-/** What the agent's scripts may use: where the action keeps its things, as an agent can find out. */
-const FINDINGS = [
-  'run_folder=$(dirname "$CLAUDE_CONFIG_DIR")',
-  'export scratch="$(dirname "$run_folder")/attack"; mkdir -p "$scratch"',
-  'runner_files="$(dirname "$run_folder")/_runner_file_commands"',
-  'agent=$PPID',
-  `main=$(sed 's/.*) . //; s/ .*//' "/proc/$agent/stat")`,
-].join('\n');
+/** Whether the agent is isolated: then it gets less far, and what must never come of an attack is the same. */
+export function isIsolated({ own }: Scene): boolean {
+  return own !== null;
+}
 
-/** A call of the agent that runs `script` with the variables run_folder, scratch (a folder of its own), runner_files and main, and says that its task is finished. */
+/** The scene, whose agent is told where the action keeps its things: an isolated one could not find that out. */
+function aimed(scene: Scene): Scene {
+  return {
+    ...scene,
+    run: (job = {}) => {
+      const aims = join(inject('programs'), `aims-${randomUUID()}.sh`);
+      return scene.run({
+        ...job,
+        inputs: { 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS', ...job.inputs },
+        env: { RALPH_AIMS: aims, ...job.env },
+        onStart: (main) => {
+          writeFileSync(aims, aimsAt(main));
+          job.onStart?.(main);
+        },
+      });
+    },
+  };
+}
+
+function aimsAt({ pid }: RunningMain): string {
+  const variables = readFileSync(`/proc/${String(pid)}/environ`, 'utf8').split('\0');
+  const environment = Object.fromEntries(variables.map((line) => line.split(/=(.*)/s, 2) as [string, string]));
+  const [{ runFolder }] = identitiesOf(environment);
+  const aims = { run_folder: runFolder, runner_files: dirname(environment['GITHUB_ENV'] ?? ''), main: String(pid) };
+  return Object.entries(aims)
+    .map(([name, value]) => `${name}='${value}'\n`)
+    .join('');
+}
+
+/** Where scripts leave things for the test, in the work tree: git ignores it, and it outlives the run. */
+const SCRATCH = 'node_modules/.attack';
+
+/** What scripts left there under a name; null: nothing. */
+export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): string | null {
+  const path = join(workspace, SCRATCH, name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+}
+
+/** What the agent's scripts may use. */
+const FINDINGS = `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"`;
+
+/** A call of the agent that runs `script` with the variables run_folder, runner_files and main (where the action keeps its things, and its process) and scratch (a folder of its own), and says that its task is finished. */
 export function attackBy(
   script: string,
   said: Omit<Extract<Behaviour, { kind: 'shell' }>, 'kind' | 'script'> = {},

@@ -1,11 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { editIssue } from '../../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
-import { attackBy, repel, type Attack } from './attack-fixture.ts';
+import { attackBy, leftBy, repel, type Attack } from './attack-fixture.ts';
 
 const later = (minutes: number): number => Date.now() + minutes * 60_000;
 
@@ -47,12 +45,15 @@ repel<Asked>('What an issue says', {
       },
       Date.now(),
     );
-    const seen = join(scene.sandbox.folder, 'prompt');
     const run = await scene.run({
-      agent: [attackBy(`cat "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl > ${seen}; echo x > src/x.js`, { status: null })],
+      agent: [
+        attackBy(`cat "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl > "$scratch/prompt"; echo x > src/x.js`, {
+          status: null,
+        }),
+      ],
       inputs: { 'max-iterations': '1' },
     });
-    const [first = '{}'] = readFileSync(seen, 'utf8').split('\n');
+    const [first = '{}'] = (leftBy(run, 'prompt') ?? '').split('\n');
     return { run, prompt: (JSON.parse(first) as { message: { content: string } }).message.content };
   },
   attacks: [
@@ -184,10 +185,9 @@ repel<{ readonly run: Run; readonly prompt: string; readonly scene: Scene }>('Wo
       },
       now,
     );
-    const seen = join(scene.sandbox.folder, 'prompts');
-    const look = attackBy(`cat "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl >> ${seen}; echo x >> src/x.js`);
+    const look = attackBy(`cat "$CLAUDE_CONFIG_DIR"/projects/*/*.jsonl >> "$scratch/prompts"; echo x >> src/x.js`);
     const run = await scene.run({ agent: [look, look, look] });
-    return { run, scene, prompt: existsSync(seen) ? readFileSync(seen, 'utf8') : '' };
+    return { run, scene, prompt: leftBy(run, 'prompts') ?? '' };
   },
   attacks: [
     byStranger(

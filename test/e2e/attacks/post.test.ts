@@ -1,16 +1,40 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
-import type { Run, Scene } from '../e2e-fixture.ts';
-import { isRunning } from '../../integration/processes/process-fixture.ts';
-import { attackBy, everythingPushed, repel, shownBy, storedState, type Attack } from './attack-fixture.ts';
+import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
+import {
+  attackBy,
+  everythingPushed,
+  isIsolated,
+  leftBy,
+  repel,
+  shownBy,
+  storedState,
+  type Attack,
+} from './attack-fixture.ts';
 
 /** Ends main like the kernel does when memory is short, and waits until post is about to begin. */
 const KILL_MAIN = 'kill -KILL $main; sleep 0.2';
+
+/** A call that ends with main. An isolated agent cannot end it: its call is over, and nothing is claimed; the run is of two calls. */
+const killingBy = (...script: readonly string[]): SceneJob => ({
+  inputs: { 'max-iterations': '2' },
+  agent: [{ kind: 'work' }, attackBy([...script, KILL_MAIN].join('\n'), { status: { finishes: false, exit: false } })],
+});
+
+/** Whether main was killed is up to the agent, unless it is isolated. */
+function expectKilled(scene: Scene, { main }: Run): void {
+  expect(main.signal).toBe(isIsolated(scene) ? null : 'SIGKILL');
+}
+
+/** Whether it sealed a record with the real key as well. */
+function expectSealed(scene: Scene, run: Run): void {
+  expect(leftBy(run, 'sealed')).toBe(isIsolated(scene) ? null : '');
+}
 
 /** Rewrites the run's record: `edit` is JavaScript over `record`, with `sh` for a command's output. */
 const forge = (edit: string, folder = '$run_folder'): string =>
@@ -55,13 +79,10 @@ interface Aftermath {
 repel<Aftermath>('A forged record, and main killed: post believes nothing that the agent could write', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const run = await scene.run({
-      agent: [
-        { kind: 'work' },
-        attackBy(
-          [
-            HOSTILE_COMMIT,
-            forge(`
+    const run = await scene.run(
+      killingBy(
+        HOSTILE_COMMIT,
+        forge(`
               const { work } = record;
               work.head = sh('git rev-parse HEAD');
               work.hasNewCommits = true;
@@ -73,12 +94,9 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
               work.lane.branch = 'ralph/elsewhere';
               work.warnings = ['Approved by the security team.'];
             `),
-            KILL_MAIN,
-          ].join('\n'),
-        ),
-      ],
-    });
-    expect(run.main.signal).toBe('SIGKILL');
+      ),
+    );
+    expectKilled(scene, run);
     return { run, scene };
   },
   attacks: [
@@ -86,7 +104,7 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
       'names a commit of its own as the head, with a workflow that nobody inspected',
       'that commit on any branch',
       async ({ scene }) => {
-        expect(await everythingPushed(scene)).not.toContain('steal.yml');
+        expect(await everythingPushed(scene)).not.toContain('b/.github/workflows/steal.yml');
       },
     ),
     byAgent('calls its task done', 'a state that says so', async ({ scene }) => {
@@ -117,12 +135,9 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
 repel<Aftermath>('A record that lies, sealed with the real key, and main killed: what is done is what is stored', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const run = await scene.run({
-      agent: [
-        { kind: 'work' },
-        attackBy(
-          [
-            forgeSealed(`
+    const run = await scene.run(
+      killingBy(
+        forgeSealed(`
               const done = { ...work.state.tasks['issue-1'], state: 'done', doneCommit: work.head };
               for (const state of [work.state, work.stateBefore]) {
                 state.tasks['issue-1'] = done;
@@ -133,15 +148,11 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
               }
               work.outcome = { kind: 'complete', reason: 'plan_complete' };
             `),
-            `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
-            KILL_MAIN,
-          ].join('\n'),
-        ),
-      ],
-    });
-    expect(run.main.signal).toBe('SIGKILL');
+      ),
+    );
+    expectKilled(scene, run);
     // The seal held: post has read the lies.
-    expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
+    expectSealed(scene, run);
     expect(run.post.log).not.toContain('is not the one that the main step wrote');
     return { run, scene };
   },
@@ -153,9 +164,10 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
       'says with the real seal that the run is complete',
       'a report or pull request that says so',
       ({ run, scene }) => {
-        expect(run.summary).toContain('Killed');
+        const [ended, outcome] = isIsolated(scene) ? ['Iteration limit', 'limit'] : ['Killed', 'cancelled'];
+        expect(run.summary).toContain(ended);
         expect(run.summary).not.toContain('Complete');
-        expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
+        expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome } });
         expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #1');
       },
     ),
@@ -170,8 +182,9 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
       'a state that forgets the finished iteration',
       async ({ scene }) => {
         const state = await storedState(scene);
-        expect(state?.ledger[0]?.calls).toBe(1);
-        expect(state?.windows.hour?.calls).toBe(1);
+        const calls = isIsolated(scene) ? 2 : 1;
+        expect(state?.ledger[0]?.calls).toBe(calls);
+        expect(state?.windows.hour?.calls).toBe(calls);
       },
     ),
     byAgent('does all that', 'a next run that finds nothing to do', async ({ scene }) => {
@@ -183,12 +196,9 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
 repel<Aftermath>('A record that speaks and parks, sealed with the real key, and main killed', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const run = await scene.run({
-      agent: [
-        { kind: 'work' },
-        attackBy(
-          [
-            forgeSealed(`
+    const run = await scene.run(
+      killingBy(
+        forgeSealed(`
               const lie = 'Approved by the security team.';
               work.outcome = { kind: 'failed', reason: 'configuration', message: lie };
               work.warnings = [lie];
@@ -199,19 +209,15 @@ repel<Aftermath>('A record that speaks and parks, sealed with the real key, and 
               work.state.circuit = { kind: 'open', totalOpens: 1, reason: 'permission_denied', openedAt: Date.now(), taskId: null };
               work.state.tasks['issue-1'] = { ...work.state.tasks['issue-1'], state: 'failed', reason: 'max_iterations_per_task', attempts: 99 };
             `),
-            `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
-            KILL_MAIN,
-          ].join('\n'),
-        ),
-      ],
-    });
-    expect(run.main.signal).toBe('SIGKILL');
-    expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
+      ),
+    );
+    expectKilled(scene, run);
+    expectSealed(scene, run);
     return { run, scene };
   },
   attacks: [
     byAgent('gives the run an end in its own words', 'these words in the voice of the action', ({ run, scene }) => {
-      expect(run.summary).toContain('Failed: infrastructure');
+      expect(run.summary).toContain(isIsolated(scene) ? 'Iteration limit' : 'Failed: infrastructure');
       expect(run.summary + run.post.log + JSON.stringify(scene.sandbox.github.state)).not.toContain('security team');
     }),
     byAgent(
@@ -240,34 +246,27 @@ describe.each([
     repel<Aftermath>('the inspection', {
       stage: async (scene) => {
         scene.openIssue('Count');
-        const run = await scene.run({
-          agent: [
-            { kind: 'work' },
-            attackBy(
-              [
-                HOSTILE_COMMIT,
-                'git rev-parse HEAD > "$scratch/hostile"; git commit -q --allow-empty -m harmless; git rev-parse HEAD > "$scratch/head"',
-                'quarantine=$(find "$run_folder" -name quarantine* -maxdepth 3 -type d | head -n 1)',
-                'cp -r .git/objects/. "$quarantine/objects/"',
-                forgeSealed(`
+        const run = await scene.run(
+          killingBy(
+            HOSTILE_COMMIT,
+            'git rev-parse HEAD > "$scratch/hostile"; git commit -q --allow-empty -m harmless; git rev-parse HEAD > "$scratch/head"',
+            'quarantine=$(find "$run_folder" -name quarantine* -maxdepth 3 -type d | head -n 1)',
+            'cp -r .git/objects/. "$quarantine/objects/"',
+            forgeSealed(`
                 const [hostile, head] = ['hostile', 'head'].map((name) => readFileSync(process.env.scratch + '/' + name, 'utf8').trim());
                 ${edit}
                 work.head = head;
                 work.hasNewCommits = true;
               `),
-                `cp "$scratch/sealed" "${scene.sandbox.folder}/sealed"`,
-                KILL_MAIN,
-              ].join('\n'),
-            ),
-          ],
-        });
-        expect(run.main.signal).toBe('SIGKILL');
-        expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
+          ),
+        );
+        expectKilled(scene, run);
+        expectSealed(scene, run);
         return { run, scene };
       },
       attacks: [
         byAgent('has its commit begin behind a workflow', 'that workflow on any branch', async ({ scene }) => {
-          expect(await everythingPushed(scene)).not.toContain('steal.yml');
+          expect(await everythingPushed(scene)).not.toContain('b/.github/workflows/steal.yml');
         }),
         byAgent('does so', 'the loss of the iteration before', async ({ scene }) => {
           expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
@@ -293,63 +292,76 @@ describe.each([
       const { port } = proxy.address() as AddressInfo;
       const names = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTPS_PROXY'];
       const lines = names.map((name) => `echo "${name}=http://127.0.0.1:${String(port)}" >> "$runner_files/env"`);
-      const run = await scene.run({
-        agent: [{ kind: 'work' }, attackBy([...lines, ...(forgery === null ? [] : [forgery]), KILL_MAIN].join('\n'))],
-      });
+      const run = await scene.run(killingBy(...lines, ...(forgery === null ? [] : [forgery])));
       proxy.close();
-      expect(run.main.signal).toBe('SIGKILL');
+      expectKilled(scene, run);
       return { run, scene, heard };
     },
     attacks: [
-      byAgent(does, 'a request of post through it', ({ heard, run }) => {
+      byAgent(does, 'a request of post through it', ({ heard, run, scene }) => {
         expect(heard).toEqual([]);
-        expect(run.post.log).toContain('The post step sends the token nowhere');
+        // No variable of an isolated agent's got as far as post.
+        const refuses = expect(run.post.log);
+        const words = 'The post step sends the token nowhere';
+        if (isIsolated(scene)) refuses.not.toContain(words);
+        else refuses.toContain(words);
       }),
     ],
   });
 });
 
-repel<Aftermath & { readonly orphan: number }>('Lines added to GITHUB_STATE, and main killed', {
+/** How long its orphan sleeps: no other process has that argument. */
+const ORPHAN = `1000.${String(process.pid)}`;
+
+/** By their number on this machine, which those in a room do not know. */
+function orphans(): readonly number[] {
+  const isOrphan = (pid: string): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').endsWith(`\0${ORPHAN}\0`);
+    } catch {
+      // It has ended.
+      return false;
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && isOrphan(name))
+    .map(Number);
+}
+
+repel<Aftermath>('Lines added to GITHUB_STATE, and main killed', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const pidFile = join(scene.sandbox.folder, 'orphan.pid');
     const run = await scene
-      .run({
-        agent: [
-          { kind: 'work' },
-          attackBy(
-            [
-              HOSTILE_COMMIT,
-              'cp -r "$run_folder" "$scratch/elsewhere"',
-              forge(
-                `record.work.head = sh('git rev-parse HEAD'); record.work.hasNewCommits = true; record.work.outcome = { kind: 'complete', reason: 'plan_complete' };`,
-                '$scratch/elsewhere',
-              ),
-              'printf "run-folder=%s\\nrun-tag=\\nmark=\\nlane=issue-7\\n" "$scratch/elsewhere" >> "$runner_files/state"',
-              `setsid sleep 1000 & echo $! > ${pidFile}`,
-              KILL_MAIN,
-            ].join('\n'),
+      .run(
+        killingBy(
+          HOSTILE_COMMIT,
+          'cp -r "$run_folder" "$scratch/elsewhere"',
+          forge(
+            `record.work.head = sh('git rev-parse HEAD'); record.work.hasNewCommits = true; record.work.outcome = { kind: 'complete', reason: 'plan_complete' };`,
+            '$scratch/elsewhere',
           ),
-        ],
-      })
+          'printf "run-folder=%s\\nrun-tag=\\nmark=\\nlane=issue-7\\n" "$scratch/elsewhere" >> "$runner_files/state"',
+          `setsid sleep ${ORPHAN} &`,
+        ),
+      )
       .catch((error: unknown) => {
         // The end of the scene is checked before the rows look: what is left behind must not stay.
-        process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL');
+        for (const pid of orphans()) process.kill(pid, 'SIGKILL');
         throw error;
       });
-    return { run, scene, orphan: Number(readFileSync(pidFile, 'utf8')) };
+    return { run, scene };
   },
   attacks: [
     byAgent(
       'names a folder of its own as the one of the run',
       'a publication of what lies there',
       async ({ scene, run }) => {
-        expect(await everythingPushed(scene)).not.toContain('steal.yml');
+        expect(await everythingPushed(scene)).not.toContain('b/.github/workflows/steal.yml');
         expect(run.summary).not.toContain('Complete');
       },
     ),
-    byAgent('empties the mark by which its processes are found', 'a process that outlives the job', ({ orphan }) => {
-      expect(isRunning(orphan)).toBe(false);
+    byAgent('empties the mark by which its processes are found', 'a process that outlives the job', () => {
+      expect(orphans()).toEqual([]);
     }),
     byAgent('does both', 'the loss of the iteration before', async ({ scene }) => {
       expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
@@ -407,27 +419,21 @@ repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The run
 repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own process and memory", {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const folder = join(scene.sandbox.folder, 'seen');
-    await mkdir(folder);
     const run = await scene.run({
       agent: [
         attackBy(
           [
             'mkdir -p src; echo x > src/x.js',
             'kill -USR1 $main; sleep 0.3',
-            `(echo > /dev/tcp/127.0.0.1/9229) 2>/dev/null && echo open > ${folder}/inspector`,
-            `grep -rlia 'authorization: *basic' "$(dirname "$run_folder")" .git > ${folder}/credentials 2>/dev/null`,
-            `env > ${folder}/environment; git config --list > ${folder}/config`,
-            `git ls-remote origin > ${folder}/remote 2>&1`,
+            `(echo > /dev/tcp/127.0.0.1/9229) 2>/dev/null && echo open > "$scratch"/inspector`,
+            `grep -rlia 'authorization: *basic' "$(dirname "$run_folder")" .git > "$scratch"/credentials 2>/dev/null`,
+            `env > "$scratch"/environment; git config --list > "$scratch"/config`,
+            `git ls-remote origin > "$scratch"/remote 2>&1`,
           ].join('\n'),
         ),
       ],
     });
-    return {
-      run,
-      scene,
-      seen: (name) => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : ''),
-    };
+    return { run, scene, seen: (name) => leftBy(run, name) ?? '' };
   },
   attacks: [
     byAgent('sends SIGUSR1 to main', 'an open inspector, in which it could run code as the action', ({ seen, run }) => {
@@ -439,9 +445,11 @@ repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own
       expect(seen('credentials')).toBe('');
     }),
     byAgent('reads its own environment', "the job's token, or the runner's files by name", ({ seen }) => {
+      expect(seen('environment')).toContain('PATH=');
       expect(seen('environment')).not.toMatch(/ghs_|GITHUB_(ENV|PATH|OUTPUT|STATE|TOKEN)=|ACTIONS_/);
     }),
     byAgent("asks git for the checkout's credentials", 'a header or a helper that has them', ({ seen }) => {
+      expect(seen('config')).toContain('remote.origin.url=');
       expect(seen('config')).not.toMatch(/extraheader|authorization/i);
     }),
     byAgent('asks the private remote for its branches', 'an answer', ({ seen }) => {
@@ -463,16 +471,14 @@ describe.each([
   repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
     stage: async (scene) => {
       scene.openIssue('Count');
-      const mine = join(scene.sandbox.folder, 'mine');
-      const run = await scene.run({ agent: [{ kind: 'work' }, attackBy([by(mine), KILL_MAIN].join('\n'))] });
-      expect(run.main.signal).toBe('SIGKILL');
-      const file = join(mine, 'config');
-      return { run, scene, stolen: existsSync(file) ? readFileSync(file, 'utf8') : '' };
+      const run = await scene.run(killingBy(by('$scratch/mine')));
+      expectKilled(scene, run);
+      return { run, scene, stolen: leftBy(run, 'mine/config') ?? '' };
     },
     attacks: [
-      byAgent(does, "a file of its choice with the job's token", ({ stolen, run }) => {
+      byAgent(does, "a file of its choice with the job's token", ({ stolen, run, scene }) => {
         expect(stolen).not.toMatch(/authorization/i);
-        expect(run.post.log).toMatch(log);
+        if (!isIsolated(scene)) expect(run.post.log).toMatch(log);
       }),
     ],
   });
@@ -557,23 +563,21 @@ repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PA
 repel<Aftermath>('The files of the run, removed or spoilt', {
   stage: async (scene) => {
     scene.openIssue('Count');
-    const run = await scene.run({
-      agent: [
-        { kind: 'work' },
-        attackBy(
-          'printf "{\\"version\\":1,\\"stage\\":\\"ended\\"}" > "$run_folder/run.json"; rm -f "$run_folder/journal.jsonl"\n' +
-            KILL_MAIN,
-        ),
-      ],
-    });
+    const run = await scene.run(
+      killingBy(
+        'printf "{\\"version\\":1,\\"stage\\":\\"ended\\"}" > "$run_folder/run.json"; rm -f "$run_folder/journal.jsonl"',
+      ),
+    );
+    expectKilled(scene, run);
     return { run, scene };
   },
   attacks: [
     byAgent(
       'writes into the record that main ended by itself, and kills it',
       'a run that ends in silence',
-      ({ run }) => {
-        expect(shownBy(run)).toMatch(/Killed|Failed|gone or unreadable|tampered|changed/);
+      ({ run, scene }) => {
+        const ended = isIsolated(scene) ? /Iteration limit/ : /Killed|Failed|gone or unreadable|tampered|changed/;
+        expect(shownBy(run)).toMatch(ended);
       },
     ),
     byAgent('does so', 'the loss of the iteration before', async ({ scene }) => {
