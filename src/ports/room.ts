@@ -4,6 +4,8 @@ export interface RoomProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** A folder in whose place the program finds `cwd`, where the room can do that; null: none. */
+  readonly insteadOf: string | null;
 }
 
 /** Folders of a run's room, at the same paths inside and outside. */
@@ -25,7 +27,7 @@ export interface RoomFolders {
 export interface Room {
   readonly folders: RoomFolders;
   /** What to start in a program's place, so that it runs in the room; throws a UserError where the room is lost. */
-  enter(program: RoomProgram): Promise<RoomProgram>;
+  enter(program: RoomProgram): Promise<Omit<RoomProgram, 'insteadOf'>>;
   /** Asks every process in the room to end, and kills what is left after `graceMs`; returns those that live all the same, as words: none. */
   end(graceMs: number): Promise<readonly string[]>;
   /** With nobody in it: empties its temporary folders and makes a new home, for a verification that shall see nothing of the agent's; returns that home. */

@@ -35,14 +35,15 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify: async ({ folder, timeoutMs, signal }) => {
       if (options.commands.length === 0) return { kind: 'not-run' };
-      if (folder === null) return await runCommands(options, { timeoutMs, signal });
+      if (folder === null) return await runCommands({ ...options, insteadOf: null }, { timeoutMs, signal });
       const { environment, hidden, remove } = await options.clean.lay(folder);
       if (hidden.length > 0)
         options.log.warning(
           `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,
         );
       try {
-        return await runCommands({ ...options, workFolder: folder, environment }, { timeoutMs, signal });
+        const { workFolder: insteadOf } = options;
+        return await runCommands({ ...options, workFolder: folder, environment, insteadOf }, { timeoutMs, signal });
       } finally {
         await remove();
       }
@@ -50,7 +51,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Bounds): Promise<Verification> {
+/** What the commands run with; `insteadOf`: the work tree, whose paths mean the clone where the room can do that. */
+type Surroundings = VerifierOptions & { readonly insteadOf: string | null };
+
+async function runCommands(options: Surroundings, { timeoutMs, signal }: Bounds): Promise<Verification> {
   const startedAt = options.now();
   const elapsed = (): number => options.now() - startedAt;
   for (const command of options.commands) {
@@ -69,7 +73,7 @@ type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
 
 async function runCommand(
   command: string,
-  { bash, workFolder, environment, room, runTag }: VerifierOptions,
+  { bash, workFolder, environment, room, runTag, insteadOf }: Surroundings,
   bounds: Bounds,
 ): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
@@ -86,7 +90,7 @@ async function runCommand(
     environment,
     input: '',
     ...bounds,
-    family: familyOf({ room, runTag }),
+    family: familyOf({ room, runTag, insteadOf }),
     outputs: [output.push, output.push],
   });
   if (end.kind === 'not-started')

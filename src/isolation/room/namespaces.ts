@@ -10,12 +10,13 @@ import { runProgram } from '../../processes/run-program.ts';
 import type { RoomOptions } from './options.ts';
 import { SYSTEM_PATH, Unavailable, withPath, type Root } from './root.ts';
 import type { Foundation } from './room-of.ts';
-import { KEEP } from './scripts.ts';
+import { KEEP, STAND_IN } from './scripts.ts';
 
 /** Namespaces that live as long as the process that keeps them. */
 interface Namespaces {
   /** Leads a program of root's into them. */
   readonly way: readonly string[];
+  readonly wayWith: NonNullable<Foundation['wayWith']>;
   /** Sockets that listen on 127.0.0.1 there. */
   readonly listeners: readonly Listener[];
   readonly lost: () => string | null;
@@ -42,8 +43,15 @@ export async function buildNamespaces(
   const keeper = await startKeeper(root, [fstab, newRoot, ...links]);
   const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
+    const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];
     return {
-      way: [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'],
+      way,
+      wayWith: (folder, insteadOf) => {
+        const [place] = realFolder(insteadOf);
+        if (place === undefined) return way;
+        const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
+        return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', folder, place];
+      },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, count: listeners }),
       lost: keeper.lost,
       end: keeper.end,

@@ -54,6 +54,7 @@ async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Fo
     runFolder,
     record: { version: 1, uid: Number(id), folder, userName: '', given: [], opened: [], closed: [] },
     way: [],
+    wayWith: null,
     guard: '',
     lost: () => null,
   };

@@ -17,6 +17,8 @@ export interface Foundation {
   record: RoomRecord;
   /** Put before what is started, as root: it leads into the namespaces, or nowhere. */
   readonly way: readonly string[];
+  /** The same with a mount of its own, on which a folder stands in another's place; null: there are no mounts. */
+  readonly wayWith: ((folder: string, insteadOf: string) => readonly string[]) | null;
   /** Shell commands that stop a program which is not where it should be. */
   readonly guard: string;
   /** Why nothing can run in it any more, as a sentence; null: it is there. */
@@ -42,7 +44,7 @@ function asUser(root: Root, uid: number): readonly string[] {
 
 /** The port over what was founded. */
 export function roomOf(foundation: Foundation): Room {
-  const { root, runFolder, way, guard, lost } = foundation;
+  const { root, runFolder, way, wayWith, guard, lost } = foundation;
   const { uid, folder } = foundation.record;
   const folders = {
     home: `${folder}/home`,
@@ -66,8 +68,9 @@ export function roomOf(foundation: Foundation): Room {
       const why = lost();
       if (why !== null) return Promise.reject(new UserError('infrastructure', why));
       const launch = launches.write(program, guard);
+      const { cwd, insteadOf } = program;
       const [first = 'sh', ...rest] = [
-        ...way,
+        ...(insteadOf === null || wayWith === null ? way : wayWith(cwd, insteadOf)),
         ...asUser(root, uid),
         root.program('env'),
         '-i',

@@ -49,6 +49,14 @@ echo "$pid"
 while read -r line; do :; done
 `;
 
+/** FOLDER PATH PROGRAM…: the program finds the folder in the place of the path, which it must not reach. */
+export const STAND_IN = `
+set -eu
+mount --no-mtab --bind -- "$1" "$2"
+shift 2
+exec "$@"
+`;
+
 /** FROM TO TOP PATH: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group). Links themselves, not what they lead to. */
 export const CHANGE_OWNER = `
 set -eu
