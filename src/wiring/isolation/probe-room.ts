@@ -7,6 +7,7 @@ import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { judge, parseProbeAnswer } from '../../core/isolation/probe.ts';
 import type { ProbeRequest } from '../../isolation/probe.ts';
 import type { OpenedRoom } from '../../isolation/room/open-room.ts';
+import { toolFolders } from '../../isolation/room/namespaces.ts';
 import { startOfProcess } from '../../isolation/tries.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { roomOptions, roomWorker } from './room-place.ts';
@@ -54,7 +55,10 @@ export async function probeRoom(
       actionStarted: startOfProcess('self'),
       workFolder: context.workspace,
       home: room.folders.home,
-      given: [context.workspace, ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
+      given: [
+        ...[context.workspace, ...Object.values<string>({ ...room.folders }), runFolder, ...visible],
+        ...toolFolders(environment),
+      ],
       runnerHome: homedir(),
       runnerTemp: context.temp,
       commandFiles: COMMAND_FILES.flatMap((name) => environment[name] ?? []),
