@@ -57,7 +57,7 @@ export function reportOfWork(
     lookAt: work.lookAt,
     change: work.state.change,
     baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
-    headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha) : null,
+    headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha ?? work.head) : null,
     isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,

@@ -7,6 +7,7 @@ import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviour
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
 import { addIssue, createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import { runSplit } from './stage/split.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -79,6 +80,14 @@ describe('at the end of a run that finished tasks the published head is verified
       headCheck: { kind: 'passed' },
       tasks: { 'issue-1': { state: 'done' } },
     });
+  });
+
+  test('in three jobs, that of the loop says so, too', async () => {
+    const { project } = checkedProject(green, red);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    const { loop, publish } = await runSplit(project);
+    for (const report of [loop?.report, publish?.report])
+      expect(report).toMatchObject({ headCheck: { of: 'head', verification: { kind: 'failed' } } });
   });
 
   test('where nothing is left to continue with, the run does not end as complete', async () => {
