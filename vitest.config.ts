@@ -37,6 +37,22 @@ function project(name: string, how: typeof shared | typeof waiting, folder = `te
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
+/** The corpus of attacks where the agent is isolated, or in the job of the loop: all of it in `npm run test:deep`, otherwise what would come through without. */
+const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
+function corpus(name: string, env: Readonly<Record<string, string>>) {
+  const include = [isDeep ? `${ATTACKS}/**/*.test.ts` : `${ATTACKS}/open-doors.test.ts`];
+  return { extends: true as const, test: { name, include, env, ...waiting } };
+}
+const isolatedCorpora = [
+  corpus('attacks-namespace', { RALPH_TEST_ISOLATION: 'namespace' }),
+  ...(isDeep
+    ? [
+        corpus('attacks-user', { RALPH_TEST_ISOLATION: 'user' }),
+        corpus('attacks-three-jobs', { RALPH_TEST_ISOLATION: 'namespace', RALPH_TEST_JOBS: 'three' }),
+      ]
+    : []),
+];
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
@@ -49,6 +65,7 @@ export default defineConfig({
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
+      ...isolatedCorpora,
     ],
   },
 });

@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { SandboxIsolation } from '../sandbox/runner.ts';
 
 /**
@@ -9,7 +11,7 @@ import type { SandboxIsolation } from '../sandbox/runner.ts';
  */
 const SETUP = `
 set -eu
-keep=$1
+keep=$1 user=$2 sudo=$3
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/own/etc /run/own/keep
 cp -a /etc/. /run/own/etc
@@ -21,6 +23,19 @@ case $keep in
   /tmp/*) mount -t tmpfs -o mode=1777 tmpfs /tmp; mkdir -p "$keep"; mount --bind /run/own/keep "$keep" ;;
   *) mount -t tmpfs -o mode=1777 tmpfs /tmp ;;
 esac
+if [ -n "$user" ]; then
+  echo "runner:x:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
+  echo "runner:x:$user:" >> /etc/group
+  if [ -n "$sudo" ]; then
+    mkdir -p /run/own/bin /run/own/work
+    install -m 4755 "$sudo" /run/own/bin/sudo
+    mount -t overlay -o lowerdir=/usr/bin,upperdir=/run/own/bin,workdir=/run/own/work overlay /usr/bin
+  else
+    mkdir -p /etc/sudoers.d
+    echo "#$user ALL=(ALL) NOPASSWD: ALL" > /etc/sudoers.d/ralph-test
+    chmod 440 /etc/sudoers.d/ralph-test
+  fi
+fi
 echo ready
 exec cat
 `;
@@ -43,8 +58,43 @@ function whyNot(): string | null {
   return status === 0 ? null : 'no namespaces';
 }
 
-export async function startOwnMachine(): Promise<OwnMachine> {
-  const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', SETUP, 'sh', tmpdir()], {
+/** A user who may become root without a password, as on GitHub's runners; `sudo`: a program that stands in for one. */
+export interface SudoUser {
+  readonly uid: number;
+  readonly sudo: string | null;
+}
+
+/** Where there is no sudo, one for everybody: it takes sudo's `-n --`, and like sudo passes on next to no environment. */
+const SUDO = `
+#define _GNU_SOURCE
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int count, char **words) {
+  int at = 1;
+  while (at < count && words[at][0] == '-') if (!strcmp(words[at++], "--")) break;
+  if (at >= count || setgid(0) || setgroups(0, 0) || setuid(0)) return 1;
+  clearenv();
+  setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+  execvp(words[at], words + at);
+  return 127;
+}`;
+
+/** A user with sudo for a machine of their own; null: neither sudo nor a compiler is here, or the user cannot come to `needed`. */
+export function sudoUser(folder: string, needed: string): SudoUser | null {
+  const uid = 1001;
+  const reaches = spawnSync('setpriv', [`--reuid=${String(uid)}`, '--clear-groups', 'test', '-r', needed]);
+  if (noOwnMachine !== null || reaches.status !== 0) return null;
+  if (existsSync('/usr/bin/sudo')) return { uid, sudo: null };
+  const sudo = join(folder, 'sudo');
+  const made = spawnSync('cc', ['-x', 'c', '-o', sudo, '-'], { input: SUDO });
+  return made.status === 0 ? { uid, sudo } : null;
+}
+
+export async function startOwnMachine(user: SudoUser | null = null): Promise<OwnMachine> {
+  const words = [tmpdir(), String(user?.uid ?? ''), user?.sudo ?? ''];
+  const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', SETUP, 'sh', ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   await once(holder.stdout, 'data');

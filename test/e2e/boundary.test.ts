@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isRunning } from '../integration/processes/process-fixture.ts';
 import { createScene, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
+import { rows } from '../runs.ts';
 
 test("an agent that removes the run's folder in iteration 2: iteration 1 is pushed and reported, and the failure says what happened", async () => {
   await using scene = await createScene();
@@ -59,10 +60,12 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
   },
 );
 
-test.each([
-  { name: 'a full disk', file: '/dev/full' },
-  { name: 'a folder that is gone', file: '/nowhere/summary.md' },
-])(
+test.each(
+  rows(1, [
+    { name: 'a full disk', file: '/dev/full' },
+    { name: 'a folder that is gone', file: '/nowhere/summary.md' },
+  ]),
+)(
   'a summary that cannot be written ($name) is one sentence in the log, and a good run stays green',
   async ({ file }) => {
     await using scene = await createScene();
@@ -105,20 +108,22 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   expect(await scene.run()).toMatchObject({ outputs: { outcome: nextRun } });
 });
 
-test.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([
-  {
-    name: 'a remote that cannot be reached',
-    given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
-    message: /^::error::The commits of this run could not be pushed/m,
-  },
-  {
-    name: 'a machine that cannot publish',
-    given: (scene) => {
-      occupy(join(runFolderOf(scene), 'push'));
+test.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>(
+  rows<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>(1, [
+    {
+      name: 'a remote that cannot be reached',
+      given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
+      message: /^::error::The commits of this run could not be pushed/m,
     },
-    message: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
-  },
-])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, message }) => {
+    {
+      name: 'a machine that cannot publish',
+      given: (scene) => {
+        occupy(join(runFolderOf(scene), 'push'));
+      },
+      message: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
+    },
+  ]),
+)('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, message }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({

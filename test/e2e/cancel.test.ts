@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { isRunning } from '../integration/processes/process-fixture.ts';
-import { rows } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, type Run, type Scene, isNotification } from './e2e-fixture.ts';
 
 const work: Behaviour = { kind: 'work' };
@@ -113,10 +113,12 @@ test('a cancel that begins with SIGTERM is a cancel', async () => {
   await expectToGoOn(scene);
 });
 
-test.each([
-  { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: THINKS },
-  { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
-])('SIGKILL $name: post ends what is left, publishes and saves; the next run continues', async ({ agent, text }) => {
+test.each(
+  rows(1, [
+    { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: THINKS },
+    { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
+  ]),
+)('SIGKILL $name: post ends what is left, publishes and saves; the next run continues', async ({ agent, text }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
@@ -141,10 +143,12 @@ test.each([
   await expectToGoOn(scene);
 });
 
-test.each([
-  { name: 'before the pull request is opened', fault: { kind: 'hang' } as const },
-  { name: 'after it was opened, before the answer', fault: { kind: 'lost' } as const },
-])('SIGKILL while publishing, $name: post makes it whole without a second pull request', async ({ fault }) => {
+test.each(
+  rows(1, [
+    { name: 'before the pull request is opened', fault: { kind: 'hang' } as const },
+    { name: 'after it was opened, before the answer', fault: { kind: 'lost' } as const },
+  ]),
+)('SIGKILL while publishing, $name: post makes it whole without a second pull request', async ({ fault }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const { faults } = scene.sandbox.github;
@@ -181,27 +185,30 @@ test.each([
   await expectToComplete(scene);
 });
 
-test('a machine that vanishes costs the running iteration: post never comes, and the next attempt continues from the last push', async () => {
-  await using scene = await createScene();
-  scene.openIssue('One');
-  scene.openIssue('Two');
-  const action = join(scene.sandbox.folder, 'action');
-  for (const name of ['action.yml', 'dist', 'templates'])
-    cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
-  writeFileSync(join(action, 'dist', 'post.js'), 'process.exit(0);');
-  const asRun = { GITHUB_RUN_ID: '7007' };
-  // The agent ends with it.
-  const last: Behaviour = { kind: 'shell', script: "kill -KILL $(awk '{print $4}' /proc/$PPID/stat)", status: null };
-  const gone = await scene.run({ action, env: asRun, agent: [work, work, last] });
-  expect(gone).toMatchObject({ calls: 3, main: { signal: 'SIGKILL' } });
-  expect(gone.main.log.match(/pushed [0-9a-f]+ to ralph\/queue, and state #\d with it/g)).toHaveLength(2);
-  // Whoever else comes has to wait for the end of the lease.
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'another_run' } });
-  const next = await scene.run({ env: { ...asRun, GITHUB_RUN_ATTEMPT: '2' } });
-  expect(next.main.log).toContain('state: restored #2 (ref)');
-  expect(next).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
-  expect(await scene.commitsOf('ralph/queue')).toHaveLength(4);
-});
+deepTest(
+  'a machine that vanishes costs the running iteration: post never comes, and the next attempt continues from the last push',
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('One');
+    scene.openIssue('Two');
+    const action = join(scene.sandbox.folder, 'action');
+    for (const name of ['action.yml', 'dist', 'templates'])
+      cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
+    writeFileSync(join(action, 'dist', 'post.js'), 'process.exit(0);');
+    const asRun = { GITHUB_RUN_ID: '7007' };
+    // The agent ends with it.
+    const last: Behaviour = { kind: 'shell', script: "kill -KILL $(awk '{print $4}' /proc/$PPID/stat)", status: null };
+    const gone = await scene.run({ action, env: asRun, agent: [work, work, last] });
+    expect(gone).toMatchObject({ calls: 3, main: { signal: 'SIGKILL' } });
+    expect(gone.main.log.match(/pushed [0-9a-f]+ to ralph\/queue, and state #\d with it/g)).toHaveLength(2);
+    // Whoever else comes has to wait for the end of the lease.
+    expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'another_run' } });
+    const next = await scene.run({ env: { ...asRun, GITHUB_RUN_ATTEMPT: '2' } });
+    expect(next.main.log).toContain('state: restored #2 (ref)');
+    expect(next).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
+    expect(await scene.commitsOf('ralph/queue')).toHaveLength(4);
+  },
+);
 
 test('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
   await using scene = await createScene();

@@ -11,7 +11,7 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import type { Performance } from '../../sandbox/workflow/performance.ts';
 import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
-import { startOwnMachine, type OwnMachine } from '../own-machine.ts';
+import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 
 export const KEY = SANDBOX_KEY;
@@ -70,18 +70,24 @@ export interface Scene extends AsyncDisposable {
 const SCRIPT_LENGTH = 40;
 
 /** Level at which the agents of all scenes are isolated, for whole suites at another level; empty: they are not. */
-const EVERYWHERE = process.env['RALPH_TEST_ISOLATION'] ?? '';
+export const LEVEL = process.env['RALPH_TEST_ISOLATION'] ?? '';
 
-/** `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights. */
+/** `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights; `user`: who does, instead of root. */
 export async function createScene({
-  level = EVERYWHERE,
+  level = LEVEL,
   through = [],
-}: { readonly level?: string; readonly through?: readonly string[] } = {}): Promise<Scene> {
+  user = null,
+}: {
+  readonly level?: string;
+  readonly through?: readonly string[];
+  readonly user?: SudoUser | null;
+} = {}): Promise<Scene> {
   const agentPath = join(inject('programs'), 'scripted-agent.mjs');
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-')));
   await chmod(folder, 0o755);
-  const own = level === '' ? null : await startOwnMachine();
-  const isolation = own === null ? null : { level, around: [...own.around, ...through] };
+  const own = level === '' ? null : await startOwnMachine(user);
+  const asUser = user === null ? [] : ['bash', '-c', HAND_OVER, String(user.uid)];
+  const isolation = own === null ? null : { level, around: [...own.around, ...asUser, ...through] };
   const sandbox = await startSandbox(join(folder, 'sandbox'), undefined, isolation);
   const { github } = sandbox;
 
@@ -162,6 +168,11 @@ export async function createScene({
 function callsIn(log: string): number {
   return log.match(/^::group::Iteration /gm)?.length ?? 0;
 }
+
+/** Gives the machine of a step to who runs it, and starts it as that user. For bash: other shells lose variables with dashes in their names. */
+const HAND_OVER = `
+chown -R "$0:$0" "$(dirname "$RUNNER_TEMP")"
+exec setpriv --reuid="$0" --regid="$0" --init-groups "$@"`;
 
 /** Whether a comment of ours notifies people, or did until it was settled. */
 export function isNotification({ body }: StoredComment): boolean {

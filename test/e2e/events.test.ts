@@ -10,7 +10,7 @@ import {
 } from '../../sandbox/github/people.ts';
 import type { StoredIssue } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
-import { rows } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, type Scene, type SceneJob, isNotification } from './e2e-fixture.ts';
 
 /** GitHub gives instants to the second, and an edit in the second of the label counts as one after it. */
@@ -185,7 +185,7 @@ test('/ralph stop while a run works: it ends after its iteration with all it did
   expect(await scene.run()).toMatchObject({ calls: 6 - stopped.calls, outputs: { outcome: 'complete' } });
 });
 
-test('every command by a dispatch', async () => {
+deepTest('every command by a dispatch', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const table: readonly [string, string, number, RegExp][] = [
@@ -217,39 +217,41 @@ test('every command by a dispatch', async () => {
   ).toEqual([issue.number, 2]);
 });
 
-test.each<[string, SceneJob['event'], string, number, string]>([
-  ['repository_dispatch', events.repositoryDispatch(), 'complete', 2, 'GitHub API'],
-  ['repository_dispatch with a command', events.repositoryDispatch('pause'), 'idle', 0, 'Paused by @octo'],
-  ['a push to the default branch', events.push(), 'complete', 2, 'GitHub API'],
-  ['a push to a branch of our own', events.push('refs/heads/ralph/queue'), 'idle', 0, "one of Ralph's own branches"],
-  ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is not a branch.'],
-  [
-    'a pull request of a fork',
-    events.pullClosed({
-      id: 1,
-      number: 9,
-      head: 'ralph/queue',
-      fork: 'stranger',
-      maintainerCanModify: true,
-      base: 'main',
-      draft: false,
-      headSha: 'a'.repeat(40),
-      baseSha: 'b'.repeat(40),
-      mergedAt: null,
-      reviewers: [],
-    }),
-    'refused',
-    0,
-    'comes from a fork',
-  ],
-  [
-    'an event that is not supported',
-    { name: 'release', payload: { action: 'published' } },
-    'failed',
-    0,
-    'The event "release" is not supported',
-  ],
-])('%s', async (_, event, outcome, calls, message) => {
+test.each<[string, SceneJob['event'], string, number, string]>(
+  rows<[string, SceneJob['event'], string, number, string]>(2, [
+    ['repository_dispatch', events.repositoryDispatch(), 'complete', 2, 'GitHub API'],
+    ['repository_dispatch with a command', events.repositoryDispatch('pause'), 'idle', 0, 'Paused by @octo'],
+    ['a push to the default branch', events.push(), 'complete', 2, 'GitHub API'],
+    ['a push to a branch of our own', events.push('refs/heads/ralph/queue'), 'idle', 0, "one of Ralph's own branches"],
+    ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is not a branch.'],
+    [
+      'a pull request of a fork',
+      events.pullClosed({
+        id: 1,
+        number: 9,
+        head: 'ralph/queue',
+        fork: 'stranger',
+        maintainerCanModify: true,
+        base: 'main',
+        draft: false,
+        headSha: 'a'.repeat(40),
+        baseSha: 'b'.repeat(40),
+        mergedAt: null,
+        reviewers: [],
+      }),
+      'refused',
+      0,
+      'comes from a fork',
+    ],
+    [
+      'an event that is not supported',
+      { name: 'release', payload: { action: 'published' } },
+      'failed',
+      0,
+      'The event "release" is not supported',
+    ],
+  ]),
+)('%s', async (_, event, outcome, calls, message) => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const run = await scene.run(event === undefined ? {} : { event });
@@ -257,7 +259,7 @@ test.each<[string, SceneJob['event'], string, number, string]>([
   expect(run.main.log).toContain(message);
 });
 
-test('run again (attempt 2): a pause is not given twice, a label does not do again what is done', async () => {
+deepTest('run again (attempt 2): a pause is not given twice, a label does not do again what is done', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet');

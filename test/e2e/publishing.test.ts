@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
+import { deepTest, rows } from '../runs.ts';
 
-test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
+test.each(rows(1, [{ branch: 'kept' }, { branch: 'deleted' }]))(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
@@ -27,7 +28,7 @@ test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
   },
 );
 
-test('closed without merging: the lane is paused, and says by what', async () => {
+deepTest('closed without merging: the lane is paused, and says by what', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -39,10 +40,12 @@ test('closed without merging: the lane is paused, and says by what', async () =>
   expect(scene.sandbox.github.state.pulls).toHaveLength(1);
 });
 
-test.each([
-  { how: 'merged', pulls: 2 },
-  { how: 'closed', pulls: 1 },
-] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+test.each(
+  rows(1, [
+    { how: 'merged', pulls: 2 },
+    { how: 'closed', pulls: 1 },
+  ] as const),
+)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
   await using scene = await createScene();
   const { github, git } = scene.sandbox;
   scene.openIssue('First');
@@ -67,7 +70,7 @@ test.each([
   expect(github.state.pulls).toHaveLength(pulls);
 });
 
-test('a commit of a person on the branch between runs is built upon', async () => {
+deepTest('a commit of a person on the branch between runs is built upon', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -235,23 +238,26 @@ async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subje
   await git('update-ref', `refs/heads/${branch}`, commit);
 }
 
-test('links to the log lead to the step where the token may read actions, else to the run; never by an idle run', async () => {
-  await using scene = await createScene();
-  const { permissions, github } = scene.sandbox;
-  const asked = () => github.requests.filter(({ path }) => path.endsWith('/jobs')).length;
-  await scene.run();
-  expect(asked()).toBe(0);
+deepTest(
+  'links to the log lead to the step where the token may read actions, else to the run; never by an idle run',
+  async () => {
+    await using scene = await createScene();
+    const { permissions, github } = scene.sandbox;
+    const asked = () => github.requests.filter(({ path }) => path.endsWith('/jobs')).length;
+    await scene.run();
+    expect(asked()).toBe(0);
 
-  scene.openIssue('Greet');
-  const whole = await scene.run({ inputs: { 'max-iterations': '1' } });
-  expect(whole.summary).toMatch(/\[log of the run\]\([^)]*\/actions\/runs\/\d+\)/);
-  expect(asked()).toBe(1);
+    scene.openIssue('Greet');
+    const whole = await scene.run({ inputs: { 'max-iterations': '1' } });
+    expect(whole.summary).toMatch(/\[log of the run\]\([^)]*\/actions\/runs\/\d+\)/);
+    expect(asked()).toBe(1);
 
-  permissions['actions'] = 'read';
-  const found = await scene.run();
-  const step = /\/actions\/runs\/\d+\/job\/\d+#step:3:1\)/;
-  expect(found.summary).toMatch(new RegExp(`\\[log of the run\\]\\([^)]*${step.source}`));
-  expect(scene.pullOf('ralph/queue').body).toMatch(new RegExp(`\\[see the log\\]\\([^)]*${step.source}`));
-  expect(scene.pullOf('ralph/queue').status.runUrl).toMatch(/\/actions\/runs\/\d+$/);
-  expect(asked()).toBe(2);
-});
+    permissions['actions'] = 'read';
+    const found = await scene.run();
+    const step = /\/actions\/runs\/\d+\/job\/\d+#step:3:1\)/;
+    expect(found.summary).toMatch(new RegExp(`\\[log of the run\\]\\([^)]*${step.source}`));
+    expect(scene.pullOf('ralph/queue').body).toMatch(new RegExp(`\\[see the log\\]\\([^)]*${step.source}`));
+    expect(scene.pullOf('ralph/queue').status.runUrl).toMatch(/\/actions\/runs\/\d+$/);
+    expect(asked()).toBe(2);
+  },
+);

@@ -12,7 +12,7 @@ export interface SplitRun {
 
 /** What happens in a split run, and between its jobs. */
 export interface SplitJob extends Pick<SceneJob, 'event' | 'agent' | 'inputs'> {
-  readonly loop?: Pick<SceneJob, 'when' | 'env' | 'prepare'>;
+  readonly loop?: Omit<SceneJob, 'event' | 'agent' | 'inputs'>;
   /** Of the job that publishes. */
   readonly publish?: Pick<SceneJob, 'when'>;
   /** Changes what the job of the loop left, in its folder, before the next job gets it. */
@@ -57,4 +57,26 @@ export async function runSplit(scene: Scene, { event = events.schedule(), ...job
     checkout: 'none',
   });
   return { gate, loop, publish };
+}
+
+/** The three jobs of a run as if they were one: where the agent works is the machine of the loop, and what people see is what all three show. */
+export async function runSplitAsOne(
+  scene: Scene,
+  { event = events.schedule(), agent = [], inputs = {}, ...loop }: SceneJob,
+): Promise<Run> {
+  const { gate, loop: worked, publish } = await runSplit(scene, { event, agent, inputs, loop });
+  const jobs = [gate, worked, publish].filter((job) => job !== null);
+  const where = worked ?? gate;
+  const all = (text: (job: Run) => string): string => jobs.map(text).join('\n');
+  return {
+    ...where,
+    main: { ...where.main, log: all(({ main }) => main.log) },
+    post: { ...where.post, log: all(({ post }) => post.log) },
+    summary: all(({ summary }) => summary).trim(),
+    // The journal is in the job of the loop.
+    outputs: {
+      ...(publish ?? gate).outputs,
+      ...Object.fromEntries(Object.entries(where.outputs).filter(([name]) => name.startsWith('journal-'))),
+    },
+  };
 }

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest';
 import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 import { runSplit } from './split-fixture.ts';
+import { rows } from '../runs.ts';
 
 test('the conversation goes on from one split run to the next', async () => {
   await using scene = await createScene();
@@ -96,19 +97,21 @@ function forge(scene: Scene, folder: string, make: (git: (...args: readonly stri
   writeFileSync(path, JSON.stringify(parcel));
 }
 
-test.each<[string, (git: (...args: readonly string[]) => string) => string]>([
-  [
-    'a workflow',
-    (git) => {
-      const blob = git('hash-object', '-w', '/etc/hostname');
-      git('read-tree', 'main');
-      git('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/evil.yml`);
-      return git('commit-tree', git('write-tree'), '-p', 'main', '-m', 'evil');
-    },
-  ],
-  ['a history of its own', (git) => git('commit-tree', 'main^{tree}', '-m', 'evil')],
-  ['a message that skips CI', (git) => git('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'evil [skip ci]')],
-])('commits that the job of the loop was made to leave are not pushed: %s', async (_, make) => {
+test.each<[string, (git: (...args: readonly string[]) => string) => string]>(
+  rows<[string, (git: (...args: readonly string[]) => string) => string]>(1, [
+    [
+      'a workflow',
+      (git) => {
+        const blob = git('hash-object', '-w', '/etc/hostname');
+        git('read-tree', 'main');
+        git('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/evil.yml`);
+        return git('commit-tree', git('write-tree'), '-p', 'main', '-m', 'evil');
+      },
+    ],
+    ['a history of its own', (git) => git('commit-tree', 'main^{tree}', '-m', 'evil')],
+    ['a message that skips CI', (git) => git('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'evil [skip ci]')],
+  ]),
+)('commits that the job of the loop was made to leave are not pushed: %s', async (_, make) => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const { publish } = await runSplit(scene, {

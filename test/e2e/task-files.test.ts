@@ -217,7 +217,7 @@ describe('task files, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
-  test('titles and texts that nobody expects are worked, reported and kept as they are written', async () => {
+  deepTest('titles and texts that nobody expects are worked, reported and kept as they are written', async () => {
     const written = `\uFEFF# Plan\r\n\r\n- [ ] \u202Eabc --> <!-- x --> \u05D0\u05D1\r\n- [ ] two\r\n  lines\r\n\r\n  ${'long '.repeat(12_000)}\r\n- [ ] same\r\n- [ ] same\r\n`;
     const prd =
       '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
@@ -265,7 +265,7 @@ describe('task files, over scheduled runs', () => {
     );
   });
 
-  test('a lane whose state is lost asks for each archived entry once more, and loses none', async () => {
+  deepTest('a lane whose state is lost asks for each archived entry once more, and loses none', async () => {
     await using scene = await sceneWith({
       [PRD_PATH]: JSON.stringify(
         {
@@ -288,7 +288,7 @@ describe('task files, over scheduled runs', () => {
     });
   });
 
-  test('killed in the middle: post publishes, and the next run continues', async () => {
+  deepTest('killed in the middle: post publishes, and the next run continues', async () => {
     await using scene = await sceneWith({
       [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n',
       [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}',
@@ -309,7 +309,7 @@ describe('task files, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
-  test('notes that outgrew their cap are in the archive, and none is lost', async () => {
+  deepTest('notes that outgrew their cap are in the archive, and none is lost', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
     const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
     await scene.run({

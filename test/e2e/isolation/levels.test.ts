@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { events } from '../../../sandbox/sandbox.ts';
-import { noOwnMachine } from '../../own-machine.ts';
+import { describe, expect, inject, test } from 'vitest';
+import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
+import { noOwnMachine, sudoUser } from '../../own-machine.ts';
 import { IS_DEEP } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
@@ -21,6 +21,21 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     const run = await scene.run({ inputs: { 'max-iterations': '1' } });
     expect(run.summary, run.main.log).toContain('Isolation: namespace — own user, processes, files and network');
   });
+
+  const user = sudoUser(inject('programs'), ACTION_FOLDER);
+  test.runIf(user !== null).each(['auto', 'user'])(
+    'a user with sudo has it without being root, and gets everything back (%s)',
+    async (level) => {
+      await using scene = await createScene({ level, user });
+      scene.openIssue('Add a test');
+      const run = await scene.run({ inputs: { verify: 'npm test' } });
+      expect(run.outputs['outcome'], run.main.log).toBe('complete');
+      expect(run.summary).toContain(`Isolation: ${level === 'auto' ? 'namespace' : level} — own user`);
+      expect(run.summary).toContain('0 processes left');
+      const left = 'ls -A /var/tmp /run | grep ralph; grep -c ralph /etc/passwd; find "$0" ! -uid 1001; true';
+      expect(scene.own?.run('sh', '-c', left, run.machine)).toBe('0\n');
+    },
+  );
 
   test('in a container auto is user, and the summary says what is not limited', async () => {
     await using scene = await createScene({ level: 'auto', through: WITHOUT_MOUNTS });

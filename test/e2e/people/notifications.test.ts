@@ -3,6 +3,7 @@ import { editIssue } from '../../../sandbox/github/people.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { createScene } from '../e2e-fixture.ts';
+import { deepTest } from '../../runs.ts';
 
 /** Does nothing, and says what it would need. */
 const lost: Behaviour = {
@@ -87,45 +88,50 @@ test("what an issue's own branch asks holds in the queue, which links it, until 
   expect(scene.notificationsOn(issue.number)).toMatchObject([{ id: asked?.id, minimized: true }]);
 });
 
-test('as many pull requests as may be open: one notification on the oldest, remembered; a locked or deleted one makes no storm', async () => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const labelled = scene.openIssue('Greet once');
-  const inputs = { 'max-open-prs': '1' };
-  await scene.run({ event: events.labeled(labelled), inputs });
-  const pull = scene.pullOf('ralph/issue-1');
-  const waiting = { calls: 0, main: { exitCode: 0 }, outputs: { reason: 'waiting_for_review' } };
-  const thread = github.state.issues.find(({ number }) => number === pull.number);
-  if (thread === undefined) throw new Error('The pull request has no thread.');
-  const ours = () => scene.notificationsOn(pull.number).filter(({ body }) => body.includes('waiting_for_review'));
+deepTest(
+  'as many pull requests as may be open: one notification on the oldest, remembered; a locked or deleted one makes no storm',
+  async () => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const labelled = scene.openIssue('Greet once');
+    const inputs = { 'max-open-prs': '1' };
+    await scene.run({ event: events.labeled(labelled), inputs });
+    const pull = scene.pullOf('ralph/issue-1');
+    const waiting = { calls: 0, main: { exitCode: 0 }, outputs: { reason: 'waiting_for_review' } };
+    const thread = github.state.issues.find(({ number }) => number === pull.number);
+    if (thread === undefined) throw new Error('The pull request has no thread.');
+    const ours = () => scene.notificationsOn(pull.number).filter(({ body }) => body.includes('waiting_for_review'));
 
-  const [second] = [scene.openIssue('Greet twice'), scene.openIssue('Greet in German')];
-  thread.locked = true;
-  const locked = await scene.run({ inputs });
-  expect(locked).toMatchObject(waiting);
-  expect(locked.summary).toContain('Nobody could be notified');
-  thread.locked = false;
-  for (let run = 0; run < 2; run += 1) expect(await scene.run({ inputs })).toMatchObject(waiting);
-  // The queue begins with another task now.
-  second.state = 'closed';
-  expect(await scene.run({ inputs })).toMatchObject(waiting);
-  expect(ours()).toMatchObject([
-    {
-      body: expect.stringMatching(
-        /^<!-- ralph-action:notification waiting_for_review:lane-queue -->\n\n@octo\n\n\*\*Waiting for review\.\*\*/,
-      ) as string,
-      minimized: false,
-    },
-  ]);
-  const written = github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/comments')).length;
-  github.state.comments.splice(0);
-  expect(await scene.run({ inputs })).toMatchObject(waiting);
-  expect(github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/comments'))).toHaveLength(
-    written,
-  );
-});
+    const [second] = [scene.openIssue('Greet twice'), scene.openIssue('Greet in German')];
+    thread.locked = true;
+    const locked = await scene.run({ inputs });
+    expect(locked).toMatchObject(waiting);
+    expect(locked.summary).toContain('Nobody could be notified');
+    thread.locked = false;
+    for (let run = 0; run < 2; run += 1) expect(await scene.run({ inputs })).toMatchObject(waiting);
+    // The queue begins with another task now.
+    second.state = 'closed';
+    expect(await scene.run({ inputs })).toMatchObject(waiting);
+    expect(ours()).toMatchObject([
+      {
+        body: expect.stringMatching(
+          /^<!-- ralph-action:notification waiting_for_review:lane-queue -->\n\n@octo\n\n\*\*Waiting for review\.\*\*/,
+        ) as string,
+        minimized: false,
+      },
+    ]);
+    const written = github.requests.filter(
+      ({ method, path }) => method === 'POST' && path.endsWith('/comments'),
+    ).length;
+    github.state.comments.splice(0);
+    expect(await scene.run({ inputs })).toMatchObject(waiting);
+    expect(github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/comments'))).toHaveLength(
+      written,
+    );
+  },
+);
 
-test('a configuration that stops every run notifies once, and is settled by a run that works', async () => {
+deepTest('a configuration that stops every run notifies once, and is settled by a run that works', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet once');
   const withoutKey = { env: { ANTHROPIC_API_KEY: '' } };

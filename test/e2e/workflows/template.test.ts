@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import { createScene, KEY, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
+import { rows } from '../../runs.ts';
 
 const template = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
 
@@ -22,47 +23,49 @@ const say = ({ sandbox: { github } }: Scene, issue: StoredIssue, body: string, b
   events.comment(github, { issue, body, by });
 
 describe('the template, played', () => {
-  test.each<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>([
-    ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
-    [
-      'a schedule that it does not have',
-      () => ({ name: 'schedule', payload: { schedule: '1 1 * * *' } }),
-      'not-triggered',
-    ],
-    ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
-    ['another label', (issue) => events.labeled(issue, 'bug'), 'skipped'],
-    [
-      'the label, by a stranger',
-      (issue) => events.labeled(issue, 'ralph', 'stranger'),
-      'refused (not_allowed), 0 calls',
-    ],
-    ['the label taken off', (issue) => events.unlabeled(issue), 'idle (updated), 0 calls', 'ralph: Greet'],
-    ['another label taken off', (issue) => events.unlabeled(issue, 'bug'), 'skipped'],
-    ['an issue closed', (issue) => events.issue('closed', issue), 'not-triggered'],
-    ['an issue deleted', (issue) => events.issue('deleted', issue), 'not-triggered'],
-    ['an issue edited', (issue) => events.edited(issue, 'stranger'), 'not-triggered'],
-    ['a comment', (issue, scene) => say(scene, issue, 'What does ralph do?'), 'skipped'],
-    ['a command', (issue, scene) => say(scene, issue, '/ralph status'), 'idle (answered), 0 calls', 'ralph: Greet'],
-    [
-      'a command of a stranger',
-      (issue, scene) => say(scene, issue, '/ralph run', 'stranger'),
-      'refused (not_allowed), 0 calls',
-    ],
-    [
-      'a comment that only begins like one',
-      (issue, scene) => say(scene, issue, '/ralphs'),
-      'idle (not_for_us), 0 calls',
-    ],
-    ['a push', () => events.push(), 'not-triggered'],
-    ['a repository dispatch', () => events.repositoryDispatch(), 'not-triggered'],
-    ['a dispatch with the command pause', () => events.dispatch('pause'), 'idle (answered), 0 calls', 'ralph: pause'],
-    [
-      'a dispatch with the command status',
-      () => events.dispatch('status'),
-      'idle (answered), 0 calls',
-      'ralph: status',
-    ],
-  ])('%s', async (_what, event, end, runName) => {
+  test.each<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(
+    rows<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(12, [
+      ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
+      [
+        'a schedule that it does not have',
+        () => ({ name: 'schedule', payload: { schedule: '1 1 * * *' } }),
+        'not-triggered',
+      ],
+      ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
+      ['another label', (issue) => events.labeled(issue, 'bug'), 'skipped'],
+      [
+        'the label, by a stranger',
+        (issue) => events.labeled(issue, 'ralph', 'stranger'),
+        'refused (not_allowed), 0 calls',
+      ],
+      ['the label taken off', (issue) => events.unlabeled(issue), 'idle (updated), 0 calls', 'ralph: Greet'],
+      ['another label taken off', (issue) => events.unlabeled(issue, 'bug'), 'skipped'],
+      ['an issue closed', (issue) => events.issue('closed', issue), 'not-triggered'],
+      ['an issue deleted', (issue) => events.issue('deleted', issue), 'not-triggered'],
+      ['an issue edited', (issue) => events.edited(issue, 'stranger'), 'not-triggered'],
+      ['a comment', (issue, scene) => say(scene, issue, 'What does ralph do?'), 'skipped'],
+      ['a command', (issue, scene) => say(scene, issue, '/ralph status'), 'idle (answered), 0 calls', 'ralph: Greet'],
+      [
+        'a command of a stranger',
+        (issue, scene) => say(scene, issue, '/ralph run', 'stranger'),
+        'refused (not_allowed), 0 calls',
+      ],
+      [
+        'a comment that only begins like one',
+        (issue, scene) => say(scene, issue, '/ralphs'),
+        'idle (not_for_us), 0 calls',
+      ],
+      ['a push', () => events.push(), 'not-triggered'],
+      ['a repository dispatch', () => events.repositoryDispatch(), 'not-triggered'],
+      ['a dispatch with the command pause', () => events.dispatch('pause'), 'idle (answered), 0 calls', 'ralph: pause'],
+      [
+        'a dispatch with the command status',
+        () => events.dispatch('status'),
+        'idle (answered), 0 calls',
+        'ralph: status',
+      ],
+    ]),
+  )('%s', async (_what, event, end, runName) => {
     await using scene = await createScene();
     const played = await play(scene, event(scene.openIssue('Greet'), scene));
     expect(ending(played)).toBe(end);
