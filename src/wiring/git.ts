@@ -83,7 +83,7 @@ export async function giveCredentialsBack(
   { runFolder, key }: RunIdentity,
   { token, log }: { readonly token: string; readonly log: Log },
 ): Promise<void> {
-  const { restoreCredentials } = await import('../git/checkout/credentials.ts');
+  const { restoreCredentials } = await import('../git/checkout/credentials/credentials.ts');
   await restoreCredentials({ workFolder: gitFolder({ runFolder }), sealKey: key, token, log });
 }
 

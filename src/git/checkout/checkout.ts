@@ -4,7 +4,7 @@ import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
-import { hideCredentials } from './credentials.ts';
+import { hideCredentials } from './credentials/credentials.ts';
 import { authorization } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { openLane, type Lane } from './lane.ts';

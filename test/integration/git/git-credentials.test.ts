@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { access, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { restoreCredentials } from '../../../src/git/checkout/credentials.ts';
+import { hideCredentials, restoreCredentials } from '../../../src/git/checkout/credentials/credentials.ts';
+import { findGitConfigs } from '../../../src/git/checkout/credentials/git-configs.ts';
+import { findWorkspace } from '../../../src/git/checkout/workspace.ts';
 import { iterate, openFresh, SEAL_KEY, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
@@ -21,6 +23,20 @@ async function afterKill({ workFolder }: Scene): Promise<readonly string[]> {
   const log = { warning: (text: string) => void warnings.push(text) };
   await restoreCredentials({ workFolder, sealKey: SEAL_KEY, token: TOKEN, log });
   return warnings;
+}
+
+type HideOptions = Parameters<typeof hideCredentials>[1];
+
+/** As `hideCredentials` of the repository, with what the wiring gives it. */
+async function hideIn(
+  { folder, workFolder }: Scene,
+  { log = { warning: () => undefined }, learnSecrets = () => undefined }: Partial<HideOptions> = {},
+): Promise<() => Promise<void>> {
+  const env = { PATH: process.env['PATH'] };
+  const workspace = await findWorkspace(folder, { env, log });
+  if ('why' in workspace) throw new Error(workspace.why);
+  await mkdir(workFolder, { recursive: true });
+  return hideCredentials(workspace, { workFolder, sealKey: SEAL_KEY, token: TOKEN, log, env, learnSecrets });
 }
 
 /** What `git config` in the workspace, and the files that it reads, tell the agent. */
@@ -126,6 +142,87 @@ describe('hideCredentials()', () => {
     expect(await readFile(config, 'utf8')).not.toContain('c2VjcmV0');
     await restore();
     expect(await readFile(config, 'utf8')).toContain('c2VjcmV0');
+  });
+
+  describe('of another checkout in the work tree', () => {
+    /** As actions/checkout with `path:` makes it. */
+    async function checkOutIn(scene: Scene, path: string): Promise<string> {
+      await scene.git('init', '--quiet', path);
+      return join(scene.folder, path, '.git', 'config');
+    }
+
+    test.each(['other', 'a/b/c/other', 'node_modules/lib', 'node_modules/@scope/lib'])(
+      '%s: the header is gone until it is put back, and is a secret from then on',
+      async (path) => {
+        await using scene = await setScene();
+        const config = await checkOutIn(scene, path);
+        await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
+        const original = await readFile(config, 'utf8');
+        const learned: string[] = [];
+        const restore = await hideIn(scene, { learnSecrets: (secrets) => void learned.push(...secrets) });
+        expect(await readFile(config, 'utf8')).not.toContain(OWN_HEADER);
+        expect(learned).toContain(TOKEN);
+        await restore();
+        expect(await readFile(config, 'utf8')).toBe(original);
+      },
+    );
+
+    test('the file that its config includes is moved away, and post puts both back', async () => {
+      await using scene = await setScene();
+      const config = await checkOutIn(scene, 'other');
+      const file = join(scene.folder, '..', 'git-credentials-2.config');
+      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o600 });
+      await scene.git('config', '--file', config, `includeIf.gitdir:${join(config, '..')}.path`, file);
+      await hideIn(scene);
+      await expect(access(file)).rejects.toThrow('ENOENT');
+      expect(await readFile(config, 'utf8')).not.toContain('git-credentials-2');
+      expect(await afterKill(scene)).toEqual([]);
+      expect(await readFile(file, 'utf8')).toContain(OWN_HEADER);
+      expect(await scene.git('-C', 'other', 'config', OWN_KEY)).toBe(OWN_HEADER);
+    });
+
+    test('a submodule of it, and a git directory that lies elsewhere', async () => {
+      await using scene = await setScene();
+      const ofModule = join(await checkOutIn(scene, 'other'), '..', 'modules', 'lib', 'config');
+      await mkdir(join(ofModule, '..'), { recursive: true });
+      const elsewhere = join(scene.folder, '..', 'elsewhere.git');
+      await scene.git('init', '--quiet', '--separate-git-dir', elsewhere, 'apart');
+      const configs = [ofModule, join(elsewhere, 'config')];
+      for (const config of configs) await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
+      const restore = await hideIn(scene);
+      for (const config of configs) expect(await readFile(config, 'utf8')).not.toContain(OWN_HEADER);
+      await restore();
+      for (const config of configs) expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
+    });
+
+    test('what git cannot read there ends nothing, and a warning names it', async () => {
+      await using scene = await setScene();
+      const config = await checkOutIn(scene, 'other');
+      await writeFile(config, '[http\n');
+      const warnings: string[] = [];
+      await hideIn(scene, { log: { warning: (text) => void warnings.push(text) } });
+      expect(warnings).toEqual([
+        `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${config}. Set "persist-credentials: false" on actions/checkout.`,
+      ]);
+    });
+
+    test.each([
+      ['folders', { folders: 3, ms: 15_000, found: 200 }],
+      ['milliseconds', { folders: 100, ms: 0, found: 200 }],
+      ['checkouts', { folders: 100, ms: 15_000, found: 0 }],
+    ])('the search ends after so many %s, and says what is left', async (_, limits) => {
+      await using scene = await setScene();
+      await checkOutIn(scene, 'a/b/c/other');
+      const gitFolder = join(scene.folder, '.git');
+      const place = { top: scene.folder, gitFolder, commonFolder: gitFolder };
+      const bounded = await findGitConfigs(place, limits);
+      expect(bounded.nested).toEqual([]);
+      expect(bounded.unsearched).not.toEqual([]);
+      expect(await findGitConfigs(place)).toMatchObject({
+        nested: expect.arrayContaining([join(scene.folder, 'a/b/c/other/.git/config')]) as unknown,
+        unsearched: [],
+      });
+    });
   });
 
   test('what the agent wrote into the config is gone after the restore', async () => {

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UserError } from '../../errors.ts';
-import { readRegular, writeRegular } from '../regular-files.ts';
+import { UserError } from '../../../errors.ts';
+import { readRegular, writeRegular } from '../../regular-files.ts';
 
 /** Where the note is, and what seals it: 32 bytes, the same in `post`. */
 export interface NotePlace {

@@ -1,7 +1,9 @@
-import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { UserError } from '../../errors.ts';
-import type { Log } from '../../ports/machine.ts';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { firstNames } from '../../../core/text/lists.ts';
+import { oneLine } from '../../../core/text/one-line.ts';
+import { UserError } from '../../../errors.ts';
+import type { Log } from '../../../ports/machine.ts';
 import {
   readNote,
   removeNote,
@@ -10,11 +12,12 @@ import {
   type NotedFile,
   type NotedSetting,
   type NotePlace,
-} from './credentials-note.ts';
-import { secretsOfSettings } from './credential-values.ts';
-import { authorizationHeader, createGit, type Git } from '../git.ts';
-import { readLinked, writeRegular } from '../regular-files.ts';
-import type { Workspace } from './workspace.ts';
+} from './note.ts';
+import { secretsOfSettings } from './values.ts';
+import { findGitConfigs } from './git-configs.ts';
+import { authorizationHeader, createGit, type Git } from '../../git.ts';
+import { readLinked, writeRegular } from '../../regular-files.ts';
+import type { Workspace } from '../workspace.ts';
 
 interface HideOptions extends NotePlace {
   /** The job's token, of which actions/checkout makes its header. */
@@ -32,8 +35,9 @@ interface HiddenFile {
 }
 
 /**
- * Takes credentials out of the workspace's git config: headers, helpers, keys, passwords in URLs, and includes
- * (newer versions of actions/checkout keep the header in an included file, which is moved away as well).
+ * Takes credentials out of the workspace's git config, and out of those of other checkouts in it: headers, helpers, keys,
+ * passwords in URLs, and includes (newer versions of actions/checkout keep the header in an included file, which is moved
+ * away as well). Warns of what could not be looked at.
  * The returned function puts every file back as it was. Meanwhile the credentials are in the memory of this process
  * alone: after a kill restoreCredentials puts back what the job's token gives.
  */
@@ -45,7 +49,8 @@ export async function hideCredentials(
   },
 ): Promise<() => Promise<void>> {
   const git = createGit({ folder: '/', env: options.env });
-  const configs = await configsOf(git, workspace);
+  const { configs, unread } = await configsOf(git, workspace);
+  warnOfUnread(unread, options.log);
   const included = await includedSecrets(git, configs, options.env);
   if (configs.length === 0) return () => Promise.resolve();
   const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
@@ -57,7 +62,10 @@ export async function hideCredentials(
     hidden.map((file) => noted(file, options.token)),
   );
   await Promise.all(included.map(({ path }) => rm(path, { force: true })));
-  for (const config of configs) await rewrite(git, config);
+  for (const config of configs)
+    await rewrite(git, config).catch((error: unknown) => {
+      throw error instanceof UserError ? error : notRemoved(config.path, error);
+    });
   let isHidden = true;
   return async () => {
     if (!isHidden) return;
@@ -102,6 +110,16 @@ function warnOf(paths: readonly string[], log: HideOptions['log']): void {
     );
 }
 
+/** Names that a warning has room for. */
+const MOST_NAMES = 3;
+
+function warnOfUnread(paths: readonly string[], log: HideOptions['log']): void {
+  if (paths.length > 0)
+    log.warning(
+      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${oneLine(firstNames(paths, MOST_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
+    );
+}
+
 /** The file without what is secret in it. */
 function noted({ path, folder, mode, settings }: HiddenFile, token: string): NotedFile {
   if (settings === null) return { path, folder, mode, settings: null, isComplete: false };
@@ -143,19 +161,23 @@ interface ConfigFile {
 
 type FoundFile = Pick<HiddenFile, 'path' | 'settings'>;
 
-/** The config files of the repository and of its submodules, as far as they hold something to hide. */
-async function configsOf(git: Git, workspace: Workspace): Promise<readonly ConfigFile[]> {
-  const modules = await readdir(join(workspace.commonFolder, 'modules'), { recursive: true }).catch(() => []);
-  const paths = new Set([
-    join(workspace.commonFolder, 'config'),
-    join(workspace.commonFolder, 'config.worktree'),
-    join(workspace.gitFolder, 'config.worktree'),
-    ...modules
-      .filter((name) => /(^|\/)config(\.worktree)?$/.test(name))
-      .map((name) => join(workspace.commonFolder, 'modules', name)),
-  ]);
-  const configs = await Promise.all([...paths].map((path) => readConfigFile(git, path)));
-  return configs.filter((config) => config.settings.some((setting) => isInclude(setting) || isCredential(setting)));
+/** The config files of all git directories there, as far as they hold something to hide, and what could not be read. */
+async function configsOf(
+  git: Git,
+  workspace: Workspace,
+): Promise<{ readonly configs: readonly ConfigFile[]; readonly unread: readonly string[] }> {
+  const { own, nested, unsearched } = await findGitConfigs(workspace);
+  const unread = [...unsearched];
+  const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path)));
+  // What git cannot read is of no use to it, and no reason to end a run: it may be there for a test.
+  for (const path of nested)
+    await readConfigFile(git, path).then(
+      (config) => configs.push(config),
+      () => unread.push(path),
+    );
+  const isSecret = (config: ConfigFile): boolean =>
+    config.settings.some((setting) => isInclude(setting) || isCredential(setting));
+  return { configs: configs.filter(isSecret), unread };
 }
 
 async function readConfigFile(git: Git, path: string): Promise<ConfigFile> {
@@ -240,12 +262,16 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
       await git.text(['config', '--file', fresh, '--add', key, withoutPassword(setting) ?? '']);
   }
   const left = await readConfigFile(git, fresh);
-  if (left.settings.some((setting) => isInclude(setting) || isCredential(setting)))
-    throw new UserError(
-      'infrastructure',
-      `Credentials could not be removed from ${path}. Set "persist-credentials: false" on actions/checkout.`,
-    );
+  if (left.settings.some((setting) => isInclude(setting) || isCredential(setting))) throw notRemoved(path);
   await rename(fresh, path);
+}
+
+function notRemoved(path: string, cause?: unknown): UserError {
+  return new UserError(
+    'infrastructure',
+    `Credentials could not be removed from ${path}. Set "persist-credentials: false" on actions/checkout.`,
+    { cause },
+  );
 }
 
 function unreadable(path: string): never {

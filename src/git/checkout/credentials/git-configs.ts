@@ -1,0 +1,107 @@
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { readLinked } from '../../regular-files.ts';
+import type { Workspace } from '../workspace.ts';
+
+/** Config files of git directories; they need not be there. */
+export interface GitConfigs {
+  /** Of the checkout and its submodules. */
+  readonly own: readonly string[];
+  /** Of other git directories that lie in its work tree, or that something in it leads to. */
+  readonly nested: readonly string[];
+  /** What could not be looked into, or was too much. */
+  readonly unsearched: readonly string[];
+}
+
+/** How much of a work tree is searched. */
+interface SearchLimits {
+  readonly folders: number;
+  readonly ms: number;
+  /** Things named `.git`. */
+  readonly found: number;
+}
+
+const LIMITS: SearchLimits = { folders: 300_000, ms: 15_000, found: 200 };
+/** Folders that are read at the same time. */
+const AT_ONCE = 64;
+/** Packages are no checkouts, and there are many of them: the folders of packages and of their scopes are looked at, no deeper. */
+const PACKAGES = 'node_modules';
+const PACKAGE_LEVELS = 2;
+
+/** Finds the config files of a checkout, and of whatever other checkouts are in it. */
+export async function findGitConfigs(
+  { top, gitFolder, commonFolder }: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder'>,
+  limits = LIMITS,
+): Promise<GitConfigs> {
+  const inTree = await searchWorkTree(top, limits);
+  const others = inTree.places.filter((place) => place !== join(top, '.git'));
+  const own = new Set([commonFolder, gitFolder, ...(await modulesOf(commonFolder))].flatMap(configsIn));
+  const nested = new Set<string>();
+  for (const place of others.slice(0, limits.found)) {
+    for (const folder of await gitDirectoriesAt(place))
+      for (const found of [folder, ...(await modulesOf(folder))]) for (const path of configsIn(found)) nested.add(path);
+  }
+  return {
+    own: [...own],
+    nested: [...nested].filter((path) => !own.has(path)),
+    unsearched: [...inTree.unsearched, ...others.slice(limits.found)],
+  };
+}
+
+function configsIn(gitDirectory: string): readonly string[] {
+  return [join(gitDirectory, 'config'), join(gitDirectory, 'config.worktree')];
+}
+
+/** Everything named `.git` in a work tree, outside in; links are not followed. */
+async function searchWorkTree(
+  top: string,
+  { folders, ms }: Pick<SearchLimits, 'folders' | 'ms'>,
+): Promise<{ readonly places: readonly string[]; readonly unsearched: readonly string[] }> {
+  const places: string[] = [];
+  const unsearched: string[] = [];
+  const until = performance.now() + ms;
+  const waiting: { readonly path: string; readonly levels: number }[] = [{ path: top, levels: Infinity }];
+  for (let at = 0; at < waiting.length;) {
+    if (at >= folders || performance.now() > until) {
+      unsearched.push(...waiting.slice(at).map(({ path }) => path));
+      break;
+    }
+    const some = waiting.slice(at, at + Math.min(AT_ONCE, folders - at));
+    at += some.length;
+    const listed = await Promise.all(some.map(({ path }) => readdir(path, { withFileTypes: true }).catch(() => null)));
+    for (const [nth, { path, levels }] of some.entries()) {
+      const entries = listed[nth] ?? null;
+      if (entries === null) unsearched.push(path);
+      for (const entry of entries ?? []) {
+        const found = join(path, entry.name);
+        if (entry.name === '.git') places.push(found);
+        else if (entry.isDirectory() && levels > 0)
+          waiting.push({ path: found, levels: entry.name === PACKAGES ? PACKAGE_LEVELS : levels - 1 });
+      }
+    }
+  }
+  return { places, unsearched };
+}
+
+/** A git directory, or the one that a file names, and the one that this shares its settings with. */
+async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
+  const found = await stat(place).catch(() => null);
+  if (found?.isDirectory()) return [place];
+  const named = /^gitdir:\s*(.+?)\s*$/m.exec(await textOf(place))?.[1];
+  if (named === undefined) return [];
+  const folder = resolve(dirname(place), named);
+  const common = (await textOf(join(folder, 'commondir'))).trim();
+  return common === '' ? [folder] : [folder, resolve(folder, common)];
+}
+
+async function textOf(path: string): Promise<string> {
+  return (await readLinked(path))?.bytes.toString() ?? '';
+}
+
+/** Git directories of submodules, and of theirs. */
+async function modulesOf(gitDirectory: string): Promise<readonly string[]> {
+  const names = await readdir(join(gitDirectory, 'modules'), { recursive: true }).catch(() => []);
+  return names
+    .filter((name) => /(^|\/)config(\.worktree)?$/.test(name))
+    .map((name) => dirname(join(gitDirectory, 'modules', name)));
+}
