@@ -68,11 +68,7 @@ export async function rememberSurroundings({
         await lay(entries, { from: resolve(home), to: laidHome });
         moves.push({ from: resolve(home), to: laidHome, linked: true });
       }
-      const moved = await Promise.all(
-        Object.entries({ ...environment, PATH: path }).map(
-          async ([name, value]) => [name, await movedValue(value, moves)] as const,
-        ),
-      );
+      const moved = await movedEnvironment({ ...environment, PATH: path }, moves);
       // A name that nobody knows beforehand, and short: the path of a socket in it has at most 108 characters.
       const laidTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(async () => {
         await mkdir(folder, { recursive: true });
@@ -86,7 +82,7 @@ export async function rememberSurroundings({
         const { paths, undo } = await above.hide();
         return {
           environment: {
-            ...Object.fromEntries(moved),
+            ...moved,
             ...(entries === null ? {} : { HOME: laidHome }),
             ...Object.fromEntries(TEMPORARY.map((name) => [name, laidTemporary])),
           },
@@ -101,6 +97,23 @@ export async function rememberSurroundings({
         throw error;
       }
     },
+  };
+}
+
+/** In a room nothing lies around a clean clone but what the room's user left: `refresh` removes that and makes a new home folder, whose path it returns. */
+export function surroundingsInRoom(
+  { environment, workspace }: Pick<CleanOptions, 'environment' | 'workspace'>,
+  refresh: () => Promise<string>,
+): CleanSurroundings {
+  return {
+    lay: async (clone) => ({
+      environment: {
+        ...(await movedEnvironment(environment, [{ from: resolve(workspace), to: clone, linked: false }])),
+        HOME: await refresh(),
+      },
+      hidden: [],
+      remove: () => Promise.resolve(),
+    }),
   };
 }
 
@@ -192,6 +205,13 @@ async function lay(entries: readonly Entry[], { from, to }: Folders): Promise<vo
 /** `linked`: parts of `to` may be links to the same parts of `from`, whose paths stay as they are. */
 interface Move extends Folders {
   readonly linked: boolean;
+}
+
+async function movedEnvironment(environment: Environment, moves: readonly Move[]): Promise<Environment> {
+  const moved = Object.entries(environment).map(
+    async ([name, value]) => [name, await movedValue(value, moves)] as const,
+  );
+  return Object.fromEntries(await Promise.all(moved));
 }
 
 /** A variable's value, one path or a list of them, with the paths of what was laid anew. */

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
-import type { Room } from '../ports/room.ts';
-import type { CleanSurroundings } from '../processes/clean-surroundings.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
 import { UserError } from '../errors.ts';
@@ -59,12 +57,13 @@ export async function openLogin(world: World, isolation: Isolation): Promise<Age
 
 /** The user's verify commands. */
 export async function createCommands(world: World, { room, environmentFor }: Isolation): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings }, { trustedProgram }, { cleanCloneParent }] = await Promise.all([
-    import('../processes/verifier.ts'),
-    import('../processes/clean-surroundings.ts'),
-    import('../processes/trusted-programs.ts'),
-    import('../git/checkout/clean-clone.ts'),
-  ]);
+  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, { trustedProgram }, { cleanCloneParent }] =
+    await Promise.all([
+      import('../processes/verifier.ts'),
+      import('../processes/clean-surroundings.ts'),
+      import('../processes/trusted-programs.ts'),
+      import('../git/checkout/clean-clone.ts'),
+    ]);
   const { config, context } = world;
   const environment = environmentFor(verifyEnvironment(world.environment, config.agent.envNames, claudeProvider));
   const bash = (): string | null => trustedProgram('bash', world.environment);
@@ -83,23 +82,12 @@ export async function createCommands(world: World, { room, environmentFor }: Iso
             folder: join(world.runFolder, 'surroundings'),
             clones: cleanCloneParent(gitFolder(world)),
           })
-        : inRoom(room, environment),
+        : surroundingsInRoom({ environment, workspace: context.workspace }, () => room.refresh()),
     room,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
   });
-}
-
-/** In a room nothing lies around a clean clone but what the room's user left, and that is removed. */
-function inRoom(room: Room, environment: Readonly<Record<string, string>>): CleanSurroundings {
-  return {
-    lay: async () => ({
-      environment: { ...environment, HOME: await room.refresh() },
-      hidden: [],
-      remove: () => Promise.resolve(),
-    }),
-  };
 }
 
 /** Without these the agent's own `git commit` fails on a runner, which has no git user. */

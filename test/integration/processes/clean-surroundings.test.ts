@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rememberSurroundings } from '../../../src/processes/clean-surroundings.ts';
+import { rememberSurroundings, surroundingsInRoom } from '../../../src/processes/clean-surroundings.ts';
 
 let root = '';
 beforeEach(() => {
@@ -201,4 +201,25 @@ describe('the environment of a clean clone', () => {
       expect(environment).toEqual({ ...temporaryOf(environment), ...given, PATH: '/usr/bin' });
     },
   );
+});
+
+test('in a room, variables that name the work tree name the clean clone, and the home folder is a new one', async () => {
+  const environment = {
+    HOME: '/room/home',
+    PATH: `${work('node_modules/.bin')}:/usr/bin:${work()}`,
+    PYTHONPATH: work('src'),
+    BESIDE: work('..', 'work-of-others'),
+    TEXT: 'nothing',
+  };
+  const refresh = (): Promise<string> => Promise.resolve('/room/new-home');
+  const laid = await surroundingsInRoom({ environment, workspace: work() }, refresh).lay(clone());
+  expect(laid).toMatchObject({
+    environment: {
+      ...environment,
+      HOME: '/room/new-home',
+      PATH: `${clone('node_modules/.bin')}:/usr/bin:${clone()}`,
+      PYTHONPATH: clone('src'),
+    },
+    hidden: [],
+  });
 });
