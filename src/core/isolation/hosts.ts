@@ -15,7 +15,7 @@ export type HostsAsked =
   | { readonly kind: 'none' }
   | { readonly kind: 'registries-and'; readonly hosts: readonly HostRule[] };
 
-/** What the proxy decides by. `never`: hosts of the model, which only the broker talks to, whatever is allowed. */
+/** What the proxy decides by. `never`: hosts of the model, such as `MODEL_HOSTS`, which only the broker talks to, whatever is allowed. */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
   readonly never: readonly string[];
@@ -71,7 +71,13 @@ export function allows(rules: EgressRules, host: string, port: number): boolean 
 /** Whether only the broker may talk to this host. */
 export function isModelHost({ never }: EgressRules, host: string): boolean {
   const target = parseHost(host);
-  return target !== null && never.some((name) => matches(parseHost(name) ?? name.toLowerCase(), target));
+  return target !== null && never.some((name) => isNamedBy(name, target));
+}
+
+/** Hosts that were asked for by name and that only the broker may talk to all the same. */
+export function modelHostsAmong(asked: HostsAsked, never: readonly string[]): readonly HostRule[] {
+  if (asked.kind !== 'registries-and') return [];
+  return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
 
 /** Whether a name or address may be public, as far as that is seen without asking anybody. */
@@ -119,6 +125,14 @@ const LABEL = /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/;
 
 function matches(rule: string, host: string): boolean {
   return rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : rule === host;
+}
+
+/** Whether a name of `never` is that of a host: `*` stands for a part of one label, or at the start, as `*.`, for every name below. */
+function isNamedBy(text: string, host: string): boolean {
+  const name = parseHost(text) ?? text.toLowerCase();
+  if (name.startsWith('*.')) return host.endsWith(name.slice(1));
+  const parts = name.split('*').map((part) => part.replaceAll('.', '\\.'));
+  return parts.length === 1 ? name === host : new RegExp(`^${parts.join('[^.]+')}$`).test(host);
 }
 
 /** The rule, or what is wrong with the item. */

@@ -1,8 +1,9 @@
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { allowedHosts, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import { allowedHosts, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
 import { levelsToTry, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
+import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { messageOf, UserError } from '../../errors.ts';
@@ -57,9 +58,6 @@ async function openLevel(world: World, level: FailedLevel['level'], options: Roo
   return await openSandboxRoom({ ...options, runtime });
 }
 
-/** Hosts of the provider's that the agent's traffic never goes to by itself: the broker alone does. */
-const MODEL_HOSTS = ['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'];
-
 async function isolatedIn(
   world: World,
   {
@@ -71,13 +69,19 @@ async function isolatedIn(
   const { config, context, log } = world;
   const { room, level } = opened;
   const options = roomOptions(world);
+  const never = modelHosts(world);
+  const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOf);
+  if (ofModel.length > 0)
+    log.warning(
+      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: the model is reached through the action only.`,
+    );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
   const egress = createEgress({
     get allowed() {
       return allowed;
     },
-    never: modelHosts(world),
+    never,
     upstreamFor: await proxyFinder(),
   });
   const proxyPort = await opened.listen(egress.server);
@@ -185,9 +189,12 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
   );
 }
 
+/** What only the broker talks to, with the gateways that the run is told of. */
 function modelHosts({ environment }: World): readonly string[] {
   const bases = Object.entries(environment).filter(([name]) => /^ANTHROPIC_(\w+_)?BASE_URL$/.test(name));
-  return [...MODEL_HOSTS, ...bases.flatMap(([, base]) => URL.parse(base ?? '')?.hostname ?? [])];
+  // An IPv6 address has brackets in a URL.
+  const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
+  return [...MODEL_HOSTS, ...ofGateways.filter((host) => host !== '')];
 }
 
 /** What the probe found, as a clause; null: all is as it should be. */

@@ -5,12 +5,14 @@ import {
   allowedHosts,
   allows,
   isModelHost,
+  modelHostsAmong,
   nameOf,
   parseAllowedHosts,
   parseTarget,
   type AllowedHosts,
   type HostsAsked,
 } from '../../../../src/core/isolation/hosts.ts';
+import { MODEL_HOSTS } from '../../../../src/core/isolation/model-hosts.ts';
 import { runs } from '../../../runs.ts';
 
 describe('the input', () => {
@@ -251,5 +253,53 @@ describe('a target', () => {
     `${'a.'.repeat(127)}example:443`,
   ])('%j is none', (text) => {
     expect(parseTarget(text, null)).toBeNull();
+  });
+});
+
+describe('the hosts of the providers', () => {
+  const never = [...MODEL_HOSTS, 'gateway.example'];
+  const everything = { allowed: { kind: 'any' }, never } as const;
+  const named = (host: string): HostsAsked => ({ kind: 'registries-and', hosts: [{ host, port: 443 }] });
+
+  test.each([
+    'api.anthropic.com',
+    'bedrock-runtime.us-east-1.amazonaws.com',
+    'Bedrock-Runtime.EU-West-1.amazonaws.com.',
+    'bedrock-runtime-fips.us-gov-west-1.amazonaws.com',
+    'bedrock-runtime.us-east-1.api.aws',
+    'bedrock-runtime-fips.us-east-1.api.aws',
+    'bedrock-runtime.cn-north-1.amazonaws.com.cn',
+    'bedrock-mantle.us-east-1.api.aws',
+    'aiplatform.googleapis.com',
+    'us-east5-aiplatform.googleapis.com',
+    'aiplatform.us.rep.googleapis.com',
+    'us-east5-aiplatform.mtls.googleapis.com',
+    'gateway.example',
+  ])('%s is the broker’s alone, also where it is allowed by name', (host) => {
+    const listed = { allowed: allowedHosts(named(host.toLowerCase().replace(/\.$/, '')), []), never };
+    for (const rules of [everything, listed])
+      for (const port of [443, 8443])
+        expect([isModelHost(rules, host), allows(rules, host, port)]).toEqual([true, false]);
+    expect(modelHostsAmong(named(host.toLowerCase().replace(/\.$/, '')), never)).toHaveLength(1);
+  });
+
+  test.each([
+    's3.us-east-1.amazonaws.com',
+    'bedrock-runtime.amazonaws.com.attacker.example',
+    'x.bedrock-runtime.us-east-1.amazonaws.com.example',
+    'bedrock-runtime.us-east-1.amazonaws.community',
+    'codeartifact.us-east-1.api.aws',
+    'storage.googleapis.com',
+    'europe-npm.pkg.dev',
+    'aiplatform.rep.googleapis.com.example',
+    'registry.gateway.example',
+  ])('%s is not one of them', (host) => {
+    expect([isModelHost(everything, host), allows(everything, host, 443)]).toEqual([false, true]);
+    expect(modelHostsAmong(named(host), never)).toEqual([]);
+  });
+
+  test('all below a name of theirs is said as well', () => {
+    expect(modelHostsAmong(named('*.anthropic.com'), never)).toHaveLength(1);
+    for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(modelHostsAmong(asked, never)).toEqual([]);
   });
 });
