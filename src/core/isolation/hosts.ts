@@ -54,6 +54,11 @@ export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[])
   return { kind: 'listed', hosts: asked.kind === 'none' ? [] : uniqueHosts([...registries, ...asked.hosts]) };
 }
 
+/** Whether a bound of the network was asked for in so many words, so that a run without one would break its word. */
+export function asksForBounds(asked: HostsAsked): boolean {
+  return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length > 0);
+}
+
 /** Sorted, each once. */
 export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
   const byName = new Map(hosts.map((rule) => [nameOf(rule), rule]));

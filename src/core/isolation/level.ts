@@ -16,6 +16,9 @@ export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['leve
   return wanted === 'none' ? [] : [wanted];
 }
 
+/** Why a level that leaves the network open is not taken, as a clause. */
+export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
+
 /** `why`: a sentence for people; null: it is what was asked for. */
 type Settled =
   | { readonly kind: 'settled'; readonly level: IsolationLevel; readonly why: string | null }
@@ -23,6 +26,7 @@ type Settled =
 
 /**
  * What holds after `failed`, in the order of the tries; `reached`: the level that could be had, null: none of them.
+ * `mustLimit`: the network has to be limited, see `asksForBounds`; a level that cannot do it is among the failed ones.
  * `byOutsiders`: people without write permission can bring about events like this run's; it does not fall to `none` unasked.
  */
 export function settleLevel(
@@ -31,6 +35,7 @@ export function settleLevel(
     readonly reached: FailedLevel['level'] | null;
     readonly failed: readonly FailedLevel[];
     readonly byOutsiders: boolean;
+    readonly mustLimit: boolean;
   },
 ): Settled {
   const whys = tried.failed.map(({ level, why }) => `\`${level}\`: ${why}`).join('; ');
@@ -40,11 +45,22 @@ export function settleLevel(
       level: tried.reached,
       why: tried.failed.length === 0 ? null : `Stronger isolation is not available here (${whys}).`,
     };
+  if (wanted === 'none' && tried.mustLimit)
+    return {
+      kind: 'unusable',
+      problem:
+        'With `isolation: none` the agent reaches the whole network, so `allowed-hosts` cannot be enforced. Remove `allowed-hosts`, or set `isolation: auto`.',
+    };
   if (wanted === 'none') return { kind: 'settled', level: 'none', why: null };
   if (wanted !== 'auto')
     return {
       kind: 'unusable',
-      problem: `\`isolation: ${wanted}\` is not available on this runner (${whys}). Use a runner where it is, such as GitHub's Ubuntu runners, or set \`isolation\` to a level that works here.`,
+      problem: `\`isolation: ${wanted}\` is not available on this runner (${whys}). Use a runner where it is, such as GitHub's Ubuntu runners, or set \`isolation\` to a level that works here.${tried.mustLimit ? OPEN_IT : ''}`,
+    };
+  if (tried.mustLimit)
+    return {
+      kind: 'unusable',
+      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated there (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
     };
   if (tried.byOutsiders)
     return {
@@ -53,3 +69,5 @@ export function settleLevel(
     };
   return { kind: 'settled', level: 'none', why: `No isolation is available here (${whys}).` };
 }
+
+const OPEN_IT = ' To leave the network open, set `allowed-hosts: any`.';

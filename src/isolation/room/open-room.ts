@@ -23,7 +23,7 @@ export interface OpenedRoom {
   readonly uid: number;
   /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
   listen(server: Server): Promise<number>;
-  /** Leaves these ports and nothing else of the network; false: nothing here can do that. */
+  /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
   /** Ends all that is in it and removes it; returns the processes that are left, as words: none. */
   close(): Promise<readonly string[]>;

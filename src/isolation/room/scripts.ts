@@ -120,16 +120,19 @@ useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shel
 echo named
 `;
 
-/** UID PORTS: a user reaches these ports on loopback and nothing else, by whichever firewall is here. Exits with 3 where there is none. */
+/** UID PORTS: a user reaches these ports on loopback (empty: none) and nothing else, by whichever firewall is here. Exits with 3 where there is none. Replaces what it did before. */
 export const LIMIT_NETWORK = `
 set -eu
-uid=$1 ports=$2
+uid=$1 ports=$2 accept=
+[ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
 if command -v nft > /dev/null && nft list tables > /dev/null 2>&1; then
   if nft -f - << RULES
+table inet ralph_$uid
+delete table inet ralph_$uid
 table inet ralph_$uid {
   chain out {
     type filter hook output priority 0; policy accept;
-    meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept
+    $accept
     meta skuid $uid reject with icmpx type admin-prohibited
   }
 }
@@ -141,11 +144,12 @@ RULES
 fi
 for tables in iptables ip6tables; do
   command -v "$tables" > /dev/null || exit 3
-  "$tables" -w 5 -N "RALPH_$uid" 2> /dev/null || exit 3
-  [ "$tables" = ip6tables ] ||
+  "$tables" -w 5 -N "RALPH_$uid" 2> /dev/null || "$tables" -w 5 -F "RALPH_$uid" 2> /dev/null || exit 3
+  [ "$tables" = ip6tables ] || [ -z "$ports" ] ||
     "$tables" -w 5 -A "RALPH_$uid" -d 127.0.0.1 -p tcp -m multiport --dports "$(echo "$ports" | tr -d ' ')" -j ACCEPT
   "$tables" -w 5 -A "RALPH_$uid" -j REJECT
-  "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
+  "$tables" -w 5 -C OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid" 2> /dev/null ||
+    "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
 done
 echo iptables
 `;

@@ -1,7 +1,7 @@
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { allowedHosts, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
-import { levelsToTry, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
+import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import { levelsToTry, NO_BOUNDS, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
@@ -26,9 +26,10 @@ export async function isolate(world: World): Promise<Isolation> {
   const hosts = wanted === 'none' ? null : hostsFor(world);
   hosts?.catch(() => undefined);
   const failed: FailedLevel[] = [];
+  const mustLimit = asksForBounds(config.isolation.hosts);
   let opened: OpenedRoom | null = null;
   for (const level of levelsToTry(wanted)) {
-    const tried = await openLevel(world, level, roomOptions(world)).catch((error: unknown) => messageOf(error));
+    const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
     if (typeof tried !== 'string') {
       opened = tried;
       break;
@@ -36,12 +37,29 @@ export async function isolate(world: World): Promise<Isolation> {
     failed.push({ level, why: tried });
   }
   const byOutsiders = isByOutsiders(context.event.name);
-  const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders });
+  const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
   return opened === null || hosts === null
     ? notIsolated(settled.why)
     : isolatedIn(world, { opened, hosts, why: settled.why });
+}
+
+const BROKEN_BOUNDS =
+  "`allowed-hosts` cannot be enforced on this runner: a firewall for the agent's user could not be set up. No call was made. Use a runner with sudo, such as GitHub's Ubuntu runners, or set `allowed-hosts: any` to leave the network open.";
+const OPEN_NETWORK =
+  "Nothing limits the agent's network on this runner, because no firewall can be set up for its user. Use a runner where `isolation: namespace` works, such as GitHub's Ubuntu runners, or accept it with `allowed-hosts: any`.";
+
+/** The room, or why there is none; one whose network is open is none where that must not be. */
+async function openBounded(
+  world: World,
+  level: FailedLevel['level'],
+  mustLimit: boolean,
+): Promise<OpenedRoom | string> {
+  const opened = await openLevel(world, level, roomOptions(world));
+  if (!mustLimit || (await opened.limitNetwork([]))) return opened;
+  await opened.close();
+  return NO_BOUNDS;
 }
 
 async function openLevel(world: World, level: FailedLevel['level'], options: RoomOptions): Promise<OpenedRoom> {
@@ -90,6 +108,8 @@ async function isolatedIn(
   async function begin(brokerPort: number | null): Promise<void> {
     allowed = await hosts;
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
+    if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
+    if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
     await room.give(room.folders.session);
     const { probeRoom } = await import('./probe-room.ts');

@@ -44,6 +44,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.outputs['outcome'], run.main.log).toBe('limit');
     expect(run.summary).toContain('Isolation: user — own user; NO network limit');
     expect(run.summary).toContain('Stronger isolation is not available here');
+    expect(run.main.log).toContain("Nothing limits the agent's network on this runner");
   });
 
   test('namespace by name ends the run before a call where it is not available', async () => {
@@ -53,6 +54,21 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
     expect(run.main.log).toContain('`isolation: namespace` is not available on this runner');
   });
+
+  test.each([
+    ['auto', 'api.example.com', '`allowed-hosts` cannot be enforced on this runner'],
+    ['user', 'none', '`isolation: user` is not available on this runner (`user`: no firewall can be set up here'],
+    ['none', 'api.example.com', 'With `isolation: none` the agent reaches the whole network'],
+  ])(
+    'isolation: %s and allowed-hosts: %s end the run before a call where nothing limits the network',
+    async (level, hosts, why) => {
+      await using scene = await createScene({ level, through: WITHOUT_MOUNTS });
+      scene.openIssue('Add a test');
+      const run = await scene.run({ inputs: { 'allowed-hosts': hosts } });
+      expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
+      expect(run.main.log).toContain(why);
+    },
+  );
 
   test('where nothing works, a schedule runs with a warning, and a label does not', async () => {
     await using scene = await createScene({ level: 'auto', through: WITHOUT_USERS });
