@@ -5,6 +5,8 @@ import { levelsToTry, NO_BOUNDS, settleLevel, type FailedLevel } from '../../cor
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
+import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
+import { isWithin } from '../../core/isolation/view.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { proxyFinder } from '../../github/proxied-fetch.ts';
@@ -110,6 +112,7 @@ async function isolatedIn(
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
+    if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
     await room.give(room.folders.session);
     const { probeRoom } = await import('./probe-room.ts');
@@ -200,6 +203,15 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
     },
   });
   return allowedHosts(asked, registries);
+}
+
+/** In namespaces these folders are read-only, whoever may write them. */
+async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
+  const { programFoldersOf } = await import('../../isolation/program-folders.ts');
+  const folders = await programFoldersOf(environment.PATH ?? '');
+  // What is in the work tree is the clean clone's for `verify`.
+  const warning = openFoldersWarning(folders.filter(({ path }) => !isWithin(path, context.workspace)));
+  if (warning !== null) log.warning(warning);
 }
 
 /** Package managers get neither tokens nor keys. */

@@ -1,0 +1,58 @@
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import type { ProgramFolder } from '../core/isolation/program-folders.ts';
+
+/** More are not looked at. */
+const MAX_FOLDERS = 100;
+const MAX_PROGRAMS = 5_000;
+
+/** Looks at the folders that a PATH names, links followed; one that is not there stands for where somebody could make it. */
+export async function programFoldersOf(path: string): Promise<readonly ProgramFolder[]> {
+  const named = [...new Set(path.split(delimiter).filter((folder) => isAbsolute(folder)))];
+  const modes = new Map<string, Promise<number>>();
+  const modeOf = (folder: string): Promise<number> => {
+    const known = modes.get(folder) ?? stat(folder).then(({ mode }) => mode);
+    modes.set(folder, known);
+    return known;
+  };
+  const modesAbove = (place: string): Promise<readonly number[]> => Promise.all(foldersAbove(place).map(modeOf));
+
+  async function lookAt(folder: string): Promise<ProgramFolder> {
+    const real = await nearest(folder);
+    const isThere = (await realpath(folder).catch(() => null)) === real;
+    const names = isThere ? await readdir(real).catch(() => []) : [];
+    const programs = await Promise.all(names.slice(0, MAX_PROGRAMS).map((name) => program(join(real, name))));
+    const found = programs.filter((one) => one !== null);
+    return {
+      path: folder,
+      mode: await modeOf(real),
+      above: [...(await modesAbove(real)), ...found.flatMap(({ above }) => above)],
+      programs: found.map(({ mode }) => mode),
+    };
+  }
+
+  async function program(place: string): Promise<{ readonly mode: number; readonly above: readonly number[] } | null> {
+    try {
+      const isLink = (await lstat(place)).isSymbolicLink();
+      const found = await stat(place);
+      if (!found.isFile()) return null;
+      return { mode: found.mode, above: isLink ? await modesAbove(await realpath(place)) : [] };
+    } catch {
+      // A link that leads nowhere.
+      return null;
+    }
+  }
+
+  const looked = await Promise.all(named.slice(0, MAX_FOLDERS).map((folder) => lookAt(folder).catch(() => null)));
+  return looked.filter((folder) => folder !== null);
+}
+
+/** Its real path, or that of the nearest folder above that is there. */
+async function nearest(folder: string): Promise<string> {
+  return realpath(folder).catch(() => nearest(dirname(folder)));
+}
+
+function foldersAbove(place: string): readonly string[] {
+  const above = dirname(place);
+  return above === place ? [] : [above, ...foldersAbove(above)];
+}
