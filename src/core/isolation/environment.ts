@@ -24,6 +24,7 @@ export function roomEnvironment(
     ([name, value]) =>
       !REPLACED.test(name) && !(FOLDERS.test(name) && value.split(':').some((path) => path !== '' && !isVisible(path))),
   );
+  // Without a password: a JVM sends none, whatever it is told, and who else reaches it has the machine's own network.
   const proxy = proxyPort === null ? null : `http://127.0.0.1:${String(proxyPort)}`;
   return {
     ...Object.fromEntries(kept),
