@@ -69,6 +69,7 @@ function roomIn(folder: string): RoomOptions {
     runFolder: at('run'),
     workFolders: [tree],
     hidden: [],
+    localPorts: [],
     visible: [tmpdir()],
     worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/room-worker.js', import.meta.url))] },
     places: { rooms: at('rooms'), reservations: at('reservations') },

@@ -1,4 +1,4 @@
-/** `listen COUNT`, or what is asked on standard input: `probe`, `tree`, `sandbox`. `load`: Node's own `import`, for a library that is no part of this program. */
+/** `listen PORT…`, or what is asked on standard input: `probe`, `tree`, `sandbox`. `load`: Node's own `import`, for a library that is no part of this program. */
 export async function roomWorker(
   [work = '', ...args]: readonly string[],
   load: (url: string) => Promise<unknown>,
@@ -11,7 +11,7 @@ export async function roomWorker(
     }
     case 'listen': {
       const { listenForParent } = await import('../isolation/room/worker-listen.ts');
-      await listenForParent(Number(args[0]));
+      await listenForParent(args.map(Number));
       return;
     }
     case 'probe': {

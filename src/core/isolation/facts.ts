@@ -18,7 +18,7 @@ export const isolationFacts = z.strictObject({
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
   /** `limited`: broker and proxy are all that can be reached; `any`: the user opened it; `open`: nothing here can limit it. */
   network: z.enum(['limited', 'any', 'open']),
-  /** How many hosts the proxy lets through. */
+  /** How many hosts the proxy lets through, and services of this machine can be reached. */
   allowedHosts: count,
   /** `host:port` that the proxy refused → how often; at most 100 of them. */
   refused: z.record(name, count).refine((refused) => Object.keys(refused).length <= MAX_HOSTS),

@@ -13,7 +13,12 @@ export type AllowedHosts = { readonly kind: 'any' } | { readonly kind: 'listed';
 export type HostsAsked =
   | { readonly kind: 'any' }
   | { readonly kind: 'none' }
-  | { readonly kind: 'registries-and'; readonly hosts: readonly HostRule[] };
+  | {
+      readonly kind: 'registries-and';
+      readonly hosts: readonly HostRule[];
+      /** Of this machine's 127.0.0.1, where services of the job listen. */
+      readonly localPorts: readonly number[];
+    };
 
 /** What the proxy decides by. `never`: hosts of the model, such as `MODEL_HOSTS`, which only the broker talks to, whatever is allowed. */
 export interface EgressRules {
@@ -28,6 +33,10 @@ export interface Target {
 }
 
 const MAX_ITEMS = 200;
+/** A rule of iptables takes fifteen, with those of the proxy and the broker. */
+const MAX_LOCAL_PORTS = 10;
+/** Below it, only root can listen. */
+const FIRST_LOCAL_PORT = 1024;
 const HTTPS_PORT = 443;
 
 /** Reads the items of the input; `problems` are predicates about it, and what they are about is left out of `asked`. */
@@ -39,12 +48,21 @@ export function parseAllowedHosts(items: readonly string[]): {
   if (items.length === 1 && (first === 'any' || first === 'none')) return { asked: { kind: first }, problems: [] };
   if (items.length > MAX_ITEMS) {
     const problem = `has ${String(items.length)} items: give at most ${String(MAX_ITEMS)}`;
-    return { asked: { kind: 'registries-and', hosts: [] }, problems: [problem] };
+    return { asked: { kind: 'registries-and', hosts: [], localPorts: [] }, problems: [problem] };
   }
-  const parsed = items.map(parseItem);
+  const parsed = items.map((item) => localPortOf(item) ?? parseItem(item));
+  const localPorts = [...new Set(parsed.filter((one) => typeof one === 'number'))].sort((one, other) => one - other);
+  const tooMany =
+    localPorts.length > MAX_LOCAL_PORTS
+      ? [`has ${String(localPorts.length)} ports of localhost: give at most ${String(MAX_LOCAL_PORTS)}`]
+      : [];
   return {
-    asked: { kind: 'registries-and', hosts: uniqueHosts(parsed.filter((one) => typeof one !== 'string')) },
-    problems: [...new Set(parsed.filter((one) => typeof one === 'string'))],
+    asked: {
+      kind: 'registries-and',
+      hosts: uniqueHosts(parsed.filter((one) => typeof one === 'object')),
+      localPorts: tooMany.length > 0 ? [] : localPorts,
+    },
+    problems: [...new Set([...parsed.filter((one) => typeof one === 'string'), ...tooMany])],
   };
 }
 
@@ -56,7 +74,12 @@ export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[])
 
 /** Whether a bound of the network was asked for in so many words, so that a run without one would break its word. */
 export function asksForBounds(asked: HostsAsked): boolean {
-  return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length > 0);
+  return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
+}
+
+/** Ports of this machine's 127.0.0.1 that were asked for. */
+export function localPortsOf(asked: HostsAsked): readonly number[] {
+  return asked.kind === 'registries-and' ? asked.localPorts : [];
 }
 
 /** Sorted, each once. */
@@ -138,6 +161,14 @@ function isNamedBy(text: string, host: string): boolean {
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));
   const parts = name.split('*').map((part) => part.replaceAll('.', '\\.'));
   return parts.length === 1 ? name === host : new RegExp(`^${parts.join('[^.]+')}$`).test(host);
+}
+
+/** The port of `localhost:5432`, or what is wrong with it; null: it is another host. */
+function localPortOf(item: string): number | string | null {
+  if (!/^localhost(?::|$)/i.test(item)) return null;
+  const port = Number(/:(\d{1,5})$/.exec(item)?.[1] ?? 0);
+  if (port >= FIRST_LOCAL_PORT && port <= 65_535) return port;
+  return `has ${JSON.stringify(item.slice(0, 80))}: write localhost with a port from ${String(FIRST_LOCAL_PORT)} to 65535, as in localhost:5432`;
 }
 
 /** The rule, or what is wrong with the item. */

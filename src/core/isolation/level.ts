@@ -16,8 +16,10 @@ export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['leve
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Why a level that leaves the network open is not taken, as a clause. */
+/** Why a level is not taken that leaves the network open, or does not reach a service, as clauses. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
+
+export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
 
 /** `why`: a sentence for people; null: it is what was asked for. */
 type Settled =
@@ -60,7 +62,7 @@ export function settleLevel(
   if (tried.mustLimit)
     return {
       kind: 'unusable',
-      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated there (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
+      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated as it needs there (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
     };
   if (tried.byOutsiders)
     return {

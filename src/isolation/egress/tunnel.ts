@@ -28,11 +28,11 @@ export async function connectTunnel({ request, head, lingerMs }: Tunnel, admit: 
   const { socket: remote } = admitted;
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) remote.write(head);
-  join(client, remote, lingerMs);
+  joinSockets(client, remote, lingerMs);
 }
 
 /** Bytes pass both ways until both sides have ended; each side's end reaches the other, and what was sent before it. */
-function join(client: Socket, remote: Socket, lingerMs: number): void {
+export function joinSockets(client: Socket, remote: Socket, lingerMs: number): void {
   for (const [one, other] of [
     [client, remote],
     [remote, client],

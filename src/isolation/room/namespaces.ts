@@ -17,7 +17,7 @@ interface Namespaces {
   /** Leads a program of root's into them. */
   readonly way: readonly string[];
   readonly wayWith: NonNullable<Foundation['wayWith']>;
-  /** Sockets that listen on 127.0.0.1 there. */
+  /** Sockets that listen on 127.0.0.1 there, in the order of the ports that were asked for. */
   readonly listeners: readonly Listener[];
   readonly lost: () => string | null;
   /** Ends them, with all that is in them. */
@@ -33,7 +33,7 @@ export const IN_NAMESPACES = '[ -e /run/ralph-room ] || exit 97\n';
 export async function buildNamespaces(
   { root, record, runFolder }: Pick<Foundation, 'root' | 'record' | 'runFolder'>,
   options: RoomOptions,
-  listeners: number,
+  ports: readonly number[],
 ): Promise<Namespaces> {
   const newRoot = join(record.folder, 'root');
   const view = viewOf(planOf(options, { ...record, runFolder }), newRoot);
@@ -52,7 +52,7 @@ export async function buildNamespaces(
         const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
         return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', folder, place];
       },
-      listeners: await listenIn(root, [...target, '--net', '--'], { ...options, count: listeners }),
+      listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
       lost: keeper.lost,
       end: keeper.end,
     };
@@ -123,7 +123,7 @@ async function startKeeper(
 async function listenIn(
   root: Root,
   way: readonly [string, ...string[]],
-  { worker, count }: Pick<RoomOptions, 'worker'> & { readonly count: number },
+  { worker, ports }: Pick<RoomOptions, 'worker'> & { readonly ports: readonly number[] },
 ): Promise<readonly Listener[]> {
   const asUs: readonly string[] = [
     ...[root.program('setpriv'), `--reuid=${String(root.owner.uid)}`, `--regid=${String(root.owner.gid)}`],
@@ -131,10 +131,10 @@ async function listenIn(
     worker.file,
     ...worker.args,
     'listen',
-    String(count),
+    ...ports.map(String),
   ];
   const opener = { ...root.command([...way, ...asUs]), timeoutMs: START_MS };
-  return receiveServers(opener, count).catch((error: unknown) => {
+  return receiveServers(opener, ports.length).catch((error: unknown) => {
     throw new Unavailable(`the room's network cannot be listened in (${String(error)})`);
   });
 }

@@ -11,6 +11,7 @@ import { buildNamespaces, IN_NAMESPACES, readText } from './namespaces.ts';
 import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
 import { writeRoomRecord } from './record.ts';
+import { relayTo } from './relay.ts';
 import { removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
 import { findRoot, Unavailable, type Root } from './root.ts';
@@ -74,9 +75,12 @@ function candidates(runFolder: string): readonly string[] {
 }
 
 async function openNamespaces(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
-  const namespaces = await buildNamespaces(foundation, options, SERVERS);
+  const { localPorts } = options;
+  // Named ones first: a free one may not be taken before.
+  const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
   const room = roomOf({ ...foundation, ...namespaces, guard: IN_NAMESPACES });
   const free = [...namespaces.listeners];
+  const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {
     level: 'namespace',
     room,
@@ -90,6 +94,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
     limitNetwork: () => Promise.resolve(true),
     close: async () => {
       await namespaces.end();
+      for (const relay of relays) relay.close();
       for (const listener of free) listener.close();
       return await removeRoom(options.runFolder, options);
     },
@@ -115,7 +120,7 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
     uid: foundation.record.uid,
     listen: (server) => listenOn(server, 0),
     limitNetwork: (ports) =>
-      root.run(LIMIT_NETWORK, [uid, ports.join(', ')]).then(
+      root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(
         () => true,
         () => false,
       ),

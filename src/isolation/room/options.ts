@@ -9,6 +9,8 @@ export interface RoomOptions {
   readonly hidden: readonly string[];
   /** Folders that are there read-only although they lie in hidden ones. */
   readonly visible: readonly string[];
+  /** Ports of this machine's 127.0.0.1 that are reached from the room at the same place. */
+  readonly localPorts: readonly number[];
   /** Program and first arguments of our worker. */
   readonly worker: { readonly file: string; readonly args: readonly string[] };
   /** Where rooms are made, and where user ids are taken; in tests folders of their own. */

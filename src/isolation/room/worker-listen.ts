@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Opens sockets on 127.0.0.1 of the network that this process is in, hands them to its parent, and ends when that hangs up. */
-export async function listenForParent(count: number): Promise<void> {
+/** Opens these ports (0: any) on 127.0.0.1 of the network that this process is in, hands them to its parent, and ends when that hangs up. */
+export async function listenForParent(ports: readonly number[]): Promise<void> {
   const hungUp = once(process, 'disconnect');
-  for (let made = 0; made < count; made += 1) {
+  for (const port of ports) {
     const server = createServer();
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     await new Promise<void>((resolve, reject) => {
       process.send?.('socket', server, {}, (error) => {

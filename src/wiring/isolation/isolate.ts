@@ -1,7 +1,7 @@
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
-import { levelsToTry, NO_BOUNDS, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
+import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
@@ -58,7 +58,9 @@ async function openBounded(
   level: FailedLevel['level'],
   mustLimit: boolean,
 ): Promise<OpenedRoom | string> {
-  const opened = await openLevel(world, level, roomOptions(world));
+  const options = roomOptions(world);
+  if (level === 'sandbox' && options.localPorts.length > 0) return NO_SERVICES;
+  const opened = await openLevel(world, level, options);
   if (!mustLimit || (await opened.limitNetwork([]))) return opened;
   await opened.close();
   return NO_BOUNDS;
@@ -162,7 +164,7 @@ async function isolatedIn(
         : {
             level,
             why,
-            allowedHosts: allowed.kind === 'any' ? 0 : allowed.hosts.length,
+            allowedHosts: allowed.kind === 'any' ? 0 : allowed.hosts.length + options.localPorts.length,
             refused: egress.refused(),
             ...measured,
           },

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { HIDDEN_FOLDERS, isWithin } from '../../core/isolation/view.ts';
 import { toolFolders } from '../../isolation/room/namespaces.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
@@ -46,6 +47,7 @@ export function roomOptions(world: World): RoomOptions {
       dirname(process.execPath),
       ...(config.agent.path === null ? [install] : programFolders(config.agent.path)),
     ],
+    localPorts: localPortsOf(config.isolation.hosts),
     worker: roomWorker(actionFolder),
     places: ROOM_PLACES,
   };

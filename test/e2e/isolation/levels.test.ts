@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
 import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
 import { noOwnMachine, sudoUser } from '../../own-machine.ts';
@@ -95,6 +97,23 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
       expect(run.summary).toContain(shown);
     },
   );
+
+  test('a service of the job is reached where its port is named, by the agent and by verify', async () => {
+    await using scene = await createScene({ level: 'namespace' });
+    scene.openIssue('Add a test');
+    const service = createServer((socket) => socket.on('error', () => undefined).end('ready\n'));
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port } = service.address() as AddressInfo;
+    const ask = `head -1 < /dev/tcp/127.0.0.1/${String(port)}`;
+    const run = await scene.run({
+      inputs: { 'allowed-hosts': `localhost:${String(port)}`, verify: `${ask} | grep ready` },
+      agent: [{ kind: 'work' }, { kind: 'shell', script: `${ask} > answer.txt` }, { kind: 'work' }],
+    });
+    service.close();
+    expect(run.outputs['outcome'], run.main.log).toBe('complete');
+    expect(run.summary).toContain('own user, processes, files and network');
+  });
 
   test('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });

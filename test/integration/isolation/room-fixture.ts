@@ -41,13 +41,18 @@ export async function createRunnerFolders(): Promise<RoomOptions & { readonly ba
     workFolders: [join(work, 'shop', 'shop')],
     hidden: [join(base, 'runner'), work],
     visible: [],
+    localPorts: [],
     worker: { file: process.execPath, args: [join(inject('programs'), 'room-worker.mjs')] },
     places: { rooms: join(base, 'rooms'), reservations: join(base, 'reservations') },
   };
 }
 
-export async function createRoomScene(level: 'namespace' | 'user'): Promise<RoomScene> {
-  const { base, ...options } = await createRunnerFolders();
+export async function createRoomScene(
+  level: 'namespace' | 'user',
+  localPorts: readonly number[] = [],
+): Promise<RoomScene> {
+  const { base, ...folders } = await createRunnerFolders();
+  const options = { ...folders, localPorts };
   const opened = await openRoom(level, options);
   const [checkout = ''] = options.workFolders;
   await opened.room.give(checkout);

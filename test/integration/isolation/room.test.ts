@@ -1,6 +1,9 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processesOf } from '../../../src/isolation/room/processes-of.ts';
 import { removeRoom } from '../../../src/isolation/room/remove.ts';
@@ -123,6 +126,54 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
       `ls -Ad /tmp/a /var/tmp/d /dev/shm/e ${home}/* 2>/dev/null; touch ${home}/mine && echo mine`,
     );
     expect(output.split('\n').filter((line) => line !== '' && !line.endsWith(':'))).toEqual(['mine']);
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('a service of the job', () => {
+  /** Answers with what it was sent, once the other side has said all. */
+  async function startService(): Promise<{ readonly port: number } & AsyncDisposable> {
+    const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined);
+      void text(socket).then(
+        (words) => socket.end(`${words} back`),
+        () => undefined,
+      );
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return {
+      port: (server.address() as AddressInfo).port,
+      [Symbol.asyncDispose]: async () => {
+        server.close();
+        await once(server, 'close');
+      },
+    };
+  }
+
+  const asking = `
+    const socket = require('net').connect({ port: +process.argv[1], host: process.argv[2], allowHalfOpen: true });
+    socket.on('error', (error) => console.log(error.code)).on('connect', () => socket.end('there and'));
+    socket.setEncoding('utf8').on('data', (words) => console.log(words));`;
+  const ask = (port: number): string => `'${process.execPath}' -e "${asking}" ${String(port)} 127.0.0.1`;
+
+  test('is reached where its port was named, and no other port is', async () => {
+    await using service = await startService();
+    await using other = await startService();
+    await using scene = await createRoomScene('namespace', [service.port]);
+    const { output } = await scene.run(`${ask(service.port)}; ${ask(service.port)}; ${ask(other.port)}`);
+    expect(output).toBe('there and back\nthere and back\nECONNREFUSED\n');
+    const ours = createServer((_, response) => response.end());
+    expect(await scene.opened.listen(ours)).not.toBe(service.port);
+    ours.close();
+  });
+
+  test('that does not run is a connection that ends', async () => {
+    const { port } = await startService().then(async (service) => {
+      await service[Symbol.asyncDispose]();
+      return service;
+    });
+    await using scene = await createRoomScene('namespace', [port]);
+    expect((await scene.run(ask(port))).output).not.toContain('back');
   });
 });
 

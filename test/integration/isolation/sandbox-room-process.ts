@@ -143,6 +143,7 @@ function options(): RoomOptions {
     workFolders: [at('opt', 'runner', 'work')],
     hidden: [at('home'), at('temp'), at('opt', 'runner')],
     visible: [dirname(process.execPath), root, at('opt')],
+    localPorts: [],
     worker: {
       file: process.execPath,
       args: ['-e', `import(${entry}).then((m) => m.roomWorker(process.argv.slice(1), (url) => import(url)))`],

@@ -5,6 +5,7 @@ import {
   allowedHosts,
   allows,
   isModelHost,
+  localPortsOf,
   modelHostsAmong,
   nameOf,
   parseAllowedHosts,
@@ -19,6 +20,7 @@ describe('the input', () => {
   const listed = (...hosts: readonly (readonly [string, number])[]): HostsAsked => ({
     kind: 'registries-and',
     hosts: hosts.map(([host, port]) => ({ host, port })),
+    localPorts: [],
   });
 
   test.each<[string, readonly string[], HostsAsked]>([
@@ -94,10 +96,13 @@ describe('the input', () => {
       'has "[::ffff:127.0.0.1]", which is a private or reserved address: only public hosts can be allowed',
     ],
     ['0x7f.1', 'has "0x7f.1", which is not a host such as api.example.com or *.example.com:8443'],
-    [
-      'localhost:5432',
-      'has "localhost:5432", which only this machine or its own network knows: only public hosts can be allowed',
-    ],
+    ...['localhost', 'localhost:', 'localhost:80', 'localhost:65536', 'localhost:x', 'LocalHost:0'].map(
+      (item) =>
+        [item, `has "${item}": write localhost with a port from 1024 to 65535, as in localhost:5432`] as [
+          string,
+          string,
+        ],
+    ),
     [
       'db.localhost',
       'has "db.localhost", which only this machine or its own network knows: only public hosts can be allowed',
@@ -106,6 +111,18 @@ describe('the input', () => {
     ['', 'has "", which is not a host such as api.example.com or *.example.com:8443'],
   ])('%j is a problem', (item, problem) => {
     expect(parseAllowedHosts([item])).toEqual({ asked: listed(), problems: [problem] });
+  });
+
+  test('ports of localhost stand for themselves: the proxy never leads there', () => {
+    const { asked, problems } = parseAllowedHosts(['localhost:6379', 'a.example', 'LOCALHOST:5432', 'localhost:6379']);
+    expect([asked, problems]).toEqual([{ ...listed(['a.example', 443]), localPorts: [5432, 6379] }, []]);
+    expect([localPortsOf(asked), localPortsOf({ kind: 'any' })]).toEqual([[5432, 6379], []]);
+    expect(allows({ allowed: allowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
+    const many = Array.from({ length: 11 }, (_, at) => `localhost:${String(5000 + at)}`);
+    expect(parseAllowedHosts(many)).toEqual({
+      asked: listed(),
+      problems: ['has 11 ports of localhost: give at most 10'],
+    });
   });
 
   test('what is right stays next to problems, of which all are reported, each once', () => {
@@ -156,7 +173,7 @@ describe('what the input and the registries come to', () => {
     ['none', { kind: 'none' }, { kind: 'listed', hosts: [] }],
     [
       'hosts',
-      { kind: 'registries-and', hosts: [{ host: 'a.example', port: 1 }, registry] },
+      { kind: 'registries-and', hosts: [{ host: 'a.example', port: 1 }, registry], localPorts: [5432] },
       { kind: 'listed', hosts: [{ host: 'a.example', port: 1 }, registry] },
     ],
   ])('%s', (_, asked, allowed) => {
@@ -259,7 +276,11 @@ describe('a target', () => {
 describe('the hosts of the providers', () => {
   const never = [...MODEL_HOSTS, 'gateway.example'];
   const everything = { allowed: { kind: 'any' }, never } as const;
-  const named = (host: string): HostsAsked => ({ kind: 'registries-and', hosts: [{ host, port: 443 }] });
+  const named = (host: string): HostsAsked => ({
+    kind: 'registries-and',
+    hosts: [{ host, port: 443 }],
+    localPorts: [],
+  });
 
   test.each([
     'api.anthropic.com',

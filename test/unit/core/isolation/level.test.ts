@@ -79,7 +79,7 @@ describe('where `allowed-hosts` has to be enforced', () => {
       const nothing = { reached: null, byOutsiders, mustLimit: true } as const;
       const opened = 'To leave the network open, set `allowed-hosts: any`.';
       expect(problemOf('auto', { ...nothing, failed: [noRoot, open] })).toBe(
-        `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated there (\`namespace\`: sudo asks for a password; \`user\`: ${NO_BOUNDS}). Use a runner with sudo, such as GitHub's Ubuntu runners. ${opened}`,
+        `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated as it needs there (\`namespace\`: sudo asks for a password; \`user\`: ${NO_BOUNDS}). Use a runner with sudo, such as GitHub's Ubuntu runners. ${opened}`,
       );
       const named = problemOf('user', { ...nothing, failed: [open] });
       expect(named).toMatch(
@@ -100,6 +100,7 @@ describe('where `allowed-hosts` has to be enforced', () => {
   test.each([
     [['api.example.com'], true],
     [['none'], true],
+    [['localhost:5432'], true],
     [['any'], false],
     [[], false],
   ])('%j: %s', (items, expected) => {
