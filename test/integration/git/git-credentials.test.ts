@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { access, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hideCredentials, restoreCredentials } from '../../../src/git/checkout/credentials/credentials.ts';
 import { findGitConfigs } from '../../../src/git/checkout/credentials/git-configs.ts';
@@ -194,6 +194,22 @@ describe('hideCredentials()', () => {
       await restore();
       for (const config of configs) expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
     });
+
+    test.skipIf(process.getuid?.() === 0).each(['main', 'post'])(
+      'a folder that the agent closed is a warning of %s, and ends nothing',
+      async (who) => {
+        await using scene = await setScene();
+        const config = await checkOutIn(scene, 'other');
+        await scene.git('config', '--file', config, OWN_KEY, OWN_HEADER);
+        const warnings: string[] = [];
+        const restore = await hideIn(scene, { log: { warning: (text) => void warnings.push(text) } });
+        await chmod(dirname(config), 0o500);
+        if (who === 'main') await restore();
+        else warnings.push(...(await afterKill(scene)));
+        expect(warnings).toEqual([expect.stringContaining(`could not be restored (${config})`)]);
+        await chmod(dirname(config), 0o700);
+      },
+    );
 
     test('what git cannot read there ends nothing, and a warning names it', async () => {
       await using scene = await setScene();

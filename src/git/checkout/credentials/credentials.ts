@@ -99,8 +99,11 @@ async function putBack(
   const found = await stat(dirname(path)).catch(() => null);
   if (!found?.isDirectory()) return 'no-folder';
   if ((await realpath(dirname(path))) !== folder) return 'displaced';
-  await writeRegular(path, content, { mode });
-  return 'put-back';
+  // An agent may have closed a folder in the work tree: that must not take the run's end with it.
+  return await writeRegular(path, content, { mode }).then(
+    () => 'put-back',
+    () => 'displaced',
+  );
 }
 
 function warnOf(paths: readonly string[], log: HideOptions['log']): void {
