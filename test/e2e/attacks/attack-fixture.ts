@@ -70,7 +70,7 @@ export function isIsolated({ own }: Scene): boolean {
 }
 
 /** Whether every run is one of three jobs. */
-export const IS_SPLIT = process.env['RALPH_TEST_JOBS'] === 'three';
+const IS_SPLIT = process.env['RALPH_TEST_JOBS'] === 'three';
 
 /** The scene, whose agent is told where the action keeps its things: an isolated one could not find that out. */
 function aimed(scene: Scene): Scene {
