@@ -46,6 +46,20 @@ export const HIDDEN_FOLDERS: readonly string[] = [
   '/var/backups',
 ];
 
+/** At the top of many machines, whoever owns them: programs and settings, and what is made for a room anyway. */
+const OF_THE_SYSTEM = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
+
+/** Folders at the top that are the runner's own, such as a disk for builds: others' work and keys may be in them. None where the runner is root. */
+export function runnersFolders(
+  top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
+  runner: number,
+): readonly string[] {
+  if (runner === 0) return [];
+  return top
+    .filter(({ name, kind, uid }) => kind === 'folder' && uid === runner && !OF_THE_SYSTEM.test(name))
+    .map(({ name }) => `/${name}`);
+}
+
 /** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`. */
 export function viewOf(plan: ViewPlan, root: string): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));

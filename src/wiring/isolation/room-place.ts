@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
-import { HIDDEN_FOLDERS, isWithin } from '../../core/isolation/view.ts';
+import { HIDDEN_FOLDERS, isWithin, runnersFolders } from '../../core/isolation/view.ts';
 import { toolFolders } from '../../isolation/room/namespaces.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
@@ -41,6 +41,7 @@ export function roomOptions(world: World): RoomOptions {
       environment.HOME ?? '',
       context.temp,
       ...(isFilled(runnerWork) ? runnerFolders(runnerWork) : []),
+      ...runnersFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],
     visible: [
       join(actionFolder, 'dist'),
@@ -51,6 +52,14 @@ export function roomOptions(world: World): RoomOptions {
     worker: roomWorker(actionFolder),
     places: ROOM_PLACES,
   };
+}
+
+function topOfMachine(): Parameters<typeof runnersFolders>[0] {
+  return readdirSync('/', { withFileTypes: true }).map((entry) => ({
+    name: entry.name,
+    kind: entry.isDirectory() ? 'folder' : 'other',
+    uid: lstatSync(`/${entry.name}`, { throwIfNoEntry: false })?.uid ?? 0,
+  }));
 }
 
 /** With the folder of the runner itself, which keeps its credentials there. */

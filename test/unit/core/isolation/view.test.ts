@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { disksIn, isWithin, viewOf, type ViewPlan } from '../../../../src/core/isolation/view.ts';
+import { disksIn, isWithin, runnersFolders, viewOf, type ViewPlan } from '../../../../src/core/isolation/view.ts';
 
 const folder = (name: string) => ({ name, kind: 'folder', target: '' }) as const;
 const plan: ViewPlan = {
@@ -15,6 +15,31 @@ const plan: ViewPlan = {
   writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
   replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
 };
+
+test.each([
+  { name: 'data', kind: 'folder', uid: 1001, hidden: true },
+  { name: 'build', kind: 'folder', uid: 1001, hidden: true },
+  { name: 'srv2', kind: 'folder', uid: 0, hidden: false },
+  { name: 'other', kind: 'folder', uid: 1002, hidden: false },
+  { name: 'link', kind: 'link', uid: 1001, hidden: false },
+  { name: 'file', kind: 'other', uid: 1001, hidden: false },
+  // As an image has it whose files are all one user's, or a store of programs.
+  ...['usr', 'opt', 'lib64', 'nix', 'var', 'tmp'].map(
+    (name) => ({ name, kind: 'folder', uid: 1001, hidden: false }) as const,
+  ),
+] as const)('of the runner /$name ($kind, $uid) is hidden: $hidden', ({ hidden, ...entry }) => {
+  expect(runnersFolders([entry], 1001)).toEqual(hidden ? [`/${entry.name}`] : []);
+  expect(runnersFolders([entry], 0)).toEqual([]);
+});
+
+test('of a hidden folder at the top, the checkout and a tool in it are there, also where they are that folder', () => {
+  const given = { ...plan, top: [...plan.top, folder('data'), folder('build')], hidden: ['/data', '/build'] };
+  const shown = { ...given, readOnly: ['/data/tool'], writable: ['/data/work/shop', '/build'] };
+  expect(coverOf('/data/keys', shown)).toMatch(/^mode=755,/);
+  expect(coverOf('/data/tool/bin', shown)).toMatch(/^bind,ro,/);
+  expect(coverOf('/data/work/shop/src', shown)).toMatch(/^bind,rw,/);
+  expect(coverOf('/build/src', shown)).toMatch(/^bind,rw,/);
+});
 
 /** Each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
