@@ -16,8 +16,14 @@ export interface Root {
   program(name: string): string;
   /** What to start so that `argv` runs as root, in an environment of its own. Programs behind the first are named by `program`. */
   command(argv: readonly [string, ...string[]]): { readonly file: string; readonly args: readonly string[] };
-  /** Runs a shell script as root and returns what it prints; throws Unavailable with its last words. `way`: a program before it that leads somewhere else. */
-  run(script: string, args: readonly string[], way?: readonly string[]): Promise<string>;
+  /** Runs a shell script as root, for a time, and returns what it prints; throws Unavailable with its last words. */
+  run(script: string, args: readonly string[], how?: Partial<ScriptRun>): Promise<string>;
+}
+
+interface ScriptRun {
+  /** A program before it that leads somewhere else. */
+  readonly way: readonly string[];
+  readonly timeoutMs: number;
 }
 
 /** Where the programs of a system are; folders that a runner's image leaves open to everybody are not among them. */
@@ -25,6 +31,8 @@ export const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 /** A machine under load takes its time, and a run must not hang on this. */
 const SCRIPT_MS = 30_000;
 const SUDO_MS = 5_000;
+/** What runs as root ends by itself, before we would end a sudo that we may not: its programs would go on. */
+const EARLIER_MS = 1_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 /** Root itself, or a sudo that asks for no password; throws Unavailable where there is neither. */
@@ -48,9 +56,11 @@ export async function findRoot(environment: Environment): Promise<Root> {
     owner: { uid, gid },
     program,
     command,
-    run: (script, args, way = []) => {
-      const [file = 'sh', ...rest] = [...way, program('sh'), '-c', withPath(script), 'ralph', ...args];
-      return runAs(command([file, ...rest]), SCRIPT_MS);
+    run: (script, args, { way = [], timeoutMs = SCRIPT_MS } = {}) => {
+      const timeout = trustedProgram('timeout', surroundings);
+      const bound = timeout === null ? [] : [timeout, '-s', 'KILL', String((timeoutMs - EARLIER_MS) / 1000)];
+      const [file = 'sh', ...rest] = [...bound, ...way, program('sh'), '-c', withPath(script), 'ralph', ...args];
+      return runAs(command([file, ...rest]), timeoutMs);
     },
   };
 }
