@@ -1,4 +1,5 @@
 import { lstat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../../errors.ts';
 import type { RoomRecord } from '../../core/isolation/room-record.ts';
@@ -7,7 +8,7 @@ import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
 import { SYSTEM_PATH, type Root } from './root.ts';
-import { CHANGE_OWNER, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
+import { CHANGE_OWNER, GIVE, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
 
 /** What a room stands on. */
 export interface Foundation {
@@ -29,6 +30,8 @@ const POLL_MS = 25;
 /** SIGKILL is sent again to what was forked in the meantime, for at most this long. */
 const KILL_FOR_MS = 3_000;
 const KILL_EVERY_MS = 200;
+/** A package manager's store may share all the files of a work tree, which are copied then. */
+const GIVE_MS = 120_000;
 /** Of the room's user; a fork without end stops here. */
 const MAX_PROCESSES = 4096;
 
@@ -98,7 +101,9 @@ export function roomOf(foundation: Foundation): Room {
       if (!given.some((known) => known.path === path))
         foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
       writeRoomRecord({ runFolder }, foundation.record);
-      await changing(path, root.run(CHANGE_OWNER, [String(root.owner.uid), user, user, path]));
+      const places = [folder, dirname(path), path];
+      const change = [String(root.owner.uid), user, user, path, ...places];
+      await changing(path, root.run(GIVE, change, { timeoutMs: GIVE_MS }));
     },
     takeBack: async (path) => {
       const { given } = foundation.record;
