@@ -115,7 +115,7 @@ ${OWN_CONTENT}
 ${CHANGE}
 `;
 
-/** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns. */
+/** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns, and in its memory. */
 const EMPTY_TEMPORARY = `
 left=$#
 while [ $left -gt 0 ]; do
@@ -123,8 +123,13 @@ while [ $left -gt 0 ]; do
   shift
   left=$((left - 1))
 done
-for folder in /tmp /var/tmp /dev/shm; do
+for folder in /tmp /var/tmp /dev/shm /dev/mqueue; do
   [ -d "$folder" ] && find "$folder" -xdev -mindepth 1 "$@" -user "$uid" -prune -exec rm -rf -- {} + 2> /dev/null
+done
+# Objects that its processes share, by the columns that their list has: they outlive them.
+for kind in shm:-m msg:-q sem:-s; do
+  awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }' \
+    "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
 `;
 
