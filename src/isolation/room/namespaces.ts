@@ -26,8 +26,10 @@ interface Namespaces {
 
 const START_MS = 15_000;
 const END_MS = 3_000;
-/** What is not there: in a room of another run's, or in none. */
-export const IN_NAMESPACES = '[ -e /run/ralph-room ] || exit 97\n';
+/** Ends with 97 what is not in the room of this user: the process that kept it may have ended, and its id be another's. */
+export function guardOf(uid: number): string {
+  return `read -r ralph_room 2> /dev/null < /run/ralph-room; [ "$ralph_room" = ${String(uid)} ] || exit 97\n`;
+}
 
 /** Namespaces of processes, files, network and the like, made by root: no user namespace is needed. Throws Unavailable. */
 export async function buildNamespaces(
@@ -40,7 +42,7 @@ export async function buildNamespaces(
   const fstab = join(runFolder, 'room.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
   const links = view.links.flatMap(({ path, target }) => [path, target]);
-  const keeper = await startKeeper(root, [fstab, newRoot, ...links]);
+  const keeper = await startKeeper(root, [String(record.uid), fstab, newRoot, ...links]);
   const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
     const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];

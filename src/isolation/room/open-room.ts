@@ -7,7 +7,7 @@ import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
 import type { RoomOptions } from './options.ts';
-import { buildNamespaces, IN_NAMESPACES, readText } from './namespaces.ts';
+import { buildNamespaces, guardOf, readText } from './namespaces.ts';
 import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
 import { writeRoomRecord } from './record.ts';
@@ -78,7 +78,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
   const { localPorts } = options;
   // Named ones first: a free one may not be taken before.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
-  const room = roomOf({ ...foundation, ...namespaces, guard: IN_NAMESPACES });
+  const room = roomOf({ ...foundation, ...namespaces, guard: guardOf(foundation.record.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {

@@ -92,7 +92,7 @@ export function roomOf(foundation: Foundation): Room {
     },
     refresh: async () => {
       const home = `${folders.clones}/ralph-home`;
-      await root.run(REFRESH, [String(uid), home, ...keptPatterns(foundation.record)], { way });
+      await root.run(`${guard}${REFRESH}`, [String(uid), home, ...keptPatterns(foundation.record)], { way });
       return home;
     },
     give: async (path) => {

@@ -21,10 +21,10 @@ echo "$uid"
 echo "$room"
 `;
 
-/** FSTAB ROOT LINKS…(path target): makes the room's file system and stays as its first process; ends with its input. */
+/** UID FSTAB ROOT LINKS…(path target): makes the room's file system and stays as its first process; ends with its input. */
 export const KEEP = `
 set -eu
-fstab=$1 root=$2; shift 2
+uid=$1 fstab=$2 root=$3; shift 3
 # /proc is still the machine's, so this is the number by which others know this process.
 read -r pid rest < /proc/self/stat
 ip link set lo up
@@ -38,7 +38,7 @@ mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$ro
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 for n in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${n%%:*}" "$root/dev/\${n#*:}"; done
-: > "$root/run/ralph-room"
+echo "$uid" > "$root/run/ralph-room"
 cd "$root"
 pivot_root . .
 umount -l .
@@ -133,7 +133,7 @@ for kind in shm:-m msg:-q sem:-s; do
 done
 `;
 
-/** UID HOME PATTERN…: empties temporary folders as above, and makes the home of a clean verification. */
+/** UID HOME PATTERN…: empties temporary folders as above, and makes the home of a clean verification. Starts with the room's guard. */
 export const REFRESH = `
 uid=$1 home=$2; shift 2
 ${EMPTY_TEMPORARY}
