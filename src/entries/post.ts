@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
-import { endAgent, removeRoomOf } from '../wiring/agent.ts';
+import { endAgent, removeRoomsOf } from '../wiring/agent.ts';
 import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
@@ -23,6 +23,7 @@ import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import { readRunRecord, writeRunRecord, type RunRecord } from '../river/run-record.ts';
+import { remainsSentence } from '../core/isolation/room-remains.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -67,17 +68,19 @@ export async function post(): Promise<void> {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    const left = await removeRoomOf(identity, environment).catch((error: unknown) => {
+    const left = await removeRoomsOf(identity, environment).catch((error: unknown) => {
       logFailure("The agent's room could not be removed, so the checkout's credentials are not restored")(error);
       return null;
     });
     // Where it is not known that nobody is left, there is nothing for whoever may be.
     if (left === null) log.info('Check out again before a later step of this job uses git.');
-    else if (left.length > 0)
+    else if (left.processes.length > 0)
       log.error(
-        `Processes of the agent still run: ${namesOf(left)}. The checkout's credentials are not restored. Restart the runner.`,
+        `Processes of the agent still run: ${namesOf(left.processes)}. The checkout's credentials are not restored. Restart the runner.`,
       );
     else {
+      const remains = remainsSentence(left);
+      if (remains !== null) log.warning(remains);
       await takeCheckoutBack(identity, environment).catch(
         logFailure('The checkout could not be restored as later steps need it'),
       );

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
+import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
@@ -102,16 +103,26 @@ export async function endAgent(runTag: string): Promise<void> {
   await endTagged(runTag);
 }
 
-/** Ends everything in a run's room and removes it, also after main was killed; returns what is left, as words. */
-export async function removeRoomOf(
+/** Ends everything in a run's rooms and removes them, also after main was killed: `auto` may have tried several. Returns what is left. */
+export async function removeRoomsOf(
   { runFolder }: Pick<World, 'runFolder'>,
   environment: World['environment'],
-): Promise<readonly string[]> {
-  if (existsSync(join(runFolder, 'sandbox.json'))) {
-    const { removeSandboxRoom } = await import('../isolation/rootless/remove.ts');
-    return removeSandboxRoom(runFolder);
-  }
-  if (!existsSync(join(runFolder, 'room.json'))) return [];
+): Promise<RoomRemains> {
+  const tried = await Promise.allSettled([removeWithoutRoot(runFolder), removeWithRoot(runFolder, environment)]);
+  const failed = tried.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  const remains = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  return { processes: remains.flatMap(({ processes }) => processes), things: remains.flatMap(({ things }) => things) };
+}
+
+async function removeWithoutRoot(runFolder: string): Promise<RoomRemains> {
+  if (!existsSync(join(runFolder, 'sandbox.json'))) return NO_REMAINS;
+  const { removeSandboxRoom } = await import('../isolation/rootless/remove.ts');
+  return { processes: await removeSandboxRoom(runFolder), things: [] };
+}
+
+async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<RoomRemains> {
+  if (!existsSync(join(runFolder, 'room.json'))) return NO_REMAINS;
   const [{ removeRoom }, { ROOM_PLACES }] = await Promise.all([
     import('../isolation/room/remove.ts'),
     import('./isolation/room-place.ts'),

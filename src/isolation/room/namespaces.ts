@@ -33,16 +33,16 @@ export function guardOf(uid: number): string {
 
 /** Namespaces of processes, files, network and the like, made by root: no user namespace is needed. Throws Unavailable. */
 export async function buildNamespaces(
-  { root, record, runFolder }: Pick<Foundation, 'root' | 'record' | 'runFolder'>,
+  { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
   options: RoomOptions,
   ports: readonly number[],
 ): Promise<Namespaces> {
   const newRoot = join(record.folder, 'root');
-  const view = viewOf(planOf(options, { ...record, runFolder }), newRoot);
+  const view = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), newRoot);
   const fstab = join(runFolder, 'room.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
   const links = view.links.flatMap(({ path, target }) => [path, target]);
-  const keeper = await startKeeper(root, [String(record.uid), fstab, newRoot, ...links]);
+  const keeper = await startKeeper(root, [String(uid), fstab, newRoot, ...links]);
   const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
     const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];
@@ -144,7 +144,7 @@ async function listenIn(
 /** What the room's user shall see of this machine. */
 function planOf(
   { workFolders, hidden, visible, worker, environment }: RoomOptions,
-  { folder, uid, runFolder }: Foundation['record'] & { readonly runFolder: string },
+  { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
 ): Parameters<typeof viewOf>[0] {
   const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
   const replaced = Object.fromEntries(

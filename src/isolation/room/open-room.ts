@@ -1,18 +1,21 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdirSync, realpathSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
+import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
+import { ROOM_UIDS, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { remainsSentence, type RoomRemains } from '../../core/isolation/room-remains.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
 import type { RoomOptions } from './options.ts';
 import { buildNamespaces, guardOf, readText } from './namespaces.ts';
 import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
-import { writeRoomRecord } from './record.ts';
+import { thisProcess, writeRoomCopy, writeRoomRecord } from './record.ts';
 import { relayTo } from './relay.ts';
-import { removeRoom } from './remove.ts';
+import { removeAbandoned, removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
 import { findRoot, Unavailable, type Root } from './root.ts';
 import { LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
@@ -26,41 +29,50 @@ export interface OpenedRoom {
   listen(server: Server): Promise<number>;
   /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
-  /** Ends all that is in it and removes it; returns the processes that are left, as words: none. */
-  close(): Promise<readonly string[]>;
+  /** Ends all that is in it and removes it; returns what is left. */
+  close(): Promise<RoomRemains>;
 }
 
 const TRIED_UIDS = 40;
 const SERVERS = 2;
 
-/** Opens a room; throws Unavailable, and leaves nothing, where this machine cannot have one of that level. */
+/** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
 export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
   const root = await findRoot(options.environment);
-  const foundation = await found(root, options);
+  const { runFolder } = options;
+  // A record names one room.
+  const earlier = remainsSentence(await removeRoom(runFolder, options));
+  if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);
+  // What others left keeps nobody from working.
+  await removeAbandoned(root, options).catch(() => undefined);
   try {
+    const foundation = await found(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    await removeRoom(options.runFolder, options);
+    // Whatever is left is said where the run ends, by what stays on record.
+    await removeRoom(runFolder, options).catch(() => undefined);
     throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
   }
 }
 
 /** A user id of its own, and folders. */
 async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Foundation> {
-  const { rooms, reservations } = places;
-  const printed = await root.run(PREPARE, [String(root.owner.uid), rooms, reservations, ...candidates(runFolder)]);
-  const [id = '', folder = ''] = printed.split('\n');
-  const foundation: Foundation = {
-    root,
-    runFolder,
-    record: { version: 1, uid: Number(id), folder, userName: '', given: [], opened: [], closed: [] },
-    way: [],
-    wayWith: null,
-    guard: '',
-    lost: () => null,
+  const own = thisProcess();
+  const folder = join(realpathSync(places.rooms), `ralph-room-${randomBytes(4).toString('hex')}`);
+  const run = own === null ? null : { folder: runFolder, process: own };
+  const planned: RoomRecord = {
+    ...{ version: 2, uid: null, folder, run, isLeaving: false },
+    ...{ userName: '', given: [], opened: [], closed: [] },
   };
-  writeRoomRecord({ runFolder }, foundation.record);
-  return foundation;
+  writeRoomRecord({ runFolder }, planned);
+  mkdirSync(folder, { mode: 0o700 });
+  writeRoomCopy(planned);
+  const owner = String(root.owner.uid);
+  const taken = await root.run(PREPARE, [owner, folder, places.reservations, ...candidates(runFolder)]);
+  const uid = Number(taken);
+  const record = { ...planned, uid };
+  writeRoomRecord({ runFolder }, record);
+  return { root, runFolder, uid, record, way: [], wayWith: null, guard: '', lost: () => null };
 }
 
 /** User ids that nobody has here. Two runs that begin at once try others first. */
@@ -78,13 +90,13 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
   const { localPorts } = options;
   // Named ones first: a free one may not be taken before.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
-  const room = roomOf({ ...foundation, ...namespaces, guard: guardOf(foundation.record.uid) });
+  const room = roomOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {
     level: 'namespace',
     room,
-    uid: foundation.record.uid,
+    uid: foundation.uid,
     listen: async (server) => {
       const listener = free.pop();
       if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
@@ -104,7 +116,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
 async function openUser(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
   const { root, runFolder } = foundation;
   await makeReachable(foundation, options);
-  const uid = String(foundation.record.uid);
+  const uid = String(foundation.uid);
   const userName = `ralph-${uid}`;
   const unnamed = foundation.record;
   foundation.record = { ...unnamed, userName };
@@ -117,7 +129,7 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
   return {
     level: 'user',
     room: roomOf(foundation),
-    uid: foundation.record.uid,
+    uid: foundation.uid,
     listen: (server) => listenOn(server, 0),
     limitNetwork: (ports) =>
       root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(

@@ -1,7 +1,17 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { roomRecord, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { roomRecord, type RoomRecord, type RunProcess } from '../../core/isolation/room-record.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { startOfProcess } from '../tries.ts';
 
 const FILE = 'room.json';
 
@@ -10,11 +20,21 @@ export interface RecordPlace {
   readonly runFolder: string;
 }
 
-/** Written before what it names is made, so that a kill at any instant leaves nothing unknown. */
+/** Written before what it names is made, so that a kill at any instant leaves nothing unknown. The room has a copy, for other runs. */
 export function writeRoomRecord({ runFolder }: RecordPlace, record: RoomRecord): void {
-  const next = join(runFolder, `${FILE}.next`);
+  write(runFolder, record);
+  writeRoomCopy(record);
+}
+
+/** Says it to other runs alone. */
+export function writeRoomCopy(record: RoomRecord): void {
+  if (existsSync(record.folder)) write(record.folder, record);
+}
+
+function write(folder: string, record: RoomRecord): void {
+  const next = join(folder, `${FILE}.next`);
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
-  renameSync(next, join(runFolder, FILE));
+  renameSync(next, join(folder, FILE));
 }
 
 /** null: the run has no room, or none that can be read. */
@@ -29,4 +49,44 @@ export function readRoomRecord({ runFolder }: RecordPlace): RoomRecord | null {
 
 export function removeRoomRecord({ runFolder }: RecordPlace): void {
   rmSync(join(runFolder, FILE), { force: true });
+}
+
+export function hasRoomRecord({ runFolder }: RecordPlace): boolean {
+  return existsSync(join(runFolder, FILE));
+}
+
+/** A room on this machine, as its copy of the record says; `changedAt`: in ms since 1970. */
+export interface KnownRoom {
+  readonly record: RoomRecord;
+  readonly changedAt: number;
+}
+
+/** The rooms that runs of this user made. What others put there says nothing. */
+export function roomsIn(rooms: string, owner: number): readonly KnownRoom[] {
+  return readdirSync(rooms, { withFileTypes: true }).flatMap((entry) => {
+    const folder = join(rooms, entry.name);
+    if (!entry.isDirectory() || lstatSync(folder, { throwIfNoEntry: false })?.uid !== owner) return [];
+    const copy = lstatSync(join(folder, FILE), { throwIfNoEntry: false });
+    const record = copy?.isFile() === true && copy.uid === owner ? readRoomRecord({ runFolder: folder }) : null;
+    return record?.folder === folder ? [{ record, changedAt: copy?.mtimeMs ?? 0 }] : [];
+  });
+}
+
+/** How other runs tell that this one lives; null: this machine does not say it. */
+export function thisProcess(): RunProcess | null {
+  const started = startOfProcess('self');
+  const place = placeOfProcesses();
+  return started === null || place === null ? null : { pid: process.pid, started, ...place };
+}
+
+/** Where this process is counted; null: not known. */
+export function placeOfProcesses(): Pick<RunProcess, 'namespace' | 'boot'> | null {
+  try {
+    return {
+      namespace: readlinkSync('/proc/self/ns/pid'),
+      boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    };
+  } catch {
+    return null;
+  }
 }

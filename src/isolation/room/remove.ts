@@ -1,39 +1,123 @@
-import { chmodSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { oneLine } from '../../core/text/one-line.ts';
+import { isAbandoned, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { isGone, NO_REMAINS, type RoomRemains } from '../../core/isolation/room-remains.ts';
+import { messageOf } from '../../errors.ts';
+import { startOfProcess } from '../tries.ts';
 import type { RoomOptions } from './options.ts';
-import { readRoomRecord, removeRoomRecord } from './record.ts';
+import { openClosed } from './reach.ts';
+import { hasRoomRecord, placeOfProcesses, readRoomRecord, removeRoomRecord, roomsIn } from './record.ts';
 import { endProcessesOf, giveBack, keptPatterns } from './room-of.ts';
-import { findRoot } from './root.ts';
-import { CLOSE, REMOVE } from './scripts.ts';
+import { findRoot, type Root } from './root.ts';
+import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
 
 /** Where the conversation is in the folder of a run that has no room any more. */
 const SESSION = 'agent';
 /** From SIGTERM to SIGKILL for what nobody waits for any more. */
 const GRACE_MS = 500;
 
+type Places = RoomOptions['places'];
+
 /**
- * Ends every process of a run's room, gives back what belonged to its user, and removes the room; returns the processes
- * that are left, as words. Does nothing where a run has none. Safe to repeat, also after a kill half-way.
+ * Ends every process of a run's room, gives back what belonged to its user, and removes the room; returns what is left,
+ * which then stays on record. Does nothing where a run has none. Safe to repeat, also after a kill half-way.
  */
 export async function removeRoom(
   runFolder: string,
   { environment, places }: Pick<RoomOptions, 'environment' | 'places'>,
-): Promise<readonly string[]> {
+): Promise<RoomRemains> {
   const record = readRoomRecord({ runFolder });
-  if (record === null) return [];
+  if (record === null) return NO_REMAINS;
   const root = await findRoot(environment);
-  const { uid, given, closed } = record;
-  const left = await endProcessesOf(root, uid, GRACE_MS);
-  // Who is still there must not find what is ours.
-  if (left.length > 0) return left;
-  for (const known of given) await giveBack(root, uid, known);
-  for (const folder of closed) chmodSync(folder.path, folder.mode);
-  if (record.opened.length > 0) await root.run(CLOSE, [String(uid), ...record.opened]);
-  await root.run(REMOVE, [
-    ...[places.reservations, String(uid), record.userName, record.folder, join(runFolder, SESSION)],
-    ...keptPatterns(record),
-  ]);
+  const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
   // Whoever looks next finds nothing left to do.
-  removeRoomRecord({ runFolder });
-  return [];
+  if (isGone(remains)) removeRoomRecord({ runFolder });
+  return remains;
+}
+
+/** Removes what killed runs of this user left on this machine that nobody else removes; what cannot be is left to the next run. */
+export async function removeAbandoned(root: Root, { places }: Pick<RoomOptions, 'places'>): Promise<void> {
+  const here = placeOfProcesses();
+  if (here === null) return;
+  for (const { record, changedAt } of roomsIn(realpathSync(places.rooms), root.owner.uid)) {
+    const { run } = record;
+    const seen = {
+      ...here,
+      started: run === null ? null : startOfProcess(run.process.pid),
+      hasRecord: run !== null && hasRoomRecord({ runFolder: run.folder }),
+      ageMs: Date.now() - changedAt,
+    };
+    if (isAbandoned(record, seen)) await removeRecorded(record, { root, places, session: '' }).catch(() => undefined);
+  }
+}
+
+async function removeRecorded(
+  record: RoomRecord,
+  { root, places, session }: { readonly root: Root; readonly places: Places; readonly session: string },
+): Promise<RoomRemains> {
+  const { folder, given, opened, userName } = record;
+  const uid = record.uid ?? idTakenFor(folder, places);
+  if (uid === null) {
+    // Only we have been in it.
+    rmSync(folder, { recursive: true, force: true });
+    return NO_REMAINS;
+  }
+  const holder = holderOf(uid, places);
+  if (record.run !== null && holder !== folder) {
+    // It goes last: the id may be another room's by now.
+    if (!existsSync(folder)) return NO_REMAINS;
+    if (holder !== null)
+      return { processes: [], things: [`the folder ${folder}, whose user ${uid} is another room's`] };
+    await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
+  }
+  const processes = await endProcessesOf(root, uid, GRACE_MS);
+  // Who is still there must not find what is ours.
+  if (processes.length > 0) return { processes, things: [] };
+  const things: string[] = [];
+  const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {
+    try {
+      things.push(...(await act()).split('\n').filter((line) => line !== ''));
+    } catch (error) {
+      things.push(`${what} (${oneLine(messageOf(error), 200)})`);
+    }
+  };
+  for (const known of given)
+    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
+  if (record.closed.length > 0)
+    await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
+      openClosed({ root, record }, places);
+      return '';
+    });
+  const ways = opened.flatMap(({ path, isPlain }) => [isPlain ? 'plain' : 'listed', path]);
+  if (ways.length > 0)
+    await attempt(`user ${uid} in the access lists of the folders above the checkout`, () =>
+      root.run(CLOSE, [String(uid), ...ways]),
+    );
+  const ids = [String(uid), userName, things.length > 0 ? 'kept' : ''];
+  await attempt(`the folder ${folder}`, () =>
+    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...keptPatterns(record)]),
+  );
+  return { processes, things };
+}
+
+/** The folder of the room that has a user id; null: none, or one of a main that made folders in this place. */
+function holderOf(uid: number, { reservations }: Places): string | null {
+  return linkAt(join(reservations, `ralph-room-${uid}`));
+}
+
+/** The user id that was taken for a room; null: none was. */
+function idTakenFor(folder: string, { reservations }: Places): number | null {
+  const name = readdirSync(reservations).find(
+    (entry) => /^ralph-room-\d+$/.test(entry) && linkAt(join(reservations, entry)) === folder,
+  );
+  return name === undefined ? null : Number(name.slice('ralph-room-'.length));
+}
+
+function linkAt(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
 }

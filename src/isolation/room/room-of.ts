@@ -14,6 +14,8 @@ import { CHANGE_OWNER, GIVE, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
 export interface Foundation {
   readonly root: Root;
   readonly runFolder: string;
+  /** The room's user. */
+  readonly uid: number;
   /** As it stands on disk. */
   record: RoomRecord;
   /** Put before what is started, as root: it leads into the namespaces, or nowhere. */
@@ -47,8 +49,8 @@ function asUser(root: Root, uid: number): readonly string[] {
 
 /** The port over what was founded. */
 export function roomOf(foundation: Foundation): Room {
-  const { root, runFolder, way, wayWith, guard, lost } = foundation;
-  const { uid, folder } = foundation.record;
+  const { root, runFolder, uid, way, wayWith, guard, lost } = foundation;
+  const { folder } = foundation.record;
   const folders = {
     home: `${folder}/home`,
     session: `${folder}/session`,
@@ -115,9 +117,9 @@ export function roomOf(foundation: Foundation): Room {
 }
 
 /** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. */
-export async function giveBack(root: Root, uid: number, { path, ...top }: RoomRecord['given'][number]): Promise<void> {
+export function giveBack(root: Root, uid: number, { path, ...top }: RoomRecord['given'][number]): Promise<string> {
   const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
-  await root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path]);
+  return root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path]);
 }
 
 /** What is not removed with other things of the room's user, as patterns of `find`. */

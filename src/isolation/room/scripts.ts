@@ -1,16 +1,24 @@
+import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
+
 /** Shell scripts that run as root. Every value comes in as an argument; what they print is read by us. */
 
-/** UID GID BASE RESERVATIONS UIDS…: takes the first free user id and makes the room's folders; prints both, one a line. */
+/** OWNER ROOM RESERVATIONS UIDS…: takes the first free user id for a folder, a link to which keeps it from others, and fills the folder; prints the id. */
 export const PREPARE = `
 set -eu
 umask 077
-owner=$1 base=$2 reservations=$3; shift 3
+owner=$1 room=$2 reservations=$3; shift 3
+# What is free again must not be taken by two at once; without a lock it stays taken until the machine starts again.
+isLocked=
+exec 9< "$reservations"
+if command -v flock > /dev/null && flock -w 10 9; then isLocked=yes; fi
 for uid; do
-  mkdir "$reservations/ralph-room-$uid" 2>/dev/null && break
+  link="$reservations/ralph-room-$uid"
+  if [ -n "$isLocked" ] && [ -L "$link" ] && [ ! -e "$link" ]; then rm -f "$link"; fi
+  if [ ! -e "$link" ] && ln -sn "$room" "$link" 2> /dev/null; then break; fi
   uid=
 done
+exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-if ! room=$(mktemp -d "$base/ralph-room-XXXXXXXX"); then rmdir "$reservations/ralph-room-$uid"; exit 1; fi
 mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root"
 chown "$uid:$uid" "$room/home"
 chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/clones"
@@ -18,7 +26,11 @@ chmod 0750 "$room"
 chmod 2750 "$room/inbox" "$room/clones"
 chmod 0700 "$room/home"
 echo "$uid"
-echo "$room"
+`;
+
+/** UID ROOM RESERVATIONS: takes an id for a room that had it before the machine started again. */
+export const TAKE_AGAIN = `
+ln -sn "$2" "$3/ralph-room-$1"
 `;
 
 /** UID FSTAB ROOT LINKS…(path target): makes the room's file system and stays as its first process; ends with its input. */
@@ -154,15 +166,20 @@ for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
 `;
 
-/** UID PATH…: lets a user pass through folders that are closed to others; prints those that were changed. */
+/** UID PATH…: lets a user pass through folders that are closed to others; prints those that were changed, each behind `plain` where it had no access list but for rooms, else `listed`. */
 export const REACH = `
 set -eu
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
+  kind=$(getfacl -cnp -- "$path" | awk -F: '
+    $1 == "user" && $2 >= ${ROOM_UIDS.first} && $2 <= ${ROOM_UIDS.last} { isOfRooms = 1; next }
+    $1 == "mask" { hasMask = 1; next }
+    $1 != "default" && $2 != "" { isListed = 1 }
+    END { print (isListed || hasMask && !isOfRooms) ? "listed" : "plain" }')
   setfacl -m "u:$uid:--x" -- "$path"
-  echo "$path"
+  echo "$kind $path"
 done
 `;
 
@@ -207,27 +224,63 @@ done
 echo iptables
 `;
 
-/** UID PATH…: lets a user pass through these folders no more. */
+/** UID KIND PATH…: lets a user pass through these folders no more; prints what is left, one a line. A list that the rooms alone needed goes with the last of them. */
 export const CLOSE = `
 uid=$1; shift
-for path; do setfacl -x "u:$uid" -- "$path" 2> /dev/null; done
+entries() { getfacl -cnp -- "$1" 2> /dev/null; }
+while [ $# -gt 1 ]; do
+  kind=$1 path=$2; shift 2
+  [ -e "$path" ] || continue
+  setfacl -x "u:$uid" -- "$path" 2> /dev/null
+  if entries "$path" | grep -q "^user:$uid:"; then
+    echo "the entry of user $uid in the access list of $path (setfacl -x u:$uid $path)"
+  elif [ "$kind" = plain ] && ! entries "$path" | grep -Eqv '^(user::|group::|other::|mask::|default:|$)'; then
+    setfacl -x m -- "$path" 2> /dev/null
+  fi
+done
 :
 `;
 
-/** RESERVATIONS UID NAME ROOM SESSION PATTERN…: removes all that a room is made of, but for the conversation, which goes to SESSION, and what is found under the patterns. Safe to repeat. */
+/**
+ * RESERVATIONS UID NAME REMAINS ROOM SESSION PATTERN…: removes all that a room is made of, but for the conversation, which
+ * goes to SESSION (empty: nowhere), and what is found under the patterns; prints what is left, one a line. Where anything is,
+ * or REMAINS is not empty, the room's copy of the record and its user id stay. Safe to repeat.
+ */
 export const REMOVE = `
-reservations=$1 uid=$2 name=$3 room=$4 session=$5; shift 5
-if command -v nft > /dev/null; then nft delete table inet "ralph_$uid" 2> /dev/null; fi
+reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
+left() { remains=yes; echo "$1"; }
+if command -v nft > /dev/null; then
+  nft delete table inet "ralph_$uid" 2> /dev/null
+  ! nft list table inet "ralph_$uid" > /dev/null 2>&1 ||
+    left "the firewall table inet ralph_$uid (nft delete table inet ralph_$uid)"
+fi
 for tables in iptables ip6tables; do
   command -v "$tables" > /dev/null || continue
   "$tables" -w 5 -D OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid" 2> /dev/null
   "$tables" -w 5 -F "RALPH_$uid" 2> /dev/null
   "$tables" -w 5 -X "RALPH_$uid" 2> /dev/null
+  ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
+    left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
 ${EMPTY_TEMPORARY}
-if [ -n "$name" ]; then userdel "$name" > /dev/null 2>&1; fi
-if [ -n "$(ls -A "$room/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then mv -- "$room/session" "$session"; fi
-rm -rf -- "$room"
-rmdir "$reservations/ralph-room-$uid" 2> /dev/null
-[ ! -e "$room" ]
+if [ -n "$name" ]; then
+  userdel "$name" > /dev/null 2>&1
+  ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
+  ! grep -q "^$name:" /etc/passwd || left "the user $name (userdel $name)"
+  ! grep -q "^$name:" /etc/group || left "the group $name (groupdel $name)"
+fi
+if [ -n "$session" ] && [ -n "$(ls -A "$room/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then
+  mv -- "$room/session" "$session"
+fi
+[ ! -e "$room" ] || find "$room" -mindepth 1 -maxdepth 1 ! -name room.json -exec rm -rf -- {} + 2> /dev/null
+[ -z "$(ls -A "$room" 2> /dev/null | grep -vx room.json)" ] || left "the folder $room (rm -rf $room)"
+[ -z "$remains" ] || exit 0
+rm -rf -- "$room" 2> /dev/null
+[ ! -e "$room" ] || left "the folder $room (rm -rf $room)"
+[ -z "$remains" ] || exit 0
+link="$reservations/ralph-room-$uid"
+isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -d "$link" ]; fi; }
+! isHeld || rm -df -- "$link" 2> /dev/null
+! isHeld || left "the reservation $link (rm -d $link)"
+:
 `;

@@ -104,7 +104,7 @@ async function found(
         await room.end(0);
         await worker.close();
         for (const { listener } of waiting) listener.close();
-        return await removeSandboxRoom(runFolder);
+        return { processes: await removeSandboxRoom(runFolder), things: [] };
       },
     };
   } catch (error) {

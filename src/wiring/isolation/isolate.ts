@@ -7,6 +7,7 @@ import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
 import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
+import { remainsSentence } from '../../core/isolation/room-remains.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { proxyFinder } from '../../github/proxied-fetch.ts';
@@ -170,8 +171,7 @@ async function isolatedIn(
           },
     close: async () => {
       await egress.close();
-      const left = await opened.close();
-      return left.length === 0 ? null : `Processes of the agent are still there: ${namesOf(left)}.`;
+      return remainsSentence(await opened.close());
     },
   };
 }

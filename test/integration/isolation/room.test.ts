@@ -5,6 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_REMAINS } from '../../../src/core/isolation/room-remains.ts';
 import { processesOf } from '../../../src/isolation/room/processes-of.ts';
 import { removeRoom } from '../../../src/isolation/room/remove.ts';
 import { openRoom } from '../../../src/isolation/room/open-room.ts';
@@ -183,7 +184,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a room', () => {
     const opened = await openRoom('namespace', options);
     const [checkout = ''] = options.workFolders;
     await opened.room.give(checkout);
-    expect(await opened.close()).toEqual([]);
+    expect(await opened.close()).toEqual(NO_REMAINS);
     expect(lstatSync(join(checkout, 'a.txt')).uid).toBe(process.getuid?.());
     expect(readdirSync(options.places.rooms)).toEqual([]);
     expect(readdirSync(options.places.reservations)).toEqual([]);
@@ -204,10 +205,10 @@ describe.skipIf(noOwnMachine !== null)('what is left of a room', () => {
 
   test('removing twice, and where there is none, does nothing', async () => {
     const { base, ...options } = await createRunnerFolders();
-    expect(await removeRoom(options.runFolder, options)).toEqual([]);
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
     const opened = await openRoom('namespace', options);
     await opened.close();
-    expect(await removeRoom(options.runFolder, options)).toEqual([]);
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
     rmSync(base, { recursive: true });
   });
 
@@ -220,7 +221,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a room', () => {
       '{"version":1,"uid":0,"folder":"/","userName":"","given":["/"],"opened":[],"closed":[]}',
     ]) {
       writeFileSync(join(options.runFolder, 'room.json'), record);
-      expect(await removeRoom(options.runFolder, options)).toEqual([]);
+      expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
     }
     rmSync(base, { recursive: true });
   });

@@ -192,7 +192,7 @@ describe.skipIf(whyNot !== null)(`a room without root${whyNot === null ? '' : ` 
     await other.ask('run', {
       script: `mkdir -p $HOME/closed/a; chmod 0 $HOME/closed; echo hello > ${folders.session}/said`,
     });
-    expect(await other.ask('close')).toEqual([]);
+    expect(await other.ask('close')).toEqual({ processes: [], things: [] });
     expect(await other.ask('exists', { path: `${own}/rooms` })).toEqual([]);
     expect(await other.ask('exists', { path: `${own}/run` })).toEqual(['agent']);
     expect(await other.ask('exists', { path: `${own}/run/agent` })).toEqual(['said']);

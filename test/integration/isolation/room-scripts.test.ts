@@ -1,0 +1,244 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { guardOf } from '../../../src/isolation/room/namespaces.ts';
+import { roomOf } from '../../../src/isolation/room/room-of.ts';
+import { findRoot } from '../../../src/isolation/room/root.ts';
+import { CLOSE, GIVE, REACH, REMOVE } from '../../../src/isolation/room/scripts.ts';
+import { noOwnMachine, startOwnMachine, type OwnMachine } from '../../own-machine.ts';
+
+const UID = 61_179;
+const OTHER_UID = 61_178;
+const NAME = `ralph-${UID}`;
+
+describe.skipIf(noOwnMachine !== null)('as root', () => {
+  let machine: OwnMachine;
+  let base: string;
+  beforeAll(async () => {
+    machine = await startOwnMachine();
+  });
+  afterAll(() => machine[Symbol.asyncDispose]());
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'ralph-scripts-'));
+    chmodSync(base, 0o755);
+    for (const name of ['programs', 'reservations']) mkdirSync(join(base, name));
+  });
+  afterEach(() => {
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  /** With programs of the test's before those of the system. */
+  function run(script: string, ...args: readonly string[]): string {
+    const path = `PATH=${join(base, 'programs')}:$PATH\n`;
+    return machine.run('unshare', '--ipc', 'sh', '-c', path + script, 'ralph', ...args);
+  }
+
+  function program(name: string, text: string): void {
+    writeFileSync(join(base, 'programs', name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  }
+
+  describe('REMOVE', () => {
+    let room: string;
+    let reservation: string;
+    beforeEach(() => {
+      room = join(base, 'ralph-room-aaaaaaaa');
+      for (const name of ['', 'home', 'session']) mkdirSync(join(room, name));
+      writeFileSync(join(room, 'room.json'), '{}');
+      reservation = join(base, 'reservations', `ralph-room-${UID}`);
+      symlinkSync(room, reservation);
+    });
+    const remove = (remains = ''): readonly string[] =>
+      run(REMOVE, join(base, 'reservations'), String(UID), NAME, remains, room, join(base, 'session'))
+        .split('\n')
+        .filter((line) => line !== '');
+
+    test('leaves nothing, and may be repeated', () => {
+      machine.run('useradd', '--system', '--uid', String(UID), '--user-group', '--no-create-home', NAME);
+      expect(remove()).toEqual([]);
+      expect(machine.run('sh', '-c', `grep -c ${NAME} /etc/passwd /etc/group; true`)).toMatch(/:0\n.*:0\n$/);
+      expect(existsSync(room)).toBe(false);
+      expect(readdirSync(join(base, 'reservations'))).toEqual([]);
+      expect(remove()).toEqual([]);
+    });
+
+    test('says what is left after it tried everything, and removes it the next time', () => {
+      machine.run('useradd', '--system', '--uid', String(UID), '--user-group', '--no-create-home', NAME);
+      program('userdel', 'exit 8');
+      program('groupdel', 'exit 8');
+      program('nft', '[ "$1" = list ]');
+      program('iptables', 'case "$*" in *-L*) ;; *) exit 4 ;; esac');
+      program('ip6tables', 'exit 4');
+      expect(remove()).toEqual([
+        expect.stringContaining(`nft delete table inet ralph_${UID}`),
+        expect.stringContaining(`iptables -X RALPH_${UID}`),
+        `the user ${NAME} (userdel ${NAME})`,
+        `the group ${NAME} (groupdel ${NAME})`,
+      ]);
+      // Who comes next knows of it, and nobody takes the id.
+      expect(readdirSync(room)).toEqual(['room.json']);
+      expect(existsSync(reservation)).toBe(true);
+      rmSync(join(base, 'programs'), { recursive: true });
+      expect(remove()).toEqual([]);
+      expect(existsSync(room)).toBe(false);
+    });
+
+    test('keeps the record where something else is left', () => {
+      expect(remove('kept')).toEqual([]);
+      expect(readdirSync(room)).toEqual(['room.json']);
+    });
+
+    test('names a reservation that stays', () => {
+      rmSync(reservation);
+      mkdirSync(join(reservation, 'full'), { recursive: true });
+      expect(remove()).toEqual([expect.stringContaining(reservation)]);
+    });
+
+    test('leaves no objects that processes shared', () => {
+      const text = run(
+        `make() { setpriv --reuid="$1" --regid="$1" --clear-groups ipcmk -M 64 -Q -S 1 > /dev/null; }
+        make ${UID}; make ${OTHER_UID}
+        ( ${REMOVE} )
+        tail -qn +2 /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | grep -ow '${UID}\\|${OTHER_UID}' | sort -u`,
+        ...[join(base, 'reservations'), String(UID), '', '', room, ''],
+      );
+      expect(text).toBe(`${OTHER_UID}\n`);
+    });
+  });
+
+  describe('GIVE', () => {
+    let tree: string;
+    let store: string;
+    beforeEach(() => {
+      [tree, store] = [join(base, 'tree'), join(base, 'store')];
+      for (const path of [tree, join(tree, 'inner'), store]) mkdirSync(path, { mode: 0o755 });
+    });
+    const give = (): string => run(GIVE, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree, base);
+    const uidOf = (...names: readonly string[]): number => lstatSync(join(base, ...names)).uid;
+
+    test('does not hand over files that have a name elsewhere: the tree gets their content', () => {
+      const names = ['a', 'two\nlines', ' a b ', '-n', join('inner', '$(x)'), '*'];
+      for (const [nth, name] of names.entries()) {
+        const stored = join(store, String(nth));
+        writeFileSync(stored, `content ${nth}`);
+        chmodSync(stored, 0o750);
+        utimesSync(stored, 1_500_000_000, 1_500_000_000);
+        linkSync(stored, join(tree, name));
+      }
+      give();
+      for (const [nth, name] of names.entries()) {
+        expect(lstatSync(join(store, String(nth)))).toMatchObject({ uid: 0, nlink: 1 });
+        const given = lstatSync(join(tree, name));
+        expect(given).toMatchObject({ uid: UID, nlink: 1, mode: 0o100750, mtimeMs: 1_500_000_000_000 });
+        expect(readFileSync(join(tree, name), 'utf8')).toBe(`content ${nth}`);
+      }
+      expect(readdirSync(base).sort()).toEqual(['programs', 'reservations', 'store', 'tree']);
+      expect(lstatSync(tree).mode & 0o7777).toBe(0o755);
+    });
+
+    test('files stay linked whose names are all in the tree', () => {
+      writeFileSync(join(tree, 'a'), 'a');
+      linkSync(join(tree, 'a'), join(tree, 'inner', 'b'));
+      writeFileSync(join(store, 'c'), 'c');
+      linkSync(join(store, 'c'), join(tree, 'c'));
+      linkSync(join(store, 'c'), join(tree, 'inner', 'd'));
+      give();
+      expect(lstatSync(join(tree, 'a')).ino).toBe(lstatSync(join(tree, 'inner', 'b')).ino);
+      expect(uidOf('tree', 'a')).toBe(UID);
+      expect([uidOf('store', 'c'), uidOf('tree', 'c'), uidOf('tree', 'inner', 'd')]).toEqual([0, UID, UID]);
+    });
+
+    test('follows no link', () => {
+      writeFileSync(join(store, 'a'), 'a');
+      linkSync(join(store, 'a'), join(store, 'b'));
+      symlinkSync(store, join(tree, 'store'));
+      symlinkSync(join(store, 'a'), join(tree, 'a'));
+      give();
+      expect(lstatSync(join(tree, 'a')).isSymbolicLink()).toBe(true);
+      expect([uidOf('store'), uidOf('store', 'a'), uidOf('tree', 'a')]).toEqual([0, 0, UID]);
+    });
+  });
+
+  describe.skipIf(spawnSync('setfacl', ['--version']).status !== 0)('REACH and CLOSE', () => {
+    const list = (path: string): string => run('getfacl -cnp "$1"; stat -c %a "$1"', path);
+    const reach = (uid: number, path: string): readonly string[] => run(REACH, String(uid), path).trim().split(' ');
+
+    test.each([0o700, 0o750])('of several rooms the last leaves a folder as it was (%i)', (mode) => {
+      const path = join(base, 'closed');
+      mkdirSync(path);
+      chmodSync(path, mode);
+      const before = list(path);
+      const ways = [UID, OTHER_UID].map((uid) => [uid, reach(uid, path)] as const);
+      expect(ways.map(([, way]) => way)).toEqual([
+        ['plain', path],
+        ['plain', path],
+      ]);
+      for (const [uid, way] of ways) {
+        expect(run(`setpriv --reuid=${uid} --regid=${uid} --clear-groups test -x "$1" && echo in`, path)).toBe('in\n');
+        expect(run(CLOSE, String(uid), ...way)).toBe('');
+      }
+      expect(list(path)).toBe(before);
+    });
+
+    test.each([
+      ['listed', 'user:1001:rwx'],
+      ['listed', 'group:1001:r-x'],
+      ['plain', 'default:user:1001:r-x'],
+    ])('a list stays that was there (%s, %s)', (kind, entry) => {
+      const path = join(base, 'closed');
+      mkdirSync(path);
+      chmodSync(path, 0o700);
+      run('setfacl -m "$1" "$2"', entry, path);
+      const before = list(path);
+      const way = reach(UID, path);
+      expect(way).toEqual([kind, path]);
+      run(CLOSE, String(UID), ...way);
+      expect(list(path)).toBe(before);
+    });
+  });
+
+  test('a script has a bound of its own, for a sudo that we cannot end', async () => {
+    const root = await findRoot({ PATH: process.env['PATH'] });
+    expect(await root.run('tr "\\0" " " < /proc/$PPID/cmdline', [], { timeoutMs: 10_000 })).toMatch(
+      /^\S*timeout -s KILL 9 \S*sh -c /,
+    );
+  });
+
+  test.each([
+    ['of this room', `echo ${UID} > /run/ralph-room`, 'in'],
+    ['of another room', `echo ${OTHER_UID} > /run/ralph-room`, '97'],
+    ['of none', 'rm -f /run/ralph-room', '97'],
+  ])('the guard lets through what is in the place %s', (_, make, said) => {
+    machine.run('sh', '-c', make);
+    expect(machine.run('sh', '-c', `sh -c '${guardOf(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
+  });
+
+  test('a home is made in the own room and nowhere else', async () => {
+    const root = await findRoot({ PATH: process.env['PATH'] });
+    const folder = join(base, 'ralph-room-aaaaaaaa');
+    mkdirSync(join(folder, 'clones'), { recursive: true });
+    const room = roomOf({
+      ...{ root, runFolder: base, uid: UID, way: [], guard: guardOf(UID), lost: () => null },
+      record: {
+        ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },
+        ...{ given: [], opened: [], closed: [] },
+      },
+    });
+    await expect(room.refresh()).rejects.toThrow();
+    expect(readdirSync(join(folder, 'clones'))).toEqual([]);
+  });
+});

@@ -1,0 +1,222 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NO_REMAINS } from '../../../src/core/isolation/room-remains.ts';
+import type { RoomRecord } from '../../../src/core/isolation/room-record.ts';
+import { openRoom } from '../../../src/isolation/room/open-room.ts';
+import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import { makeReachable } from '../../../src/isolation/room/reach.ts';
+import { readRoomRecord, writeRoomRecord } from '../../../src/isolation/room/record.ts';
+import { removeRoom } from '../../../src/isolation/room/remove.ts';
+import { findRoot } from '../../../src/isolation/room/root.ts';
+import { removeRoomsOf } from '../../../src/wiring/agent.ts';
+import { noOwnMachine } from '../../own-machine.ts';
+import { createRunnerFolders } from './room-fixture.ts';
+
+const OPEN = JSON.stringify(new URL('../../../src/isolation/room/open-room.ts', import.meta.url).href);
+/** Opens a room, gives it the work folder, says so, and stays. */
+const MAIN = `
+  const { openRoom } = await import(${OPEN});
+  const options = JSON.parse(process.argv[1]);
+  const opened = await openRoom('namespace', options);
+  await opened.room.give(options.workFolders[0]);
+  console.log('given');
+  setInterval(() => undefined, 1000);
+`;
+
+type Main = ChildProcessByStdio<null, Readable, null>;
+
+const mains: Main[] = [];
+let options: Awaited<ReturnType<typeof createRunnerFolders>>;
+beforeEach(async () => {
+  options = await createRunnerFolders();
+});
+afterEach(async () => {
+  await Promise.all(mains.splice(0).map(kill));
+  rmSync(options.base, { recursive: true, force: true });
+});
+
+/** Another run's process on this machine; it ends with the test. */
+function startMain(): Main {
+  const main = spawn(process.execPath, ['--input-type=module', '-e', MAIN, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  mains.push(main);
+  return main;
+}
+
+async function kill(main: Main): Promise<void> {
+  if (main.exitCode !== null || main.signalCode !== null) return;
+  const ended = once(main, 'exit');
+  main.kill('SIGKILL');
+  await ended;
+}
+
+/** Of a next run in the same places. */
+function nextRun(): RoomOptions {
+  const runFolder = join(options.base, 'runner', '_work', '_temp', 'next-run');
+  mkdirSync(runFolder);
+  return { ...options, runFolder };
+}
+
+function expectNothingLeft(): void {
+  expect(readdirSync(options.places.rooms)).toEqual([]);
+  expect(readdirSync(options.places.reservations)).toEqual([]);
+  expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);
+}
+
+describe.skipIf(noOwnMachine !== null)('a main that is killed', () => {
+  test('while root makes the room leaves nothing that is not on record', async () => {
+    const lock = spawn('flock', [options.places.reservations, 'sh', '-c', 'echo locked; cat'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    await once(lock.stdout, 'data');
+    const main = startMain();
+    await expect.poll(() => readdirSync(options.places.rooms), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => isWaiting(options.places.reservations), { timeout: 20_000 }).toBe(true);
+    await kill(main);
+    lock.stdin.end();
+    // What root began goes on.
+    const [room = ''] = readdirSync(options.places.rooms).map((name) => join(options.places.rooms, name));
+    await expect.poll(() => statSync(room).mode & 0o777, { timeout: 20_000 }).toBe(0o750);
+    expect(readdirSync(options.places.reservations)).toHaveLength(1);
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
+    expectNothingLeft();
+  });
+
+  test('and whose record is lost leaves nothing that the next run does not remove', async () => {
+    const main = startMain();
+    await once(main.stdout, 'data');
+    await kill(main);
+    rmSync(options.runFolder, { recursive: true });
+    const [checkout = ''] = options.workFolders;
+    expect(lstatSync(join(checkout, 'a.txt')).uid).not.toBe(process.getuid?.());
+    const next = await openRoom('namespace', nextRun());
+    expect(lstatSync(join(checkout, 'a.txt')).uid).toBe(process.getuid?.());
+    expect(readdirSync(options.places.rooms)).toHaveLength(1);
+    await next.close();
+    expectNothingLeft();
+  });
+
+  test('is left to its post step as long as that can come', async () => {
+    const main = startMain();
+    await once(main.stdout, 'data');
+    await kill(main);
+    const next = await openRoom('namespace', nextRun());
+    expect(readdirSync(options.places.rooms)).toHaveLength(2);
+    await next.close();
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
+    expectNothingLeft();
+  });
+
+  test('a run that lives keeps its room, also where its record is lost', async () => {
+    const main = startMain();
+    await once(main.stdout, 'data');
+    rmSync(options.runFolder, { recursive: true });
+    const next = await openRoom('namespace', nextRun());
+    await next.close();
+    expect(readdirSync(options.places.rooms)).toHaveLength(1);
+    expect(readdirSync(options.places.reservations)).toHaveLength(1);
+    await kill(main);
+    await (
+      await openRoom('namespace', { ...options, runFolder: join(options.base, 'runner', '_work', '_temp', 'next-run') })
+    ).close();
+    expectNothingLeft();
+  });
+
+  test('before the machine was started again keeps no id from others, and is removed', async () => {
+    const main = startMain();
+    await once(main.stdout, 'data');
+    await kill(main);
+    for (const name of readdirSync(options.places.reservations)) rmSync(join(options.places.reservations, name));
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
+    expectNothingLeft();
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('a room that could not be removed', () => {
+  test('stays on record, and no other takes its place', async () => {
+    const opened = await openRoom('namespace', options);
+    const [reservation = ''] = readdirSync(options.places.reservations).map((name) =>
+      join(options.places.reservations, name),
+    );
+    rmSync(reservation);
+    // Another run's.
+    symlinkSync(options.base, reservation);
+    const remains = await opened.close();
+    expect(remains.things).toEqual([expect.stringContaining('ralph-room-')]);
+    const record = readRoomRecord(options);
+    await expect(openRoom('user', options)).rejects.toThrow(/still there.*ralph-room-/);
+    expect(readRoomRecord(options)).toEqual(record);
+    rmSync(reservation);
+    expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
+    expectNothingLeft();
+  });
+
+  test('is removed with the one of the level that was tried after it', async () => {
+    const { rooms } = options.places;
+    const folders = ['aaaaaaaa', 'bbbbbbbb'].map((name) => join(rooms, `ralph-room-${name}`));
+    const [first = '', second = ''] = folders;
+    for (const folder of folders) mkdirSync(folder);
+    writeRoomRecord(options, recordOf(first, null));
+    const sandbox = { version: 1, id: '0b0e6a3e-7c3c-4d5e-9d55-2f1f0c7b1a11', folder: second };
+    writeFileSync(join(options.runFolder, 'sandbox.json'), JSON.stringify(sandbox));
+    expect(await removeRoomsOf(options, process.env)).toEqual(NO_REMAINS);
+    expect(readdirSync(rooms)).toEqual([]);
+    expect(readdirSync(options.runFolder)).toEqual([]);
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () => {
+  test('the last one gives the home its permissions back', async () => {
+    const home = join(options.base, 'runner');
+    for (const folder of [options.base, home, ...options.workFolders]) chmodSync(folder, 0o755);
+    const root = await findRoot(options.environment);
+    const open = async (name: string, uid: number): Promise<string> => {
+      const runFolder = join(options.base, `run-${name}`);
+      const folder = join(options.places.rooms, `ralph-room-${name}`);
+      for (const path of [runFolder, folder]) mkdirSync(path);
+      symlinkSync(folder, join(options.places.reservations, `ralph-room-${uid}`));
+      const record = recordOf(folder, uid);
+      writeRoomRecord({ runFolder }, record);
+      await makeReachable({ root, runFolder, uid, record, way: [], guard: '', lost: () => null }, options);
+      return runFolder;
+    };
+    const mode = (): number => statSync(home).mode & 0o777;
+    const one = await open('aaaaaaaa', 61_180);
+    expect(mode()).toBe(0o711);
+    const other = await open('bbbbbbbb', 61_181);
+    expect(await removeRoom(one, options)).toEqual(NO_REMAINS);
+    expect(mode()).toBe(0o711);
+    expect(await removeRoom(other, options)).toEqual(NO_REMAINS);
+    expect(mode()).toBe(0o755);
+    expect(readdirSync(options.places.reservations)).toEqual([]);
+  });
+});
+
+function recordOf(folder: string, uid: number | null): RoomRecord {
+  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b' } };
+  return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
+}
+
+/** Whether a process waits for the lock of a folder. */
+function isWaiting(folder: string): boolean {
+  const { ino } = statSync(folder);
+  return readFileSync('/proc/locks', 'utf8')
+    .split('\n')
+    .some((line) => line.includes('->') && line.includes(`:${ino} `));
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import {
+  isAbandoned,
+  isKeptClosed,
+  modeBefore,
+  roomRecord,
+  type RoomRecord,
+} from '../../../../src/core/isolation/room-record.ts';
+
+const process = { pid: 7, started: '100', namespace: 'pid:[1]', boot: 'a' };
+const record: RoomRecord = {
+  ...{ version: 2, uid: 60_800, folder: '/var/tmp/ralph-room-12ab34cd', userName: 'ralph-60800', isLeaving: false },
+  given: [{ path: '/work/shop', uid: 1001, gid: 1001 }],
+  opened: [{ path: '/home/runner', isPlain: true }],
+  closed: [{ path: '/home/runner', mode: 0o755 }],
+  run: { folder: '/work/_temp/ralph-run', process },
+};
+
+describe('roomRecord', () => {
+  test.each([record, { ...record, uid: null }, { ...record, run: null }])('keeps what it says (%#)', (given) => {
+    expect(roomRecord.parse(given)).toEqual(given);
+  });
+
+  test('reads one of an earlier main', () => {
+    const { folder, userName, given, closed, uid } = record;
+    const first = { version: 1, folder, userName, given, closed, uid, opened: ['/home/runner'] };
+    const opened = [{ path: '/home/runner', isPlain: false }];
+    expect(roomRecord.parse(first)).toEqual({ ...record, opened, run: null });
+  });
+
+  test.each([
+    { ...record, version: 3 },
+    { ...record, uid: 0 },
+    { ...record, uid: 1001 },
+    { ...record, folder: '/home/runner' },
+    { ...record, userName: 'root' },
+    { ...record, more: true },
+  ])('%j names nothing that is removed', (other) => {
+    expect(roomRecord.safeParse(other).success).toBe(false);
+  });
+});
+
+const DAY_MS = 86_400_000;
+
+describe('isAbandoned()', () => {
+  const lives = { started: '100', namespace: 'pid:[1]', boot: 'a', hasRecord: false, ageMs: 0 };
+  const ended = { ...lives, started: null };
+  test.each([
+    ['its run lives', lives, false],
+    ['its run lives for days', { ...lives, hasRecord: true, ageMs: 5 * DAY_MS }, false],
+    ['its run has ended, and its record is gone', ended, true],
+    ['another process has its id, and its record is gone', { ...ended, started: '200' }, true],
+    ['its run has ended, and the post step can still come', { ...ended, hasRecord: true }, false],
+    ['its run has ended, and the post step did not come', { ...ended, hasRecord: true, ageMs: DAY_MS + 1 }, true],
+    ['the machine was started again', { ...lives, boot: 'b' }, true],
+    ['its run is counted elsewhere, and cannot be seen', { ...ended, namespace: 'pid:[2]' }, false],
+    [
+      'it was counted elsewhere before the machine was started again',
+      { ...ended, namespace: 'pid:[2]', boot: 'b' },
+      true,
+    ],
+  ])('%s', (_, seen, expected) => {
+    expect(isAbandoned(record, seen)).toBe(expected);
+  });
+
+  test('nothing is known of its run', () => {
+    expect(isAbandoned({ ...record, run: null }, { ...ended, ageMs: 9 * DAY_MS })).toBe(false);
+  });
+});
+
+test.each([
+  ['nobody', [], null, false],
+  ['a room', [record], 0o755, true],
+  ['a room that ends', [{ ...record, isLeaving: true }], 0o755, false],
+  ['one that ends and one that stays', [{ ...record, isLeaving: true }, record], 0o755, true],
+  ['a room that closed something else', [{ ...record, closed: [{ path: '/x', mode: 0o777 }] }], null, false],
+])('a folder is closed by %s', (_, rooms, mode, isKept) => {
+  expect(modeBefore('/home/runner', rooms)).toBe(mode);
+  expect(isKeptClosed('/home/runner', rooms)).toBe(isKept);
+});
