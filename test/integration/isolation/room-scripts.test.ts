@@ -232,7 +232,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     const folder = join(base, 'ralph-room-aaaaaaaa');
     mkdirSync(join(folder, 'clones'), { recursive: true });
     const room = roomOf({
-      ...{ root, runFolder: base, uid: UID, way: [], guard: guardOf(UID), lost: () => null },
+      ...{ root, runFolder: base, uid: UID, way: [], wayWith: null, guard: guardOf(UID), lost: () => null },
       record: {
         ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },
         ...{ given: [], opened: [], closed: [] },

@@ -193,7 +193,10 @@ describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () =
       symlinkSync(folder, join(options.places.reservations, `ralph-room-${uid}`));
       const record = recordOf(folder, uid);
       writeRoomRecord({ runFolder }, record);
-      await makeReachable({ root, runFolder, uid, record, way: [], guard: '', lost: () => null }, options);
+      await makeReachable(
+        { root, runFolder, uid, record, way: [], wayWith: null, guard: '', lost: () => null },
+        options,
+      );
       return runFolder;
     };
     const mode = (): number => statSync(home).mode & 0o777;
