@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { entriesIn } from './action-yml.ts';
-import { renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
+import { JOB_ACTION, renderJobAction, renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -106,6 +106,7 @@ if (import.meta.main) {
   for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), templates));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
   write(REUSABLE_WORKFLOW, renderReusableWorkflow(read('action.yml')));
+  write(JOB_ACTION, renderJobAction(read('action.yml')));
 }
 
 function read(path: string): string {

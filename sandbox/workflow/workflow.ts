@@ -127,7 +127,9 @@ function dataOf(source: string): unknown {
 
 /** Whether a step uses the action, or a copy of it. */
 export function usesAction({ uses, with: inputs }: Step): boolean {
-  return uses === './' || uses === '$/' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null;
+  return (
+    uses === './' || uses === '$/.github/actions/job' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null
+  );
 }
 
 /** The types of an event for which a workflow runs that names none; other events: all. */

@@ -5,7 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { INPUTS_PAGE, renderInputsPage, withCurrentWorkflow, WORKFLOW_PAGES } from '../../../scripts/docs.ts';
-import { renderReusableWorkflow, REUSABLE_WORKFLOW } from '../../../scripts/reusable-workflow.ts';
+import {
+  JOB_ACTION,
+  renderJobAction,
+  renderReusableWorkflow,
+  REUSABLE_WORKFLOW,
+} from '../../../scripts/reusable-workflow.ts';
 import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
 import { usualPace } from '../../../src/github/client.ts';
@@ -131,6 +136,17 @@ describe('what is made of other files is fresh: npm run docs', () => {
       threeJobs: read('templates/workflows/three-jobs.yml'),
     };
     expect(read(path)).toBe(withCurrentWorkflow(read(path), templates));
+  });
+
+  test(JOB_ACTION, () => {
+    expect(read(JOB_ACTION)).toBe(renderJobAction(read('action.yml')));
+    // What it starts is there, and the workflow uses it: the root itself cannot be named like this.
+    const programs = [...read(JOB_ACTION).matchAll(/^ {2}(?:main|post): (.*)$/gm)].map(([, path = '']) =>
+      existsSync(join(root, dirname(JOB_ACTION), path)),
+    );
+    expect(programs).toEqual([true, true]);
+    const used = [...read(REUSABLE_WORKFLOW).matchAll(/uses: (\$.*)$/gm)].map(([, use]) => use);
+    expect(used).toEqual(Array(3).fill(`$/${dirname(JOB_ACTION)}`));
   });
 
   test(REUSABLE_WORKFLOW, () => {
