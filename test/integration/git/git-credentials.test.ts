@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { access, chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hideCredentials, restoreCredentials } from '../../../src/git/checkout/credentials/credentials.ts';
@@ -30,9 +30,13 @@ type HideOptions = Parameters<typeof hideCredentials>[1];
 /** As `hideCredentials` of the repository, with what the wiring gives it. */
 async function hideIn(
   { folder, workFolder }: Scene,
-  { log = { warning: () => undefined }, learnSecrets = () => undefined }: Partial<HideOptions> = {},
+  {
+    log = { warning: () => undefined },
+    learnSecrets = () => undefined,
+    temp = join(folder, '..'),
+  }: Partial<HideOptions> & { readonly temp?: string } = {},
 ): Promise<() => Promise<void>> {
-  const env = { PATH: process.env['PATH'] };
+  const env = { PATH: process.env['PATH'], RUNNER_TEMP: temp };
   const workspace = await findWorkspace(folder, { env, log });
   if ('why' in workspace) throw new Error(workspace.why);
   await mkdir(workFolder, { recursive: true });
@@ -193,6 +197,38 @@ describe('hideCredentials()', () => {
       for (const config of configs) expect(await readFile(config, 'utf8')).not.toContain(OWN_HEADER);
       await restore();
       for (const config of configs) expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
+    });
+
+    test.each<[string, (file: string) => string]>([
+      ['an SSH key', (file) => `[core]\n\tsshCommand = ssh -i ${file}\n`],
+      ['an included file', (file) => `[include]\n\tpath = ${file}\n`],
+    ])('%s outside of work tree and job is left alone, since an earlier agent may have named it', async (_, text) => {
+      await using scene = await setScene();
+      const config = await checkOutIn(scene, 'other');
+      const file = join(scene.folder, '..', 'of-the-runner');
+      await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
+      await writeFile(config, text(file));
+      const warnings: string[] = [];
+      const log = { warning: (warning: string) => void warnings.push(warning) };
+      const restore = await hideIn(scene, { log, temp: scene.workFolder });
+      expect(await readFile(file, 'utf8')).toContain(OWN_HEADER);
+      expect(warnings).toEqual([expect.stringContaining(file)]);
+      await restore();
+    });
+
+    test('a config that is a link to a file elsewhere is left alone as well', async () => {
+      await using scene = await setScene();
+      const config = await checkOutIn(scene, 'other');
+      const file = join(scene.folder, '..', 'of-the-runner');
+      await writeFile(file, `[http]\n\textraheader = ${OWN_HEADER}\n`);
+      await rm(config);
+      await symlink(file, config);
+      const warnings: string[] = [];
+      const log = { warning: (warning: string) => void warnings.push(warning) };
+      await hideIn(scene, { log, temp: scene.workFolder });
+      expect(await readFile(config, 'utf8')).toContain(OWN_HEADER);
+      expect((await lstat(config)).isSymbolicLink()).toBe(true);
+      expect(warnings).toEqual([expect.stringContaining(config)]);
     });
 
     test.skipIf(process.getuid?.() === 0).each(['main', 'post'])(

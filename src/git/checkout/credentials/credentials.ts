@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { firstNames } from '../../../core/text/lists.ts';
 import { oneLine } from '../../../core/text/one-line.ts';
 import { UserError } from '../../../errors.ts';
@@ -49,9 +50,9 @@ export async function hideCredentials(
   },
 ): Promise<() => Promise<void>> {
   const git = createGit({ folder: '/', env: options.env });
-  const { configs, unread } = await configsOf(git, workspace);
-  warnOfUnread(unread, options.log);
-  const included = await includedSecrets(git, configs, options.env);
+  const { configs, unread } = await configsOf(git, workspace, options.env);
+  const { secrets: included, strange } = await includedSecrets(git, configs, options.env);
+  warnOfUnread([...unread, ...strange], options.log);
   if (configs.length === 0) return () => Promise.resolve();
   const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
   options.learnSecrets(secretsOfSettings(found));
@@ -160,6 +161,8 @@ interface Setting {
 interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
+  /** Folders outside of which it may not have files changed, since an agent of an earlier run may have written it; null: it is the job's own. */
+  readonly reach: readonly string[] | null;
 }
 
 type FoundFile = Pick<HiddenFile, 'path' | 'settings'>;
@@ -168,26 +171,36 @@ type FoundFile = Pick<HiddenFile, 'path' | 'settings'>;
 async function configsOf(
   git: Git,
   workspace: Workspace,
+  env: NodeJS.ProcessEnv,
 ): Promise<{ readonly configs: readonly ConfigFile[]; readonly unread: readonly string[] }> {
   const { own, nested, unsearched } = await findGitConfigs(workspace);
   const unread = [...unsearched];
-  const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path)));
+  const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path, null)));
   // What git cannot read is of no use to it, and no reason to end a run: it may be there for a test.
+  const reach = [workspace.top, ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP'])] : [])];
   for (const path of nested)
-    await readConfigFile(git, path).then(
-      (config) => configs.push(config),
-      () => unread.push(path),
-    );
+    if (await isIn(path, reach))
+      await readConfigFile(git, path, reach).then(
+        (config) => configs.push(config),
+        () => unread.push(path),
+      );
+    else if (existsSync(path)) unread.push(path);
   const isSecret = (config: ConfigFile): boolean =>
     config.settings.some((setting) => isInclude(setting) || isCredential(setting));
   return { configs: configs.filter(isSecret), unread };
 }
 
-async function readConfigFile(git: Git, path: string): Promise<ConfigFile> {
+async function readConfigFile(git: Git, path: string, reach: ConfigFile['reach']): Promise<ConfigFile> {
   const found = await stat(path).catch(() => null);
-  if (!found?.isFile()) return { path, settings: [] };
+  if (!found?.isFile()) return { path, settings: [], reach };
   const listed = await git.records(['config', '--file', path, '--no-includes', '--list', '-z']);
-  return { path, settings: listed.map(parseSetting) };
+  return { path, settings: listed.map(parseSetting), reach };
+}
+
+/** Whether a file is there, in one of the folders, wherever links lead. */
+async function isIn(path: string, folders: readonly string[]): Promise<boolean> {
+  const real = await realpath(path).catch(() => null);
+  return real !== null && folders.some((folder) => real.startsWith(`${folder}${sep}`));
 }
 
 function parseSetting(record: string): Setting {
@@ -216,13 +229,19 @@ function withoutPassword({ key, value }: Setting): string | null {
     : value;
 }
 
-/** Files outside of the repository that its config draws credentials from: includes (nested ones, too) and SSH keys. */
+/** Files outside of the repository that its config draws credentials from: includes (nested ones, too) and SSH keys. `strange`: those that are left alone, out of reach. */
 async function includedSecrets(
   git: Git,
   configs: readonly ConfigFile[],
   env: NodeJS.ProcessEnv,
-): Promise<readonly FoundFile[]> {
+): Promise<{ readonly secrets: readonly FoundFile[]; readonly strange: readonly string[] }> {
   const secrets = new Map<string, FoundFile>();
+  const strange = new Set<string>();
+  const isReached = async (path: string, { reach }: ConfigFile): Promise<boolean> => {
+    if (reach === null || (await isIn(path, reach))) return true;
+    if (existsSync(path)) strange.add(path);
+    return false;
+  };
   const seen = new Set<string>();
   const waiting = [...configs];
   for (let config = waiting.pop(); config; config = waiting.pop()) {
@@ -232,18 +251,18 @@ async function includedSecrets(
         key === 'core.sshcommand'
           ? /\s-i\s+(?:"([^"]+)"|'([^']+)'|(\S+))/.exec(value)?.slice(1).find(Boolean)
           : undefined;
-      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile())
+      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile() && (await isReached(resolve(keyFile), config)))
         secrets.set(resolve(keyFile), { path: resolve(keyFile), settings: null });
       if (!isInclude({ key, value })) continue;
       const path = resolve(dirname(config.path), value.replace(/^~(?=\/)/, env['HOME'] ?? '~'));
-      if (seen.has(path)) continue;
+      if (seen.has(path) || !(await isReached(path, config))) continue;
       seen.add(path);
-      const included = await readConfigFile(git, path);
+      const included = await readConfigFile(git, path, config.reach);
       if (included.settings.some(isCredential)) secrets.set(path, included);
       waiting.push(included);
     }
   }
-  return [...secrets.values()];
+  return { secrets: [...secrets.values()], strange: [...strange] };
 }
 
 async function readHidden({ path, settings }: FoundFile): Promise<HiddenFile> {
@@ -264,7 +283,7 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
     for (const setting of harmless)
       await git.text(['config', '--file', fresh, '--add', key, withoutPassword(setting) ?? '']);
   }
-  const left = await readConfigFile(git, fresh);
+  const left = await readConfigFile(git, fresh, null);
   if (left.settings.some((setting) => isInclude(setting) || isCredential(setting))) throw notRemoved(path);
   await rename(fresh, path);
 }
