@@ -66,9 +66,14 @@ export function roomsIn(rooms: string, owner: number): readonly KnownRoom[] {
   return readdirSync(rooms, { withFileTypes: true }).flatMap((entry) => {
     const folder = join(rooms, entry.name);
     if (!entry.isDirectory() || lstatSync(folder, { throwIfNoEntry: false })?.uid !== owner) return [];
-    const copy = lstatSync(join(folder, FILE), { throwIfNoEntry: false });
-    const record = copy?.isFile() === true && copy.uid === owner ? readRoomRecord({ runFolder: folder }) : null;
-    return record?.folder === folder ? [{ record, changedAt: copy?.mtimeMs ?? 0 }] : [];
+    try {
+      const copy = lstatSync(join(folder, FILE));
+      const record = copy.isFile() && copy.uid === owner ? readRoomRecord({ runFolder: folder }) : null;
+      return record?.folder === folder ? [{ record, changedAt: copy.mtimeMs }] : [];
+    } catch {
+      // Nothing that a run left as a room.
+      return [];
+    }
   });
 }
 

@@ -83,7 +83,7 @@ async function removeRecorded(
     }
   };
   for (const known of given)
-    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
+    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, { uid, folder }, known));
   if (record.closed.length > 0)
     await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
       openClosed({ root, record }, places);

@@ -8,7 +8,7 @@ import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
 import { SYSTEM_PATH, type Root } from './root.ts';
-import { CHANGE_OWNER, GIVE, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
+import { CHANGE_OWNER, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
 
 /** What a room stands on. */
 export interface Foundation {
@@ -33,7 +33,7 @@ const POLL_MS = 25;
 const KILL_FOR_MS = 3_000;
 const KILL_EVERY_MS = 200;
 /** A package manager's store may share all the files of a work tree, which are copied then. */
-const GIVE_MS = 120_000;
+const CHANGE_MS = 120_000;
 /** Of the room's user; a fork without end stops here. */
 const MAX_PROCESSES = 4096;
 
@@ -103,13 +103,12 @@ export function roomOf(foundation: Foundation): Room {
       if (!given.some((known) => known.path === path))
         foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
       writeRoomRecord({ runFolder }, foundation.record);
-      const places = [folder, dirname(path), path];
-      const change = [String(root.owner.uid), user, user, path, ...places];
-      await changing(path, root.run(GIVE, change, { timeoutMs: GIVE_MS }));
+      const hands = [String(root.owner.uid), user, user];
+      await changing(path, changeOwner(root, { path, folder }, hands));
     },
     takeBack: async (path) => {
       const { given } = foundation.record;
-      for (const known of given) if (known.path === path) await changing(path, giveBack(root, uid, known));
+      for (const known of given) if (known.path === path) await changing(path, giveBack(root, { uid, folder }, known));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
     },
@@ -117,9 +116,22 @@ export function roomOf(foundation: Foundation): Room {
 }
 
 /** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. */
-export function giveBack(root: Root, uid: number, { path, ...top }: RoomRecord['given'][number]): Promise<string> {
+export function giveBack(
+  root: Root,
+  { uid, folder }: { readonly uid: number; readonly folder: string },
+  { path, ...top }: RoomRecord['given'][number],
+): Promise<string> {
   const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
-  return root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path]);
+  return changeOwner(root, { path, folder }, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`]);
+}
+
+/** `hands`: from whom, to whom, and who gets the path itself; `folder`: the room's, for copies. */
+function changeOwner(
+  root: Root,
+  { path, folder }: { readonly path: string; readonly folder: string },
+  hands: readonly string[],
+): Promise<string> {
+  return root.run(CHANGE_OWNER, [...hands, path, folder, dirname(path), path], { timeoutMs: CHANGE_MS });
 }
 
 /** What is not removed with other things of the room's user, as patterns of `find`. */

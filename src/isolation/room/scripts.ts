@@ -76,14 +76,6 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `;
 
-/** FROM TO TOP PATH: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group). Links themselves, not what they lead to. */
-export const CHANGE_OWNER = `
-set -eu
-from=$1 to=$2 top=$3 path=$4
-[ -e "$path" ] || exit 0
-${CHANGE}
-`;
-
 /**
  * $from $path PLACE…: a file of a user's in a folder that has a name elsewhere as well gets a content of its own, so that who
  * owns the folder does not own what lies elsewhere. Files all of whose names are in it stay linked. Copies are made in the
@@ -116,8 +108,8 @@ xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
 find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
 `;
 
-/** FROM TO TOP PATH PLACE…: as CHANGE_OWNER, and nothing outside of PATH changes hands. */
-export const GIVE = `
+/** FROM TO TOP PATH PLACE…: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group); nothing outside of PATH changes hands. Links themselves, not what they lead to. */
+export const CHANGE_OWNER = `
 set -eu
 from=$1 to=$2 top=$3 path=$4; shift 4
 [ -e "$path" ] || exit 0
@@ -279,6 +271,8 @@ rm -rf -- "$room" 2> /dev/null
 [ ! -e "$room" ] || left "the folder $room (rm -rf $room)"
 [ -z "$remains" ] || exit 0
 link="$reservations/ralph-room-$uid"
+exec 9< "$reservations"
+! command -v flock > /dev/null || flock -w 10 9 || :
 isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -d "$link" ]; fi; }
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"

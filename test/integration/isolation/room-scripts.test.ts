@@ -19,7 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { guardOf } from '../../../src/isolation/room/namespaces.ts';
 import { roomOf } from '../../../src/isolation/room/room-of.ts';
 import { findRoot } from '../../../src/isolation/room/root.ts';
-import { CLOSE, GIVE, REACH, REMOVE } from '../../../src/isolation/room/scripts.ts';
+import { CHANGE_OWNER, CLOSE, REACH, REMOVE } from '../../../src/isolation/room/scripts.ts';
 import { noOwnMachine, startOwnMachine, type OwnMachine } from '../../own-machine.ts';
 
 const UID = 61_179;
@@ -120,14 +120,14 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     });
   });
 
-  describe('GIVE', () => {
+  describe('CHANGE_OWNER', () => {
     let tree: string;
     let store: string;
     beforeEach(() => {
       [tree, store] = [join(base, 'tree'), join(base, 'store')];
       for (const path of [tree, join(tree, 'inner'), store]) mkdirSync(path, { mode: 0o755 });
     });
-    const give = (): string => run(GIVE, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree, base);
+    const give = (): string => run(CHANGE_OWNER, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree, base);
     const uidOf = (...names: readonly string[]): number => lstatSync(join(base, ...names)).uid;
 
     test('does not hand over files that have a name elsewhere: the tree gets their content', () => {
@@ -160,6 +160,15 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       expect(lstatSync(join(tree, 'a')).ino).toBe(lstatSync(join(tree, 'inner', 'b')).ino);
       expect(uidOf('tree', 'a')).toBe(UID);
       expect([uidOf('store', 'c'), uidOf('tree', 'c'), uidOf('tree', 'inner', 'd')]).toEqual([0, UID, UID]);
+    });
+
+    test('what the agent linked elsewhere stays its own when the tree is taken back', () => {
+      writeFileSync(join(tree, 'a'), 'a');
+      give();
+      linkSync(join(tree, 'a'), join(store, 'planted'));
+      run(CHANGE_OWNER, String(UID), '0:0', '0:0', tree, base);
+      expect([uidOf('tree', 'a'), uidOf('store', 'planted')]).toEqual([0, UID]);
+      expect(readFileSync(join(tree, 'a'), 'utf8')).toBe('a');
     });
 
     test('follows no link', () => {
