@@ -1,6 +1,6 @@
-const y=3685,I=[3685,4974,4025],D={79439:((L,w,d)=>{d.d(w,{BI:()=>b,LS:()=>k,_c:()=>u,hg:()=>R,zI:()=>M});var r=d(13798);const f=r.aig().int().nonnegative(),_=r.YjP().startsWith("/").max(4096),P=r.YjP().min(1).max(100),u={first:60706,last:61183},m=f.min(u.first).max(u.last),h=r.rej({pid:f,started:P,namespace:P,boot:P}),E={folder:_.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:r.YjP().regex(/^(ralph-\d+)?$/),given:r.YOg(r.rej({path:_,uid:f,gid:f})).max(20),closed:r.YOg(r.rej({path:_,mode:r.aig().int().min(0).max(4095)})).max(10)},A=r.rej({version:r.euz(2),...E,uid:m.nullable(),opened:r.YOg(r.rej({path:_,isPlain:r.zMY()})).max(100),run:r.rej({folder:_,process:h}).nullable(),isLeaving:r.zMY()}),g=r.rej({version:r.euz(1),...E,uid:m,opened:r.YOg(_).max(100)}).transform(({opened:c,...e})=>({...e,version:2,opened:c.map(o=>({path:o,isPlain:!1})),run:null,isLeaving:!1})),k=r.KCZ([A,g]),O=1440*60*1e3;function M({run:c},e){if(c===null)return!1;const{boot:o,namespace:n,started:i}=c.process;return(o!==e.boot||n===e.namespace&&i!==e.started)&&(!e.hasRecord||e.ageMs>O)}function b(c,e){return e.flatMap(({closed:o})=>o).find(o=>o.path===c)?.mode??null}function R(c,e){return b(c,e.filter(({isLeaving:o})=>!o))!==null}}),24196:((L,w,d)=>{d.d(w,{$P:()=>u,iD:()=>O,sg:()=>m,wg:()=>k});var r=d(73024),f=d(9277),_=d(74974),P=d(78326);class u extends Error{}const m="/usr/sbin:/usr/bin:/sbin:/bin",h=3e4,E=5e3,A=1e3,g=1024*1024;async function k(c){if(process.platform!=="linux")throw new u(`this works on Linux only, and this is ${process.platform}`);const[e=0,o=0]=[process.getuid?.(),process.getgid?.()],n={...c,PATH:m},i=e===0?[]:[b("sudo",n),"-n","--"],t=$=>{const[l,...a]=$,[p="",...v]=[...i,l.startsWith("/")?l:b(l,n),...a];return{file:p,args:v}};if(e!==0&&(await R(t(["true"]),E),!M()))throw new u("/proc hides other users' processes (hidepid)");const s=$=>b($,n);return{owner:{uid:e,gid:o},program:s,command:t,run:($,l,{way:a=[],timeoutMs:p=h}={})=>{const v=(0,_.trustedProgram)("timeout",n),T=v===null?[]:[v,"-s","KILL",String((p-A)/1e3)],[x="sh",...S]=[...T,...a,s("sh"),"-c",O($),"ralph",...l];return R(t([x,...S]),p)}}}function O(c){return`PATH=${m}; export PATH
-${c}`}function M(){try{return(0,r.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function b(c,e){const o=(0,_.trustedProgram)(c,e);if(o===null)throw new u(`\`${c}\` is not installed`);return o}async function R({file:c,args:e},o){const{end:n,stdout:i,stderr:t}=await(0,f.collectOutput)({file:c,args:e,cwd:"/",environment:{LC_ALL:"C",PATH:m},input:"",timeoutMs:o,family:{kind:"group",graceMs:0,leftover:"end"}},g);if(n.kind==="exited"&&n.code===0)return i.toString();const s=t.toString().trim().split(`
-`).at(-1)??"";throw new u(s===""?`a program ${(0,f.describeCollected)(n)}`:(0,P.TN)(s,200))}}),6598:((L,w,d)=>{d.d(w,{Ex:()=>R,IZ:()=>f,Nc:()=>c,Nd:()=>e,WE:()=>A,XI:()=>M,aI:()=>k,bh:()=>O,k9:()=>P,lS:()=>_,op:()=>b,t2:()=>o,vs:()=>u,zl:()=>h});var r=d(79439);const f=`
+const y=3685,I=[3685,4974,4025],D={79439:((L,w,d)=>{d.d(w,{BI:()=>b,LS:()=>R,_c:()=>l,hg:()=>k,zI:()=>M});var r=d(13798);const f=r.aig().int().nonnegative(),_=r.YjP().startsWith("/").max(4096),P=r.YjP().min(1).max(100),l={first:60706,last:61183},m=f.min(l.first).max(l.last),h=r.rej({pid:f,started:P,namespace:P,boot:P}),g={folder:_.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:r.YjP().regex(/^(ralph-\d+)?$/),given:r.YOg(r.rej({path:_,uid:f,gid:f})).max(20),closed:r.YOg(r.rej({path:_,mode:r.aig().int().min(0).max(4095)})).max(10)},T=r.rej({version:r.euz(2),...g,uid:m.nullable(),opened:r.YOg(r.rej({path:_,isPlain:r.zMY()})).max(100),run:r.rej({folder:_,process:h}).nullable(),isLeaving:r.zMY()}),E=r.rej({version:r.euz(1),...g,uid:m,opened:r.YOg(_).max(100)}).transform(({opened:c,...e})=>({...e,version:2,opened:c.map(s=>({path:s,isPlain:!1})),run:null,isLeaving:!1})),R=r.KCZ([T,E]),O=1440*60*1e3;function M({run:c},e){if(c===null)return!1;const{boot:s,namespace:n,started:i}=c.process;return(s!==e.boot||n===e.namespace&&i!==e.started)&&(!e.hasRecord||e.ageMs>O)}function b(c,e){return e.flatMap(({closed:s})=>s).find(s=>s.path===c)?.mode??null}function k(c,e){return b(c,e.filter(({isLeaving:s})=>!s))!==null}}),24196:((L,w,d)=>{d.d(w,{$P:()=>l,iD:()=>O,sg:()=>m,wg:()=>R});var r=d(73024),f=d(9277),_=d(74974),P=d(78326);class l extends Error{}const m="/usr/sbin:/usr/bin:/sbin:/bin",h=3e4,g=5e3,T=1e3,E=1024*1024;async function R(c){if(process.platform!=="linux")throw new l(`this works on Linux only, and this is ${process.platform}`);const[e=0,s=0]=[process.getuid?.(),process.getgid?.()],n={...c,PATH:m},i=e===0?[]:[b("sudo",n),"-n","--"],t=$=>{const[u,...a]=$,[p="",...v]=[...i,u.startsWith("/")?u:b(u,n),...a];return{file:p,args:v}};if(e!==0&&(await k(t(["true"]),g),!M()))throw new l("/proc hides other users' processes (hidepid)");const o=$=>b($,n);return{owner:{uid:e,gid:s},program:o,command:t,run:($,u,{way:a=[],timeoutMs:p=h}={})=>{const v=(0,_.trustedProgram)("timeout",n),A=v===null?[]:[v,"-s","KILL",String((p-T)/1e3)],[x="sh",...S]=[...A,...a,o("sh"),"-c",O($),"ralph",...u];return k(t([x,...S]),p)}}}function O(c){return`PATH=${m}; export PATH
+${c}`}function M(){try{return(0,r.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function b(c,e){const s=(0,_.trustedProgram)(c,e);if(s===null)throw new l(`\`${c}\` is not installed`);return s}async function k({file:c,args:e},s){const{end:n,stdout:i,stderr:t}=await(0,f.collectOutput)({file:c,args:e,cwd:"/",environment:{LC_ALL:"C",PATH:m},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},E);if(n.kind==="exited"&&n.code===0)return i.toString();const o=t.toString().trim().split(`
+`).at(-1)??"";throw new l(o===""?`a program ${(0,f.describeCollected)(n)}`:(0,P.TN)(o,200))}}),6598:((L,w,d)=>{d.d(w,{Ex:()=>b,IZ:()=>f,Nc:()=>k,Nd:()=>c,XI:()=>O,aI:()=>E,bh:()=>R,k9:()=>P,lS:()=>_,op:()=>M,t2:()=>e,vs:()=>l,zl:()=>g});var r=d(79439);const f=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
@@ -50,21 +50,12 @@ mount -o remount,ro /
 mount -o remount,ro /run
 echo "$pid"
 while read -r line; do :; done
-`,u=`
+`,l=`
 set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
 exec "$@"
-`,m=`
-chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
-  find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
-chown -h "$top" "$path"
-`,h=`
-set -eu
-from=$1 to=$2 top=$3 path=$4
-[ -e "$path" ] || exit 0
-${m}
-`,A=`
+`,g=`
 set -eu
 from=$1 to=$2 top=$3 path=$4; shift 4
 [ -e "$path" ] || exit 0
@@ -96,8 +87,12 @@ xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
 find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
 
 )
-${m}
-`,g=`
+
+chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
+  find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
+chown -h "$top" "$path"
+
+`,T=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -111,19 +106,19 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,k=`
+`,E=`
 uid=$1 home=$2; shift 2
-${g}
+${T}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
-`,O=`
+`,R=`
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
-`,M=`
+`,O=`
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
-`,b=`
+`,M=`
 set -eu
 uid=$1; shift
 for path; do
@@ -137,11 +132,11 @@ for path; do
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
-`,R=`
+`,b=`
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
-`,c=`
+`,k=`
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -172,7 +167,7 @@ for tables in iptables ip6tables; do
     "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
 done
 echo iptables
-`,e=`
+`,c=`
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
 while [ $# -gt 1 ]; do
@@ -186,7 +181,7 @@ while [ $# -gt 1 ]; do
   fi
 done
 :
-`,o=`
+`,e=`
 reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
@@ -202,7 +197,7 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${g}
+${T}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
@@ -219,8 +214,10 @@ rm -rf -- "$room" 2> /dev/null
 [ ! -e "$room" ] || left "the folder $room (rm -rf $room)"
 [ -z "$remains" ] || exit 0
 link="$reservations/ralph-room-$uid"
+exec 9< "$reservations"
+! command -v flock > /dev/null || flock -w 10 9 || :
 isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -d "$link" ]; fi; }
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :
-`}),9277:((L,w,d)=>{d.r(w),d.d(w,{collectOutput:()=>f,describeCollected:()=>_});var r=d(42841);async function f(u,m){const h=new AbortController,[E,A]=[P(m,h),P(m,h)],g=AbortSignal.any([h.signal,...u.signal==null?[]:[u.signal]]),k=await(0,r.mB)({...u,signal:g,outputs:[E.take,A.take]});return{end:h.signal.aborted?{kind:"too-much-output",maxBytes:m}:k,stdout:Buffer.concat(E.chunks),stderr:Buffer.concat(A.chunks)}}function _(u){return u.kind==="too-much-output"?`printed more than ${u.maxBytes/1024/1024} MiB`:(0,r.lA)(u)}function P(u,m){const h=[];let E=0;return{chunks:h,take:g=>{E+=g.length,E>u?m.abort():h.push(g)}}}}),14025:((L,w,d)=>{d.r(w),d.d(w,{RUN_TAG_NAME:()=>_,endTagged:()=>E,endTree:()=>h,membersOf:()=>g,parseStat:()=>b,sendToGroup:()=>A});var r=d(73024),f=d(58500);const _="RALPH_RUN_TAG",P=25,u=500,m=2e3;async function h(e,o){const n=new Set,i=new Set,t=performance.now()+o;for(let s=k(e,n);s.length>0;s=k(e,n)){const $=performance.now();if($>=t+m)return;const l=s.some(a=>a===e.group);for(const a of s){const p=a===e.group?-a:a;$>=t?c(p,"SIGKILL"):!i.has(a)&&(a===e.group||!l)&&(c(p,"SIGTERM"),i.add(a))}await(0,f.setTimeout)(P)}}function E(e){return h({runTag:e,group:null},u)}function A(e,o){c(-e,o)}function g(e,o,n){const i=new Set(o.filter(t=>t.tagged||t.group===e.group||n.has(O(t))).map(t=>t.pid));for(let t=-1;t<i.size;){t=i.size;for(const s of o)i.has(s.parent)&&i.add(s.pid)}return o.filter(t=>i.has(t.pid))}function k(e,o){if(process.platform!=="linux")return e.group!==null&&c(-e.group,0)?[e.group]:[];const n=g(e,M(e.runTag),o).filter(i=>i.pid!==process.pid&&i.pid!==1);for(const i of n)o.add(O(i));return n.map(i=>i.pid)}function O(e){return`${e.pid}:${e.startedAt}`}function M(e){const o=Buffer.from(`${_}=${e}`);return(0,r.readdirSync)("/proc").filter(n=>/^\d+$/.test(n)).flatMap(n=>{const i=b(R(`/proc/${n}/stat`).toString());return i===null?[]:[{...i,tagged:e!==null&&R(`/proc/${n}/environ`).includes(o)}]})}function b(e){const o=e.slice(e.lastIndexOf(")")+2).split(" "),[n,i,t]=o,s=o[19];return n===void 0||i===void 0||t===void 0||s===void 0||/^[ZX]$/.test(n)?null:{pid:Number.parseInt(e,10),parent:Number(i),group:Number(t),startedAt:s}}function R(e){try{return(0,r.readFileSync)(e)}catch{return Buffer.alloc(0)}}function c(e,o){try{return process.kill(e,o)}catch{return!1}}}),42841:((L,w,d)=>{d.d(w,{Ap:()=>k,lA:()=>b,mB:()=>O});var r=d(57075),f=d(58500),_=d(46262),P=d(36624),u=d(14025);const m=3e3,h=500,E=1e3,A=2**31-1,g=new Set;process.on("exit",()=>{for(const e of g)(0,u.sendToGroup)(e,"SIGKILL")});function k({room:e,runTag:o,insteadOf:n=null}){return e===null?{kind:"run",runTag:o}:{kind:"room",room:e,insteadOf:n}}async function O(e){const{execa:o}=await d.e(6993).then(d.bind(d,16993));if(e.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=e,i=n.kind==="room"?await n.room.enter({...e,insteadOf:n.insteadOf??null}):e,t=o(i.file,i.args,{cwd:i.cwd,env:n.kind==="run"?{...e.environment,[u.RUN_TAG_NAME]:n.runTag}:i.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...e.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),s=t.pid;if(s===void 0){const{originalMessage:p,cause:v}=await t;return{kind:"not-started",why:p??"unknown reason",cause:v}}g.add(s);const $=R(t,"exit"),l=R(t,"close");e.outputs.forEach((p,v)=>t.stdio[v+1]?.on("data",p)),t.stdin.on("error",()=>{}),e.input instanceof r.Readable?e.input.pipe(t.stdin):e.input!==null&&t.stdin.end(e.input);const a=c(e);try{const p=n.kind==="group"&&n.leftover==="keep",v=await Promise.race([p?l:$,a.reached]),T=v.kind==="timeout"||v.kind==="cancelled";return p&&!T?v:n.kind==="group"&&!T?(await Promise.race([l,(0,f.setTimeout)(h,void 0,{ref:!1})]),(0,u.sendToGroup)(s,"SIGKILL"),v):(n.kind==="room"?M(await n.room.end(T?m:h)):n.kind==="run"?await(0,u.endTree)({runTag:n.runTag,group:s},T?m:h):await(0,u.endTree)({runTag:null,group:s},n.graceMs),await Promise.race([l,(0,f.setTimeout)(E,void 0,{ref:!1})]),v)}finally{a.forget(),g.delete(s);for(const p of t.stdio)p.destroy()}}function M(e){if(e.length>0)throw new P.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,_.eZ)(e)}. What was finished before is published. Restart the runner.`)}function b(e){switch(e.kind){case"exited":return`ended with exit code ${e.code}`;case"signalled":return`was ended by ${e.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${e.why}`}}function R(e,o){return new Promise(n=>{e.once(o,(i,t)=>{n(i===null?{kind:"signalled",signal:t??"unknown"}:{kind:"exited",code:i})})})}function c({timeoutMs:e,signal:o}){let n=()=>{};return{reached:new Promise(t=>{const s=()=>{t({kind:"cancelled"})},$=setTimeout(()=>{t({kind:"timeout"})},Math.min(e,A));o?.addEventListener("abort",s,{once:!0}),n=()=>{clearTimeout($),o?.removeEventListener("abort",s)}}),forget:n}}}),74974:((L,w,d)=>{d.r(w),d.d(w,{trustedEnvironment:()=>A,trustedPath:()=>E,trustedProgram:()=>h});var r=d(73024),f=d(76760),_=d(36624);const P=["/usr/bin","/bin","/usr/sbin","/sbin"],u=["tar","gtar","zstd"],m=new Map;function h(t,s){const $=JSON.stringify([t,...g.map(a=>s[a]??"")]);let l=m.get($);if(l===void 0){const a=k(t,s);l=a===null?null:{path:a,identity:n(a)},m.set($,l)}if(l===null)return null;if(n(l.path)!==l.identity)throw i(l.path);return l.path}function E(t){const s=["git",...u].flatMap(a=>{const p=h(a,t);return p===null?[]:[(0,f.dirname)(p)]}),$=[...new Set([...P,...s])],l=a=>!R(a);return[...$.filter(l),...$.filter(a=>!l(a))].join(f.delimiter)}function A(t){return{LC_ALL:"C",PATH:E(t)}}const g=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function k(t,s){const a=(s.PATH??"").split(f.delimiter).filter(T=>(0,f.isAbsolute)(T)).map(T=>(0,f.join)(T,t)).filter(b).filter(T=>!M(T,O(s))),p=s.HOME??"",v=a.filter(T=>p===""||p==="/"||!M(T,[p]));return v.find(T=>!R(T))??v[0]??a[0]??null}function O(t){return[t.GITHUB_WORKSPACE,t.RUNNER_TEMP,t.TMPDIR??"/tmp"].filter(s=>s!==void 0&&s!==""&&s!=="/")}function M(t,s){const $=(l,a)=>(l+f.sep).startsWith((0,f.resolve)(a)+f.sep);return s.some(l=>$((0,f.resolve)(t),l)||$((0,r.realpathSync)(t),l))}function b(t){try{return(0,r.accessSync)(t,r.constants.X_OK),(0,r.statSync)(t).isFile()}catch{return!1}}function R(t){return[...new Set([(0,f.resolve)(t),o(t)])].some($=>c($).some(e))}function c(t){const s=(0,f.dirname)(t);return s===t?[t]:[t,...c(s)]}function e(t){try{return(0,r.accessSync)(t,r.constants.W_OK),!0}catch{return!1}}function o(t){try{return(0,r.realpathSync)(t)}catch{return t}}function n(t){const{dev:s,ino:$,size:l,mtimeMs:a,ctimeMs:p}=(0,r.statSync)(t,{throwIfNoEntry:!1})??{};return[s,$,l,a,p].join(":")}function i(t){return new _.yo("infrastructure",`${t} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{y as id,I as ids,D as modules};
+`}),9277:((L,w,d)=>{d.r(w),d.d(w,{collectOutput:()=>f,describeCollected:()=>_});var r=d(42841);async function f(l,m){const h=new AbortController,[g,T]=[P(m,h),P(m,h)],E=AbortSignal.any([h.signal,...l.signal==null?[]:[l.signal]]),R=await(0,r.mB)({...l,signal:E,outputs:[g.take,T.take]});return{end:h.signal.aborted?{kind:"too-much-output",maxBytes:m}:R,stdout:Buffer.concat(g.chunks),stderr:Buffer.concat(T.chunks)}}function _(l){return l.kind==="too-much-output"?`printed more than ${l.maxBytes/1024/1024} MiB`:(0,r.lA)(l)}function P(l,m){const h=[];let g=0;return{chunks:h,take:E=>{g+=E.length,g>l?m.abort():h.push(E)}}}}),14025:((L,w,d)=>{d.r(w),d.d(w,{RUN_TAG_NAME:()=>_,endTagged:()=>g,endTree:()=>h,membersOf:()=>E,parseStat:()=>b,sendToGroup:()=>T});var r=d(73024),f=d(58500);const _="RALPH_RUN_TAG",P=25,l=500,m=2e3;async function h(e,s){const n=new Set,i=new Set,t=performance.now()+s;for(let o=R(e,n);o.length>0;o=R(e,n)){const $=performance.now();if($>=t+m)return;const u=o.some(a=>a===e.group);for(const a of o){const p=a===e.group?-a:a;$>=t?c(p,"SIGKILL"):!i.has(a)&&(a===e.group||!u)&&(c(p,"SIGTERM"),i.add(a))}await(0,f.setTimeout)(P)}}function g(e){return h({runTag:e,group:null},l)}function T(e,s){c(-e,s)}function E(e,s,n){const i=new Set(s.filter(t=>t.tagged||t.group===e.group||n.has(O(t))).map(t=>t.pid));for(let t=-1;t<i.size;){t=i.size;for(const o of s)i.has(o.parent)&&i.add(o.pid)}return s.filter(t=>i.has(t.pid))}function R(e,s){if(process.platform!=="linux")return e.group!==null&&c(-e.group,0)?[e.group]:[];const n=E(e,M(e.runTag),s).filter(i=>i.pid!==process.pid&&i.pid!==1);for(const i of n)s.add(O(i));return n.map(i=>i.pid)}function O(e){return`${e.pid}:${e.startedAt}`}function M(e){const s=Buffer.from(`${_}=${e}`);return(0,r.readdirSync)("/proc").filter(n=>/^\d+$/.test(n)).flatMap(n=>{const i=b(k(`/proc/${n}/stat`).toString());return i===null?[]:[{...i,tagged:e!==null&&k(`/proc/${n}/environ`).includes(s)}]})}function b(e){const s=e.slice(e.lastIndexOf(")")+2).split(" "),[n,i,t]=s,o=s[19];return n===void 0||i===void 0||t===void 0||o===void 0||/^[ZX]$/.test(n)?null:{pid:Number.parseInt(e,10),parent:Number(i),group:Number(t),startedAt:o}}function k(e){try{return(0,r.readFileSync)(e)}catch{return Buffer.alloc(0)}}function c(e,s){try{return process.kill(e,s)}catch{return!1}}}),42841:((L,w,d)=>{d.d(w,{Ap:()=>R,lA:()=>b,mB:()=>O});var r=d(57075),f=d(58500),_=d(46262),P=d(36624),l=d(14025);const m=3e3,h=500,g=1e3,T=2**31-1,E=new Set;process.on("exit",()=>{for(const e of E)(0,l.sendToGroup)(e,"SIGKILL")});function R({room:e,runTag:s,insteadOf:n=null}){return e===null?{kind:"run",runTag:s}:{kind:"room",room:e,insteadOf:n}}async function O(e){const{execa:s}=await d.e(6993).then(d.bind(d,16993));if(e.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=e,i=n.kind==="room"?await n.room.enter({...e,insteadOf:n.insteadOf??null}):e,t=s(i.file,i.args,{cwd:i.cwd,env:n.kind==="run"?{...e.environment,[l.RUN_TAG_NAME]:n.runTag}:i.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...e.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),o=t.pid;if(o===void 0){const{originalMessage:p,cause:v}=await t;return{kind:"not-started",why:p??"unknown reason",cause:v}}E.add(o);const $=k(t,"exit"),u=k(t,"close");e.outputs.forEach((p,v)=>t.stdio[v+1]?.on("data",p)),t.stdin.on("error",()=>{}),e.input instanceof r.Readable?e.input.pipe(t.stdin):e.input!==null&&t.stdin.end(e.input);const a=c(e);try{const p=n.kind==="group"&&n.leftover==="keep",v=await Promise.race([p?u:$,a.reached]),A=v.kind==="timeout"||v.kind==="cancelled";return p&&!A?v:n.kind==="group"&&!A?(await Promise.race([u,(0,f.setTimeout)(h,void 0,{ref:!1})]),(0,l.sendToGroup)(o,"SIGKILL"),v):(n.kind==="room"?M(await n.room.end(A?m:h)):n.kind==="run"?await(0,l.endTree)({runTag:n.runTag,group:o},A?m:h):await(0,l.endTree)({runTag:null,group:o},n.graceMs),await Promise.race([u,(0,f.setTimeout)(g,void 0,{ref:!1})]),v)}finally{a.forget(),E.delete(o);for(const p of t.stdio)p.destroy()}}function M(e){if(e.length>0)throw new P.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,_.eZ)(e)}. What was finished before is published. Restart the runner.`)}function b(e){switch(e.kind){case"exited":return`ended with exit code ${e.code}`;case"signalled":return`was ended by ${e.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${e.why}`}}function k(e,s){return new Promise(n=>{e.once(s,(i,t)=>{n(i===null?{kind:"signalled",signal:t??"unknown"}:{kind:"exited",code:i})})})}function c({timeoutMs:e,signal:s}){let n=()=>{};return{reached:new Promise(t=>{const o=()=>{t({kind:"cancelled"})},$=setTimeout(()=>{t({kind:"timeout"})},Math.min(e,T));s?.addEventListener("abort",o,{once:!0}),n=()=>{clearTimeout($),s?.removeEventListener("abort",o)}}),forget:n}}}),74974:((L,w,d)=>{d.r(w),d.d(w,{trustedEnvironment:()=>T,trustedPath:()=>g,trustedProgram:()=>h});var r=d(73024),f=d(76760),_=d(36624);const P=["/usr/bin","/bin","/usr/sbin","/sbin"],l=["tar","gtar","zstd"],m=new Map;function h(t,o){const $=JSON.stringify([t,...E.map(a=>o[a]??"")]);let u=m.get($);if(u===void 0){const a=R(t,o);u=a===null?null:{path:a,identity:n(a)},m.set($,u)}if(u===null)return null;if(n(u.path)!==u.identity)throw i(u.path);return u.path}function g(t){const o=["git",...l].flatMap(a=>{const p=h(a,t);return p===null?[]:[(0,f.dirname)(p)]}),$=[...new Set([...P,...o])],u=a=>!k(a);return[...$.filter(u),...$.filter(a=>!u(a))].join(f.delimiter)}function T(t){return{LC_ALL:"C",PATH:g(t)}}const E=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function R(t,o){const a=(o.PATH??"").split(f.delimiter).filter(A=>(0,f.isAbsolute)(A)).map(A=>(0,f.join)(A,t)).filter(b).filter(A=>!M(A,O(o))),p=o.HOME??"",v=a.filter(A=>p===""||p==="/"||!M(A,[p]));return v.find(A=>!k(A))??v[0]??a[0]??null}function O(t){return[t.GITHUB_WORKSPACE,t.RUNNER_TEMP,t.TMPDIR??"/tmp"].filter(o=>o!==void 0&&o!==""&&o!=="/")}function M(t,o){const $=(u,a)=>(u+f.sep).startsWith((0,f.resolve)(a)+f.sep);return o.some(u=>$((0,f.resolve)(t),u)||$((0,r.realpathSync)(t),u))}function b(t){try{return(0,r.accessSync)(t,r.constants.X_OK),(0,r.statSync)(t).isFile()}catch{return!1}}function k(t){return[...new Set([(0,f.resolve)(t),s(t)])].some($=>c($).some(e))}function c(t){const o=(0,f.dirname)(t);return o===t?[t]:[t,...c(o)]}function e(t){try{return(0,r.accessSync)(t,r.constants.W_OK),!0}catch{return!1}}function s(t){try{return(0,r.realpathSync)(t)}catch{return t}}function n(t){const{dev:o,ino:$,size:u,mtimeMs:a,ctimeMs:p}=(0,r.statSync)(t,{throwIfNoEntry:!1})??{};return[o,$,u,a,p].join(":")}function i(t){return new _.yo("infrastructure",`${t} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{y as id,I as ids,D as modules};
