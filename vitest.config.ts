@@ -29,18 +29,20 @@ const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 1
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
+/** What comes through without isolation: that it still does is for `npm run test:deep`. */
+const DOORS = `${ATTACKS}/open-doors.test.ts`;
+const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs that `npm test` has as well, the rest being a command of its own: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
 function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
-  const exclude = folder === E2E ? [`${ATTACKS}/**`, `${EVERYDAY}/**`] : [];
+  const exclude = folder === E2E ? [`${ATTACKS}/**`, `${EVERYDAY}/**`] : folder === ATTACKS && !isDeep ? [DOORS] : [];
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
 /** The corpus of attacks where the agent is isolated, or in the job of the loop: all of it in `npm run test:deep`, otherwise what would come through without. */
-const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 function corpus(name: string, env: Readonly<Record<string, string>>) {
-  const include = [isDeep ? `${ATTACKS}/**/*.test.ts` : `${ATTACKS}/open-doors.test.ts`];
+  const include = [isDeep ? `${ATTACKS}/**/*.test.ts` : DOORS];
   return { extends: true as const, test: { name, include, env, ...waiting } };
 }
 const isolatedCorpora = [

@@ -3,7 +3,7 @@ import { test } from 'vitest';
 /** Whether this is `npm run test:deep`, which tries everything. */
 export const IS_DEEP = process.env['RALPH_TEST_DEEP'] === '1';
 
-/** A scene whose rules other tests hold as well, which a comment at it names: in `npm run test:deep` only. */
+/** A scene whose rules other tests hold as well, most of them in `test/loop`: in `npm run test:deep` only. */
 export const deepTest = test.skipIf(!IS_DEEP);
 
 /** The rows of a table: all of them in `npm run test:deep`, otherwise the first `few`, where other tests hold the rest. */

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createScene, isNotification, type Scene, type SceneJob } from './e2e-fixture.ts';
+import { rows as few } from '../runs.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -182,7 +183,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-test.each(rows)(
+test.each(few(9, rows))(
   '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub but one notification',
   async ({ job, given, reason, message }) => {
     const putBack = await given?.(scene);

@@ -23,26 +23,28 @@ test("an agent that removes the run's folder in iteration 2: iteration 1 is push
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
-test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; message: string }>([
-  {
-    name: 'GITHUB_OUTPUT names a missing file',
-    env: { GITHUB_OUTPUT: '/nowhere/output' },
-    reason: 'infrastructure',
-    message: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
-  },
-  {
-    name: 'RUNNER_TEMP names a missing folder',
-    env: { RUNNER_TEMP: '/nowhere/temp' },
-    reason: 'infrastructure',
-    message: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT',
-  },
-  {
-    name: 'RUNNER_TEMP is not set',
-    env: { RUNNER_TEMP: '' },
-    reason: 'configuration',
-    message: 'RUNNER_TEMP is not set',
-  },
-])(
+test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; message: string }>(
+  rows<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; message: string }>(2, [
+    {
+      name: 'GITHUB_OUTPUT names a missing file',
+      env: { GITHUB_OUTPUT: '/nowhere/output' },
+      reason: 'infrastructure',
+      message: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
+    },
+    {
+      name: 'RUNNER_TEMP names a missing folder',
+      env: { RUNNER_TEMP: '/nowhere/temp' },
+      reason: 'infrastructure',
+      message: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT',
+    },
+    {
+      name: 'RUNNER_TEMP is not set',
+      env: { RUNNER_TEMP: '' },
+      reason: 'configuration',
+      message: 'RUNNER_TEMP is not set',
+    },
+  ]),
+)(
   '$name: the run fails before anything is done, with one clear error and a summary',
   async ({ env, reason, message }) => {
     await using scene = await createScene();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { deepTest } from '../runs.ts';
 import { createScene } from './e2e-fixture.ts';
 
-test('calls an hour: parked across runs, which end in the gate until the window does', async () => {
+deepTest('calls an hour: parked across runs, which end in the gate until the window does', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const inputs = { 'max-calls-per-hour': '1' };
@@ -57,7 +57,7 @@ test('no progress: the circuit opens after three iterations, red; the next run i
   });
 });
 
-test('a usage limit of the provider parks until the time that it names', async () => {
+deepTest('a usage limit of the provider parks until the time that it names', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const resetsAt = Math.floor(Date.now() / 1000) + 7_200;

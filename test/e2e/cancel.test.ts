@@ -210,7 +210,7 @@ deepTest(
   },
 );
 
-test('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
+deepTest('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 1, effect: { kind: 'hang' } });

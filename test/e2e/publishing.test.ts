@@ -100,27 +100,30 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
 });
 
-test('a git server that goes down while the run works: red, and what had been pushed is built upon by the next run', async () => {
-  await using scene = await createScene();
-  scene.openIssue('First');
-  const run = await scene.run({
-    inputs: { 'max-iterations': '1' },
-    when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') },
-  });
-  expect(run).toMatchObject({
-    main: { exitCode: 1 },
-    outputs: {
-      outcome: 'failed',
-      reason: 'infrastructure',
-      iterations: '1',
-      'calls-remaining': '99',
-      'state-saved': 'true',
-    },
-  });
-  await scene.sandbox.git('config', 'http.uploadpack', 'true');
-  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'calls-remaining': '98' } });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
-});
+deepTest(
+  'a git server that goes down while the run works: red, and what had been pushed is built upon by the next run',
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('First');
+    const run = await scene.run({
+      inputs: { 'max-iterations': '1' },
+      when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') },
+    });
+    expect(run).toMatchObject({
+      main: { exitCode: 1 },
+      outputs: {
+        outcome: 'failed',
+        reason: 'infrastructure',
+        iterations: '1',
+        'calls-remaining': '99',
+        'state-saved': 'true',
+      },
+    });
+    await scene.sandbox.git('config', 'http.uploadpack', 'true');
+    expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'calls-remaining': '98' } });
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
+  },
+);
 
 test('a pull request that could not be opened is made up for by the next run, without a call', async () => {
   await using scene = await createScene();
@@ -208,7 +211,7 @@ test('what may not be published is left out, the rest is published, and the pull
   expect(`${run.main.log}${run.summary}${pull.body}`).not.toContain(key);
 });
 
-test('what an earlier run left out is named until it is published', async () => {
+deepTest('what an earlier run left out is named until it is published', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const withWorkflow: Behaviour = { kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n' } };

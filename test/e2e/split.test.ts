@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 import { runSplit } from './split-fixture.ts';
-import { rows } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 
-test('the conversation goes on from one split run to the next', async () => {
+deepTest('the conversation goes on from one split run to the next', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const first = await runSplit(scene, { inputs: { 'max-iterations': '1' } });

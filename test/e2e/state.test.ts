@@ -60,7 +60,7 @@ test('two runs at once on one lane: one works, the other is refused before it sp
   expect(other?.main.log).toMatch(/Another run works on the queue: http.*\/actions\/runs\/1001/);
 });
 
-test('two lanes at once both work, and limits hold over both', async () => {
+deepTest('two lanes at once both work, and limits hold over both', async () => {
   await using scene = await createScene();
   scene.openIssue('Of the queue');
   const inputs = { 'max-calls-per-hour': '3', 'max-iterations': '2' };
@@ -162,7 +162,7 @@ test('the conversation of a labelled issue continues where the cache is read-onl
   expect(await scene.sandbox.git('rev-list', '--count', TRANSCRIPT)).toBe('1');
 });
 
-test('with another key a new conversation begins, which is one line, and nothing else is lost', async () => {
+deepTest('with another key a new conversation begins, which is one line, and nothing else is lost', async () => {
   await using scene = await createScene();
   const [, second] = await twice(scene, { ANTHROPIC_API_KEY: 'sk-ant-sandbox-another-key' });
   expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });

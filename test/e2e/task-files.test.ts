@@ -5,7 +5,7 @@ import { git } from '../../sandbox/git.ts';
 import { closePull } from '../../sandbox/github/state.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
-import { deepTest } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
 const PLAN_PATH = '.ralph/fix_plan.md';
@@ -200,7 +200,7 @@ describe('task files, over scheduled runs', () => {
     ]);
   });
 
-  test('after a merge the lane begins again with what the plan has open then', async () => {
+  deepTest('after a merge the lane begins again with what the plan has open then', async () => {
     await using scene = await sceneWith({
       [PLAN_PATH]: '- [ ] Add a cart\n',
       [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
@@ -240,15 +240,17 @@ describe('task files, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });
 
-  test.each([
-    { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
-    {
-      name: 'too long',
-      text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
-      message: '.ralph/prd.json is larger than 1 MiB',
-    },
-    { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json contains NUL bytes' },
-  ])('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
+  test.each(
+    rows(1, [
+      { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
+      {
+        name: 'too long',
+        text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
+        message: '.ralph/prd.json is larger than 1 MiB',
+      },
+      { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json contains NUL bytes' },
+    ]),
+  )('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
     await using scene = await sceneWith({ [PRD_PATH]: text });
     const alone = await scene.run();
     expect(alone).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
 import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
 import { noOwnMachine, sudoUser } from '../../own-machine.ts';
-import { IS_DEEP } from '../../runs.ts';
+import { IS_DEEP, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
@@ -25,7 +25,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
   });
 
   const user = sudoUser(inject('programs'), ACTION_FOLDER);
-  test.runIf(user !== null).each(['auto', 'user'])(
+  test.runIf(user !== null).each(rows(1, ['auto', 'user']))(
     'a user with sudo has it without being root, and gets everything back (%s)',
     async (level) => {
       await using scene = await createScene({ level, user });

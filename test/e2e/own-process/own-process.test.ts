@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { ACTION_FOLDER, TOKEN } from '../../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { createScene, type Run } from '../e2e-fixture.ts';
+import { rows } from '../../runs.ts';
 
 /** The agent's shell finds the action's process, its folder and the runner's files as any program of the same user can. */
 const FIND = `
@@ -119,28 +120,30 @@ test('credentials that are found in the checkout are masked, redacted and never 
   expect(shown).not.toContain(password);
 });
 
-test.each([
-  {
-    name: 'and main lives: it is put back and the run ends with one error',
-    file: 'licenses.txt',
-    does: '',
-    end: 'main' as const,
-  },
-  ...['licenses.txt', 'index.js'].flatMap((file) => [
+test.each(
+  rows(2, [
     {
-      name: `(${file}) and main is killed: post publishes nothing`,
-      file,
-      does: 'kill -KILL $main',
-      end: 'post' as const,
+      name: 'and main lives: it is put back and the run ends with one error',
+      file: 'licenses.txt',
+      does: '',
+      end: 'main' as const,
     },
-    {
-      name: `(${file}), the record is removed and main is killed: post publishes nothing`,
-      file,
-      does: 'rm -f "$run/run.json"; kill -KILL $main',
-      end: 'post' as const,
-    },
+    ...['licenses.txt', 'index.js'].flatMap((file) => [
+      {
+        name: `(${file}) and main is killed: post publishes nothing`,
+        file,
+        does: 'kill -KILL $main',
+        end: 'post' as const,
+      },
+      {
+        name: `(${file}), the record is removed and main is killed: post publishes nothing`,
+        file,
+        does: 'rm -f "$run/run.json"; kill -KILL $main',
+        end: 'post' as const,
+      },
+    ]),
   ]),
-])("the action's own files are changed, $name", async ({ file, does, end }) => {
+)("the action's own files are changed, $name", async ({ file, does, end }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const action = join(scene.sandbox.folder, 'action');

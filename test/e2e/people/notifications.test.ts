@@ -54,39 +54,42 @@ test('a task that never gets anywhere notifies who labelled it, once; the others
   ]);
 });
 
-test("what an issue's own branch asks holds in the queue, which links it, until somebody who may edits its text", async () => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const issue = scene.openIssue('Greet everybody');
-  const blocked: Behaviour = {
-    kind: 'shell',
-    script: 'true',
-    text: [
-      '---RALPH_STATUS---',
-      'STATUS: BLOCKED',
-      'EXIT_SIGNAL: false',
-      'QUESTION: In English or in German?',
-      '---END_RALPH_STATUS---',
-    ].join('\n'),
-    status: null,
-  };
-  const waits = { main: { exitCode: 0 }, outputs: { outcome: 'blocked' } };
-  expect(await scene.run({ event: events.labeled(issue), agent: [blocked, blocked] })).toMatchObject({
-    ...waits,
-    calls: 2,
-  });
-  const [asked] = scene.notificationsOn(issue.number);
-  const queue = await scene.run();
-  expect(queue).toMatchObject({ ...waits, calls: 0 });
-  expect(queue.summary).toMatch(
-    new RegExp(`See \\[#1 \\(comment\\)\\]\\(http[^)]+/issues/1#issuecomment-${String(asked?.id)}\\)`),
-  );
-  expect(scene.notificationsOn(issue.number)).toHaveLength(1);
+deepTest(
+  "what an issue's own branch asks holds in the queue, which links it, until somebody who may edits its text",
+  async () => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const issue = scene.openIssue('Greet everybody');
+    const blocked: Behaviour = {
+      kind: 'shell',
+      script: 'true',
+      text: [
+        '---RALPH_STATUS---',
+        'STATUS: BLOCKED',
+        'EXIT_SIGNAL: false',
+        'QUESTION: In English or in German?',
+        '---END_RALPH_STATUS---',
+      ].join('\n'),
+      status: null,
+    };
+    const waits = { main: { exitCode: 0 }, outputs: { outcome: 'blocked' } };
+    expect(await scene.run({ event: events.labeled(issue), agent: [blocked, blocked] })).toMatchObject({
+      ...waits,
+      calls: 2,
+    });
+    const [asked] = scene.notificationsOn(issue.number);
+    const queue = await scene.run();
+    expect(queue).toMatchObject({ ...waits, calls: 0 });
+    expect(queue.summary).toMatch(
+      new RegExp(`See \\[#1 \\(comment\\)\\]\\(http[^)]+/issues/1#issuecomment-${String(asked?.id)}\\)`),
+    );
+    expect(scene.notificationsOn(issue.number)).toHaveLength(1);
 
-  editIssue(github.state, issue.number, { by: 'octo', body: 'In German.', now: Date.now() });
-  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
-  expect(scene.notificationsOn(issue.number)).toMatchObject([{ id: asked?.id, minimized: true }]);
-});
+    editIssue(github.state, issue.number, { by: 'octo', body: 'In German.', now: Date.now() });
+    expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
+    expect(scene.notificationsOn(issue.number)).toMatchObject([{ id: asked?.id, minimized: true }]);
+  },
+);
 
 deepTest(
   'as many pull requests as may be open: one notification on the oldest, remembered; a locked or deleted one makes no storm',

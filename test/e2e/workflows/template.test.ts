@@ -24,7 +24,7 @@ const say = ({ sandbox: { github } }: Scene, issue: StoredIssue, body: string, b
 
 describe('the template, played', () => {
   test.each<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(
-    rows<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(12, [
+    rows<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(7, [
       ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
       [
         'a schedule that it does not have',
