@@ -104,11 +104,13 @@ export function roomOf(foundation: Foundation): Room {
         foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
       writeRoomRecord({ runFolder }, foundation.record);
       const hands = [String(root.owner.uid), user, user];
-      await changing(path, changeOwner(root, { path, folder }, hands));
+      await changing(path, changeOwner(root, { path, places: placesFor(path, folder) }, hands));
     },
     takeBack: async (path) => {
       const { given } = foundation.record;
-      for (const known of given) if (known.path === path) await changing(path, giveBack(root, { uid, folder }, known));
+      // No link leads out of a mount, so in a room with mounts there is nothing to look for.
+      const places = wayWith === null ? placesFor(path, folder) : [];
+      for (const known of given) if (known.path === path) await changing(path, giveBack(root, { uid, places }, known));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
     },
@@ -118,20 +120,25 @@ export function roomOf(foundation: Foundation): Room {
 /** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. */
 export function giveBack(
   root: Root,
-  { uid, folder }: { readonly uid: number; readonly folder: string },
+  { uid, places }: { readonly uid: number; readonly places: readonly string[] },
   { path, ...top }: RoomRecord['given'][number],
 ): Promise<string> {
   const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
-  return changeOwner(root, { path, folder }, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`]);
+  return changeOwner(root, { path, places }, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`]);
 }
 
-/** `hands`: from whom, to whom, and who gets the path itself; `folder`: the room's, for copies. */
+/** Where files of `path` that have a name outside of it can be copied to; `folder`: the room's. */
+export function placesFor(path: string, folder: string): readonly string[] {
+  return [folder, dirname(path), path];
+}
+
+/** `hands`: from whom, to whom, and who gets the path itself; `places`: see placesFor, none where no such file can be. */
 function changeOwner(
   root: Root,
-  { path, folder }: { readonly path: string; readonly folder: string },
+  { path, places }: { readonly path: string; readonly places: readonly string[] },
   hands: readonly string[],
 ): Promise<string> {
-  return root.run(CHANGE_OWNER, [...hands, path, folder, dirname(path), path], { timeoutMs: CHANGE_MS });
+  return root.run(CHANGE_OWNER, [...hands, path, ...places], { timeoutMs: CHANGE_MS });
 }
 
 /** What is not removed with other things of the room's user, as patterns of `find`. */

@@ -69,13 +69,6 @@ shift 2
 exec "$@"
 `;
 
-/** $from $to $top $path: see below. */
-const CHANGE = `
-chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
-  find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
-chown -h "$top" "$path"
-`;
-
 /**
  * $from $path PLACE…: a file of a user's in a folder that has a name elsewhere as well gets a content of its own, so that who
  * owns the folder does not own what lies elsewhere. Files all of whose names are in it stay linked. Copies are made in the
@@ -108,15 +101,17 @@ xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
 find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
 `;
 
-/** FROM TO TOP PATH PLACE…: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group); nothing outside of PATH changes hands. Links themselves, not what they lead to. */
+/** FROM TO TOP PATH PLACE…: what is in PATH and belongs to user FROM goes to TO, and PATH itself to TOP (user:group); nothing outside of PATH changes hands, unless no PLACE is named. Links themselves, not what they lead to. */
 export const CHANGE_OWNER = `
 set -eu
 from=$1 to=$2 top=$3 path=$4; shift 4
 [ -e "$path" ] || exit 0
-(
+if [ $# -gt 0 ]; then (
 ${OWN_CONTENT}
-)
-${CHANGE}
+) fi
+chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
+  find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
+chown -h "$top" "$path"
 `;
 
 /** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns, and in its memory. */
