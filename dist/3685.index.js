@@ -1,6 +1,6 @@
-const y=3685,I=[3685,4974,4025],D={79439:((L,w,d)=>{d.d(w,{BI:()=>b,LS:()=>R,_c:()=>l,hg:()=>k,zI:()=>M});var r=d(13798);const f=r.aig().int().nonnegative(),_=r.YjP().startsWith("/").max(4096),P=r.YjP().min(1).max(100),l={first:60706,last:61183},m=f.min(l.first).max(l.last),h=r.rej({pid:f,started:P,namespace:P,boot:P}),g={folder:_.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:r.YjP().regex(/^(ralph-\d+)?$/),given:r.YOg(r.rej({path:_,uid:f,gid:f})).max(20),closed:r.YOg(r.rej({path:_,mode:r.aig().int().min(0).max(4095)})).max(10)},T=r.rej({version:r.euz(2),...g,uid:m.nullable(),opened:r.YOg(r.rej({path:_,isPlain:r.zMY()})).max(100),run:r.rej({folder:_,process:h}).nullable(),isLeaving:r.zMY()}),E=r.rej({version:r.euz(1),...g,uid:m,opened:r.YOg(_).max(100)}).transform(({opened:c,...e})=>({...e,version:2,opened:c.map(s=>({path:s,isPlain:!1})),run:null,isLeaving:!1})),R=r.KCZ([T,E]),O=1440*60*1e3;function M({run:c},e){if(c===null)return!1;const{boot:s,namespace:n,started:i}=c.process;return(s!==e.boot||n===e.namespace&&i!==e.started)&&(!e.hasRecord||e.ageMs>O)}function b(c,e){return e.flatMap(({closed:s})=>s).find(s=>s.path===c)?.mode??null}function k(c,e){return b(c,e.filter(({isLeaving:s})=>!s))!==null}}),24196:((L,w,d)=>{d.d(w,{$P:()=>l,iD:()=>O,sg:()=>m,wg:()=>R});var r=d(73024),f=d(9277),_=d(74974),P=d(78326);class l extends Error{}const m="/usr/sbin:/usr/bin:/sbin:/bin",h=3e4,g=5e3,T=1e3,E=1024*1024;async function R(c){if(process.platform!=="linux")throw new l(`this works on Linux only, and this is ${process.platform}`);const[e=0,s=0]=[process.getuid?.(),process.getgid?.()],n={...c,PATH:m},i=e===0?[]:[b("sudo",n),"-n","--"],t=$=>{const[u,...a]=$,[p="",...v]=[...i,u.startsWith("/")?u:b(u,n),...a];return{file:p,args:v}};if(e!==0&&(await k(t(["true"]),g),!M()))throw new l("/proc hides other users' processes (hidepid)");const o=$=>b($,n);return{owner:{uid:e,gid:s},program:o,command:t,run:($,u,{way:a=[],timeoutMs:p=h}={})=>{const v=(0,_.trustedProgram)("timeout",n),A=v===null?[]:[v,"-s","KILL",String((p-T)/1e3)],[x="sh",...S]=[...A,...a,o("sh"),"-c",O($),"ralph",...u];return k(t([x,...S]),p)}}}function O(c){return`PATH=${m}; export PATH
-${c}`}function M(){try{return(0,r.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function b(c,e){const s=(0,_.trustedProgram)(c,e);if(s===null)throw new l(`\`${c}\` is not installed`);return s}async function k({file:c,args:e},s){const{end:n,stdout:i,stderr:t}=await(0,f.collectOutput)({file:c,args:e,cwd:"/",environment:{LC_ALL:"C",PATH:m},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},E);if(n.kind==="exited"&&n.code===0)return i.toString();const o=t.toString().trim().split(`
-`).at(-1)??"";throw new l(o===""?`a program ${(0,f.describeCollected)(n)}`:(0,P.TN)(o,200))}}),6598:((L,w,d)=>{d.d(w,{Ex:()=>b,IZ:()=>f,Nc:()=>k,Nd:()=>c,XI:()=>O,aI:()=>E,bh:()=>R,k9:()=>P,lS:()=>_,op:()=>M,t2:()=>e,vs:()=>l,zl:()=>g});var r=d(79439);const f=`
+const y=3685,I=[3685,4974,4025],D={79439:((L,P,d)=>{d.d(P,{BI:()=>A,LS:()=>k,_c:()=>h,hg:()=>m,zI:()=>R});var r=d(13798),f=d(42934);const v=r.aig().int().nonnegative(),_=r.YjP().startsWith("/").max(4096),l=r.YjP().min(1).max(100),h={first:60706,last:61183},p=v.min(h.first).max(h.last),g=r.rej({pid:v,started:l,namespace:l,boot:l}),T={folder:_.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:r.YjP().regex(/^(ralph-\d+)?$/),given:r.YOg(r.rej({path:_,uid:v,gid:v})).max(20),closed:r.YOg(r.rej({path:_,mode:r.aig().int().min(0).max(4095)})).max(10)},E=r.rej({version:r.euz(2),...T,uid:p.nullable(),opened:r.YOg(r.rej({path:_,isPlain:r.zMY()})).max(100),run:r.rej({folder:_,process:g}).nullable(),isLeaving:r.zMY()}),O=r.rej({version:r.euz(1),...T,uid:p,opened:r.YOg(_).max(100)}).transform(({opened:e,...s})=>({...s,version:2,opened:e.map(n=>({path:n,isPlain:!1})),run:null,isLeaving:!1})),k=r.KCZ([E,O]),M=f.sO;function R({run:e},s){if(e===null)return!1;const{boot:n,namespace:i,started:t}=e.process;return(n!==s.boot||i===s.namespace&&t!==s.started)&&(!s.hasRecord||s.ageMs>M)}function A(e,s){return s.flatMap(({closed:n})=>n).find(n=>n.path===e)?.mode??null}function m(e,s){return A(e,s.filter(({isLeaving:n})=>!n))!==null}}),24196:((L,P,d)=>{d.d(P,{$P:()=>l,iD:()=>k,sg:()=>h,wg:()=>O});var r=d(73024),f=d(9277),v=d(74974),_=d(78326);class l extends Error{}const h="/usr/sbin:/usr/bin:/sbin:/bin",p=3e4,g=5e3,T=1e3,E=1024*1024;async function O(m){if(process.platform!=="linux")throw new l(`this works on Linux only, and this is ${process.platform}`);const[e=0,s=0]=[process.getuid?.(),process.getgid?.()],n={...m,PATH:h},i=e===0?[]:[R("sudo",n),"-n","--"],t=c=>{const[u,...a]=c,[$="",...w]=[...i,u.startsWith("/")?u:R(u,n),...a];return{file:$,args:w}};if(e!==0&&(await A(t(["true"]),g),!M()))throw new l("/proc hides other users' processes (hidepid)");const o=c=>R(c,n);return{owner:{uid:e,gid:s},program:o,command:t,run:(c,u,{way:a=[],timeoutMs:$=p}={})=>{const w=(0,v.trustedProgram)("timeout",n),b=w===null?[]:[w,"-s","KILL",String(($-T)/1e3)],[x="sh",...S]=[...b,...a,o("sh"),"-c",k(c),"ralph",...u];return A(t([x,...S]),$)}}}function k(m){return`PATH=${h}; export PATH
+${m}`}function M(){try{return(0,r.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function R(m,e){const s=(0,v.trustedProgram)(m,e);if(s===null)throw new l(`\`${m}\` is not installed`);return s}async function A({file:m,args:e},s){const{end:n,stdout:i,stderr:t}=await(0,f.collectOutput)({file:m,args:e,cwd:"/",environment:{LC_ALL:"C",PATH:h},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},E);if(n.kind==="exited"&&n.code===0)return i.toString();const o=t.toString().trim().split(`
+`).at(-1)??"";throw new l(o===""?`a program ${(0,f.describeCollected)(n)}`:(0,_.TN)(o,200))}}),6598:((L,P,d)=>{d.d(P,{Ex:()=>M,IZ:()=>f,Nc:()=>R,Nd:()=>A,XI:()=>O,aI:()=>T,bh:()=>E,k9:()=>_,lS:()=>v,op:()=>k,t2:()=>m,vs:()=>l,zl:()=>p});var r=d(79439);const f=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
@@ -23,9 +23,9 @@ chmod 0750 "$room"
 chmod 2750 "$room/inbox" "$room/clones"
 chmod 0700 "$room/home"
 echo "$uid"
-`,_=`
+`,v=`
 ln -sn "$2" "$3/ralph-room-$1"
-`,P=`
+`,_=`
 set -eu
 uid=$1 fstab=$2 root=$3; shift 3
 # /proc is still the machine's, so this is the number by which others know this process.
@@ -55,11 +55,11 @@ set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
 exec "$@"
-`,g=`
+`,p=`
 set -eu
 from=$1 to=$2 top=$3 path=$4; shift 4
 [ -e "$path" ] || exit 0
-(
+if [ $# -gt 0 ]; then (
 
 [ -d "$path" ] && [ ! -L "$path" ] || exit 0
 umask 077
@@ -86,13 +86,11 @@ find . -type f -links +1 -user "$from" -exec sh -ec '
 xargs -0 cp -a --reflink=auto --parents -t "$copies/tree" -- < "$copies/names"
 find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
 
-)
-
+) fi
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"
-
-`,T=`
+`,g=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -106,19 +104,19 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,E=`
+`,T=`
 uid=$1 home=$2; shift 2
-${T}
+${g}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
-`,R=`
+`,E=`
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
 `,O=`
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
-`,M=`
+`,k=`
 set -eu
 uid=$1; shift
 for path; do
@@ -132,11 +130,11 @@ for path; do
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
-`,b=`
+`,M=`
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
-`,k=`
+`,R=`
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -167,7 +165,7 @@ for tables in iptables ip6tables; do
     "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
 done
 echo iptables
-`,c=`
+`,A=`
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
 while [ $# -gt 1 ]; do
@@ -181,7 +179,7 @@ while [ $# -gt 1 ]; do
   fi
 done
 :
-`,e=`
+`,m=`
 reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
@@ -197,7 +195,7 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${T}
+${g}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
@@ -220,4 +218,4 @@ isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :
-`}),9277:((L,w,d)=>{d.r(w),d.d(w,{collectOutput:()=>f,describeCollected:()=>_});var r=d(42841);async function f(l,m){const h=new AbortController,[g,T]=[P(m,h),P(m,h)],E=AbortSignal.any([h.signal,...l.signal==null?[]:[l.signal]]),R=await(0,r.mB)({...l,signal:E,outputs:[g.take,T.take]});return{end:h.signal.aborted?{kind:"too-much-output",maxBytes:m}:R,stdout:Buffer.concat(g.chunks),stderr:Buffer.concat(T.chunks)}}function _(l){return l.kind==="too-much-output"?`printed more than ${l.maxBytes/1024/1024} MiB`:(0,r.lA)(l)}function P(l,m){const h=[];let g=0;return{chunks:h,take:E=>{g+=E.length,g>l?m.abort():h.push(E)}}}}),14025:((L,w,d)=>{d.r(w),d.d(w,{RUN_TAG_NAME:()=>_,endTagged:()=>g,endTree:()=>h,membersOf:()=>E,parseStat:()=>b,sendToGroup:()=>T});var r=d(73024),f=d(58500);const _="RALPH_RUN_TAG",P=25,l=500,m=2e3;async function h(e,s){const n=new Set,i=new Set,t=performance.now()+s;for(let o=R(e,n);o.length>0;o=R(e,n)){const $=performance.now();if($>=t+m)return;const u=o.some(a=>a===e.group);for(const a of o){const p=a===e.group?-a:a;$>=t?c(p,"SIGKILL"):!i.has(a)&&(a===e.group||!u)&&(c(p,"SIGTERM"),i.add(a))}await(0,f.setTimeout)(P)}}function g(e){return h({runTag:e,group:null},l)}function T(e,s){c(-e,s)}function E(e,s,n){const i=new Set(s.filter(t=>t.tagged||t.group===e.group||n.has(O(t))).map(t=>t.pid));for(let t=-1;t<i.size;){t=i.size;for(const o of s)i.has(o.parent)&&i.add(o.pid)}return s.filter(t=>i.has(t.pid))}function R(e,s){if(process.platform!=="linux")return e.group!==null&&c(-e.group,0)?[e.group]:[];const n=E(e,M(e.runTag),s).filter(i=>i.pid!==process.pid&&i.pid!==1);for(const i of n)s.add(O(i));return n.map(i=>i.pid)}function O(e){return`${e.pid}:${e.startedAt}`}function M(e){const s=Buffer.from(`${_}=${e}`);return(0,r.readdirSync)("/proc").filter(n=>/^\d+$/.test(n)).flatMap(n=>{const i=b(k(`/proc/${n}/stat`).toString());return i===null?[]:[{...i,tagged:e!==null&&k(`/proc/${n}/environ`).includes(s)}]})}function b(e){const s=e.slice(e.lastIndexOf(")")+2).split(" "),[n,i,t]=s,o=s[19];return n===void 0||i===void 0||t===void 0||o===void 0||/^[ZX]$/.test(n)?null:{pid:Number.parseInt(e,10),parent:Number(i),group:Number(t),startedAt:o}}function k(e){try{return(0,r.readFileSync)(e)}catch{return Buffer.alloc(0)}}function c(e,s){try{return process.kill(e,s)}catch{return!1}}}),42841:((L,w,d)=>{d.d(w,{Ap:()=>R,lA:()=>b,mB:()=>O});var r=d(57075),f=d(58500),_=d(46262),P=d(36624),l=d(14025);const m=3e3,h=500,g=1e3,T=2**31-1,E=new Set;process.on("exit",()=>{for(const e of E)(0,l.sendToGroup)(e,"SIGKILL")});function R({room:e,runTag:s,insteadOf:n=null}){return e===null?{kind:"run",runTag:s}:{kind:"room",room:e,insteadOf:n}}async function O(e){const{execa:s}=await d.e(6993).then(d.bind(d,16993));if(e.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=e,i=n.kind==="room"?await n.room.enter({...e,insteadOf:n.insteadOf??null}):e,t=s(i.file,i.args,{cwd:i.cwd,env:n.kind==="run"?{...e.environment,[l.RUN_TAG_NAME]:n.runTag}:i.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...e.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),o=t.pid;if(o===void 0){const{originalMessage:p,cause:v}=await t;return{kind:"not-started",why:p??"unknown reason",cause:v}}E.add(o);const $=k(t,"exit"),u=k(t,"close");e.outputs.forEach((p,v)=>t.stdio[v+1]?.on("data",p)),t.stdin.on("error",()=>{}),e.input instanceof r.Readable?e.input.pipe(t.stdin):e.input!==null&&t.stdin.end(e.input);const a=c(e);try{const p=n.kind==="group"&&n.leftover==="keep",v=await Promise.race([p?u:$,a.reached]),A=v.kind==="timeout"||v.kind==="cancelled";return p&&!A?v:n.kind==="group"&&!A?(await Promise.race([u,(0,f.setTimeout)(h,void 0,{ref:!1})]),(0,l.sendToGroup)(o,"SIGKILL"),v):(n.kind==="room"?M(await n.room.end(A?m:h)):n.kind==="run"?await(0,l.endTree)({runTag:n.runTag,group:o},A?m:h):await(0,l.endTree)({runTag:null,group:o},n.graceMs),await Promise.race([u,(0,f.setTimeout)(g,void 0,{ref:!1})]),v)}finally{a.forget(),E.delete(o);for(const p of t.stdio)p.destroy()}}function M(e){if(e.length>0)throw new P.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,_.eZ)(e)}. What was finished before is published. Restart the runner.`)}function b(e){switch(e.kind){case"exited":return`ended with exit code ${e.code}`;case"signalled":return`was ended by ${e.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${e.why}`}}function k(e,s){return new Promise(n=>{e.once(s,(i,t)=>{n(i===null?{kind:"signalled",signal:t??"unknown"}:{kind:"exited",code:i})})})}function c({timeoutMs:e,signal:s}){let n=()=>{};return{reached:new Promise(t=>{const o=()=>{t({kind:"cancelled"})},$=setTimeout(()=>{t({kind:"timeout"})},Math.min(e,T));s?.addEventListener("abort",o,{once:!0}),n=()=>{clearTimeout($),s?.removeEventListener("abort",o)}}),forget:n}}}),74974:((L,w,d)=>{d.r(w),d.d(w,{trustedEnvironment:()=>T,trustedPath:()=>g,trustedProgram:()=>h});var r=d(73024),f=d(76760),_=d(36624);const P=["/usr/bin","/bin","/usr/sbin","/sbin"],l=["tar","gtar","zstd"],m=new Map;function h(t,o){const $=JSON.stringify([t,...E.map(a=>o[a]??"")]);let u=m.get($);if(u===void 0){const a=R(t,o);u=a===null?null:{path:a,identity:n(a)},m.set($,u)}if(u===null)return null;if(n(u.path)!==u.identity)throw i(u.path);return u.path}function g(t){const o=["git",...l].flatMap(a=>{const p=h(a,t);return p===null?[]:[(0,f.dirname)(p)]}),$=[...new Set([...P,...o])],u=a=>!k(a);return[...$.filter(u),...$.filter(a=>!u(a))].join(f.delimiter)}function T(t){return{LC_ALL:"C",PATH:g(t)}}const E=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function R(t,o){const a=(o.PATH??"").split(f.delimiter).filter(A=>(0,f.isAbsolute)(A)).map(A=>(0,f.join)(A,t)).filter(b).filter(A=>!M(A,O(o))),p=o.HOME??"",v=a.filter(A=>p===""||p==="/"||!M(A,[p]));return v.find(A=>!k(A))??v[0]??a[0]??null}function O(t){return[t.GITHUB_WORKSPACE,t.RUNNER_TEMP,t.TMPDIR??"/tmp"].filter(o=>o!==void 0&&o!==""&&o!=="/")}function M(t,o){const $=(u,a)=>(u+f.sep).startsWith((0,f.resolve)(a)+f.sep);return o.some(u=>$((0,f.resolve)(t),u)||$((0,r.realpathSync)(t),u))}function b(t){try{return(0,r.accessSync)(t,r.constants.X_OK),(0,r.statSync)(t).isFile()}catch{return!1}}function k(t){return[...new Set([(0,f.resolve)(t),s(t)])].some($=>c($).some(e))}function c(t){const o=(0,f.dirname)(t);return o===t?[t]:[t,...c(o)]}function e(t){try{return(0,r.accessSync)(t,r.constants.W_OK),!0}catch{return!1}}function s(t){try{return(0,r.realpathSync)(t)}catch{return t}}function n(t){const{dev:o,ino:$,size:u,mtimeMs:a,ctimeMs:p}=(0,r.statSync)(t,{throwIfNoEntry:!1})??{};return[o,$,u,a,p].join(":")}function i(t){return new _.yo("infrastructure",`${t} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{y as id,I as ids,D as modules};
+`}),9277:((L,P,d)=>{d.r(P),d.d(P,{collectOutput:()=>f,describeCollected:()=>v});var r=d(42841);async function f(l,h){const p=new AbortController,[g,T]=[_(h,p),_(h,p)],E=AbortSignal.any([p.signal,...l.signal==null?[]:[l.signal]]),O=await(0,r.mB)({...l,signal:E,outputs:[g.take,T.take]});return{end:p.signal.aborted?{kind:"too-much-output",maxBytes:h}:O,stdout:Buffer.concat(g.chunks),stderr:Buffer.concat(T.chunks)}}function v(l){return l.kind==="too-much-output"?`printed more than ${l.maxBytes/1024/1024} MiB`:(0,r.lA)(l)}function _(l,h){const p=[];let g=0;return{chunks:p,take:E=>{g+=E.length,g>l?h.abort():p.push(E)}}}}),14025:((L,P,d)=>{d.r(P),d.d(P,{RUN_TAG_NAME:()=>v,endTagged:()=>g,endTree:()=>p,membersOf:()=>E,parseStat:()=>R,sendToGroup:()=>T});var r=d(73024),f=d(58500);const v="RALPH_RUN_TAG",_=25,l=500,h=2e3;async function p(e,s){const n=new Set,i=new Set,t=performance.now()+s;for(let o=O(e,n);o.length>0;o=O(e,n)){const c=performance.now();if(c>=t+h)return;const u=o.some(a=>a===e.group);for(const a of o){const $=a===e.group?-a:a;c>=t?m($,"SIGKILL"):!i.has(a)&&(a===e.group||!u)&&(m($,"SIGTERM"),i.add(a))}await(0,f.setTimeout)(_)}}function g(e){return p({runTag:e,group:null},l)}function T(e,s){m(-e,s)}function E(e,s,n){const i=new Set(s.filter(t=>t.tagged||t.group===e.group||n.has(k(t))).map(t=>t.pid));for(let t=-1;t<i.size;){t=i.size;for(const o of s)i.has(o.parent)&&i.add(o.pid)}return s.filter(t=>i.has(t.pid))}function O(e,s){if(process.platform!=="linux")return e.group!==null&&m(-e.group,0)?[e.group]:[];const n=E(e,M(e.runTag),s).filter(i=>i.pid!==process.pid&&i.pid!==1);for(const i of n)s.add(k(i));return n.map(i=>i.pid)}function k(e){return`${e.pid}:${e.startedAt}`}function M(e){const s=Buffer.from(`${v}=${e}`);return(0,r.readdirSync)("/proc").filter(n=>/^\d+$/.test(n)).flatMap(n=>{const i=R(A(`/proc/${n}/stat`).toString());return i===null?[]:[{...i,tagged:e!==null&&A(`/proc/${n}/environ`).includes(s)}]})}function R(e){const s=e.slice(e.lastIndexOf(")")+2).split(" "),[n,i,t]=s,o=s[19];return n===void 0||i===void 0||t===void 0||o===void 0||/^[ZX]$/.test(n)?null:{pid:Number.parseInt(e,10),parent:Number(i),group:Number(t),startedAt:o}}function A(e){try{return(0,r.readFileSync)(e)}catch{return Buffer.alloc(0)}}function m(e,s){try{return process.kill(e,s)}catch{return!1}}}),42841:((L,P,d)=>{d.d(P,{Ap:()=>O,lA:()=>R,mB:()=>k});var r=d(57075),f=d(58500),v=d(46262),_=d(36624),l=d(14025);const h=3e3,p=500,g=1e3,T=2**31-1,E=new Set;process.on("exit",()=>{for(const e of E)(0,l.sendToGroup)(e,"SIGKILL")});function O({room:e,runTag:s,insteadOf:n=null}){return e===null?{kind:"run",runTag:s}:{kind:"room",room:e,insteadOf:n}}async function k(e){const{execa:s}=await d.e(6993).then(d.bind(d,16993));if(e.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=e,i=n.kind==="room"?await n.room.enter({...e,insteadOf:n.insteadOf??null}):e,t=s(i.file,i.args,{cwd:i.cwd,env:n.kind==="run"?{...e.environment,[l.RUN_TAG_NAME]:n.runTag}:i.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...e.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),o=t.pid;if(o===void 0){const{originalMessage:$,cause:w}=await t;return{kind:"not-started",why:$??"unknown reason",cause:w}}E.add(o);const c=A(t,"exit"),u=A(t,"close");e.outputs.forEach(($,w)=>t.stdio[w+1]?.on("data",$)),t.stdin.on("error",()=>{}),e.input instanceof r.Readable?e.input.pipe(t.stdin):e.input!==null&&t.stdin.end(e.input);const a=m(e);try{const $=n.kind==="group"&&n.leftover==="keep",w=await Promise.race([$?u:c,a.reached]),b=w.kind==="timeout"||w.kind==="cancelled";return $&&!b?w:n.kind==="group"&&!b?(await Promise.race([u,(0,f.setTimeout)(p,void 0,{ref:!1})]),(0,l.sendToGroup)(o,"SIGKILL"),w):(n.kind==="room"?M(await n.room.end(b?h:p)):n.kind==="run"?await(0,l.endTree)({runTag:n.runTag,group:o},b?h:p):await(0,l.endTree)({runTag:null,group:o},n.graceMs),await Promise.race([u,(0,f.setTimeout)(g,void 0,{ref:!1})]),w)}finally{a.forget(),E.delete(o);for(const $ of t.stdio)$.destroy()}}function M(e){if(e.length>0)throw new _.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,v.eZ)(e)}. What was finished before is published. Restart the runner.`)}function R(e){switch(e.kind){case"exited":return`ended with exit code ${e.code}`;case"signalled":return`was ended by ${e.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${e.why}`}}function A(e,s){return new Promise(n=>{e.once(s,(i,t)=>{n(i===null?{kind:"signalled",signal:t??"unknown"}:{kind:"exited",code:i})})})}function m({timeoutMs:e,signal:s}){let n=()=>{};return{reached:new Promise(t=>{const o=()=>{t({kind:"cancelled"})},c=setTimeout(()=>{t({kind:"timeout"})},Math.min(e,T));s?.addEventListener("abort",o,{once:!0}),n=()=>{clearTimeout(c),s?.removeEventListener("abort",o)}}),forget:n}}}),74974:((L,P,d)=>{d.r(P),d.d(P,{trustedEnvironment:()=>T,trustedPath:()=>g,trustedProgram:()=>p,waysTo:()=>m});var r=d(73024),f=d(76760),v=d(36624);const _=["/usr/bin","/bin","/usr/sbin","/sbin"],l=["tar","gtar","zstd"],h=new Map;function p(t,o){const c=JSON.stringify([t,...E.map(a=>o[a]??"")]);let u=h.get(c);if(u===void 0){const a=O(t,o);u=a===null?null:{path:a,identity:n(a)},h.set(c,u)}if(u===null)return null;if(n(u.path)!==u.identity)throw i(u.path);return u.path}function g(t){const o=["git",...l].flatMap(a=>{const $=p(a,t);return $===null?[]:[(0,f.dirname)($)]}),c=[...new Set([..._,...o])],u=a=>!A(a);return[...c.filter(u),...c.filter(a=>!u(a))].join(f.delimiter)}function T(t){return{LC_ALL:"C",PATH:g(t)}}const E=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function O(t,o){const a=(o.PATH??"").split(f.delimiter).filter(b=>(0,f.isAbsolute)(b)).map(b=>(0,f.join)(b,t)).filter(R).filter(b=>!M(b,k(o))),$=o.HOME??"",w=a.filter(b=>$===""||$==="/"||!M(b,[$]));return w.find(b=>!A(b))??w[0]??a[0]??null}function k(t){return[t.GITHUB_WORKSPACE,t.RUNNER_TEMP,t.TMPDIR??"/tmp"].filter(o=>o!==void 0&&o!==""&&o!=="/")}function M(t,o){const c=(u,a)=>(u+f.sep).startsWith((0,f.resolve)(a)+f.sep);return o.some(u=>c((0,f.resolve)(t),u)||c((0,r.realpathSync)(t),u))}function R(t){try{return(0,r.accessSync)(t,r.constants.X_OK),(0,r.statSync)(t).isFile()}catch{return!1}}function A(t){return[...new Set([(0,f.resolve)(t),s(t)])].some(c=>m(c).some(e))}function m(t){const o=(0,f.dirname)(t);return o===t?[t]:[t,...m(o)]}function e(t){try{return(0,r.accessSync)(t,r.constants.W_OK),!0}catch{return!1}}function s(t){try{return(0,r.realpathSync)(t)}catch{return t}}function n(t){const{dev:o,ino:c,size:u,mtimeMs:a,ctimeMs:$}=(0,r.statSync)(t,{throwIfNoEntry:!1})??{};return[o,c,u,a,$].join(":")}function i(t){return new v.yo("infrastructure",`${t} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{y as id,I as ids,D as modules};

@@ -1,6 +1,7 @@
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { ProgramFolder } from '../core/isolation/program-folders.ts';
+import { waysTo } from '../processes/trusted-programs.ts';
 
 /** More are not looked at. */
 const MAX_FOLDERS = 100;
@@ -15,7 +16,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
     modes.set(folder, known);
     return known;
   };
-  const modesAbove = (place: string): Promise<readonly number[]> => Promise.all(foldersAbove(place).map(modeOf));
+  const modesAbove = (place: string): Promise<readonly number[]> => Promise.all(waysTo(dirname(place)).map(modeOf));
 
   async function lookAt(folder: string): Promise<ProgramFolder> {
     const real = await nearest(folder);
@@ -50,9 +51,4 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
 /** Its real path, or that of the nearest folder above that is there. */
 async function nearest(folder: string): Promise<string> {
   return realpath(folder).catch(() => nearest(dirname(folder)));
-}
-
-function foldersAbove(place: string): readonly string[] {
-  const above = dirname(place);
-  return above === place ? [] : [above, ...foldersAbove(above)];
 }

@@ -6,6 +6,7 @@ import { isSearchedUpward, searchedInside } from '../core/clean-clone/searched-u
 import { oneLine } from '../core/text/one-line.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { messageOf, UserError } from '../errors.ts';
+import { waysTo } from './trusted-programs.ts';
 
 /** What was hidden, and how it comes back. */
 interface Hidden {
@@ -50,7 +51,7 @@ interface Found {
 export async function rememberFoldersAbove({ clones, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(clones);
   // What is beside a clone is made afresh with it.
-  const ways = { deciding: foldersFrom(dirname(place)), others: foldersFrom(await realPathOf(temporary)), inUse };
+  const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {
     hide: async () => {
@@ -223,12 +224,6 @@ async function printOfFolder(folder: string, budget: Budget): Promise<string> {
     }
   }
   return hash.digest('hex');
-}
-
-/** The folder and all above it, itself first. */
-function foldersFrom(folder: string): readonly string[] {
-  const above = dirname(folder);
-  return above === folder ? [folder] : [folder, ...foldersFrom(above)];
 }
 
 /** The real path of a folder, or of where it will be. */

@@ -91,7 +91,8 @@ function isReplaceable(path: string): boolean {
   return [...ways].some((way) => waysTo(way).some(isWritable));
 }
 
-function waysTo(path: string): readonly string[] {
+/** A path and all folders above it, itself first. */
+export function waysTo(path: string): readonly string[] {
   const above = dirname(path);
   return above === path ? [path] : [path, ...waysTo(above)];
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS } from '../time.ts';
 
 const id = z.number().int().nonnegative();
 const path = z.string().startsWith('/').max(4096);
@@ -61,7 +62,7 @@ export type RoomRecord = z.infer<typeof roomRecord>;
 export type RunProcess = z.infer<typeof runProcess>;
 
 /** Longer than a job that its post step still follows. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = DAY_MS;
 
 /**
  * Whether nobody removes a room any more: its run was killed, and its record is gone with the run's folder, or old.

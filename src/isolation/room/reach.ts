@@ -1,6 +1,7 @@
 import { chmodSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isKeptClosed, modeBefore, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { waysTo } from '../../processes/trusted-programs.ts';
 import type { RoomOptions } from './options.ts';
 import { roomsIn, writeRoomCopy, writeRoomRecord } from './record.ts';
 import type { Foundation } from './room-of.ts';
@@ -10,7 +11,7 @@ import { REACH } from './scripts.ts';
 export async function makeReachable(foundation: Foundation, options: RoomOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
   const { workFolders, environment, places } = options;
-  const above = [...new Set(workFolders.flatMap((folder) => foldersAbove(realpathSync(folder))))];
+  const above = [...new Set(workFolders.flatMap((folder) => waysTo(dirname(realpathSync(folder))).toReversed()))];
   // Read before the permissions are: a run that is not seen any more has given them back.
   const others = otherRooms(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME']].flatMap((path) =>
@@ -36,12 +37,6 @@ export async function makeReachable(foundation: Foundation, options: RoomOptions
   });
   foundation.record = { ...foundation.record, opened };
   writeRoomRecord({ runFolder }, foundation.record);
-}
-
-/** From the outside in. */
-function foldersAbove(path: string): readonly string[] {
-  const above = dirname(path);
-  return above === path ? [] : [...foldersAbove(above), above];
 }
 
 /** A folder of ours that others may look into, or could before another room closed it: the runner keeps the files there by which a job is steered. */

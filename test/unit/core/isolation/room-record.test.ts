@@ -10,10 +10,10 @@ import {
 const process = { pid: 7, started: '100', namespace: 'pid:[1]', boot: 'a' };
 const record: RoomRecord = {
   ...{ version: 2, uid: 60_800, folder: '/var/tmp/ralph-room-12ab34cd', userName: 'ralph-60800', isLeaving: false },
-  given: [{ path: '/work/shop', uid: 1001, gid: 1001 }],
+  given: [{ path: '/home/runner/shop', uid: 1001, gid: 1001 }],
   opened: [{ path: '/home/runner', isPlain: true }],
   closed: [{ path: '/home/runner', mode: 0o755 }],
-  run: { folder: '/work/_temp/ralph-run', process },
+  run: { folder: '/home/runner/work/_temp/ralph-run', process },
 };
 
 describe('roomRecord', () => {
