@@ -24,7 +24,8 @@ case $keep in
   *) mount -t tmpfs -o mode=1777 tmpfs /tmp ;;
 esac
 if [ -n "$user" ]; then
-  echo "runner:x:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
+  # With an x, sudo would look for the user among the shadow passwords.
+  echo "runner:*:$user:$user::/nonexistent:/bin/sh" >> /etc/passwd
   echo "runner:x:$user:" >> /etc/group
   if [ -n "$sudo" ]; then
     mkdir -p /run/own/bin /run/own/work

@@ -7,6 +7,8 @@ export const PREPARE = `
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
+# Root of a container may not have the right to.
+setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs true
 # What is free again must not be taken by two at once; without a lock it stays taken until the machine starts again.
 isLocked=
 exec 9< "$reservations"
