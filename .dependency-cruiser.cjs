@@ -35,7 +35,15 @@ const layers = {
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
-  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/'] },
+  cli: {
+    may: ['core', 'config', 'ports', 'report'],
+    packages: ['node:', 'zod', '@clack/', 'ansi-escapes', 'fast-string-truncated-width', 'signal-exit'],
+  },
+  // What the monitor shows is made by pure code of data, size and time.
+  'cli/monitor/view': {
+    may: ['core', 'report', 'cli/overview', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
+    packages: ['fast-string-truncated-width'],
+  },
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
