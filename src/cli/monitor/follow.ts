@@ -22,24 +22,26 @@ export interface Followed {
 export async function follow(followed: Followed, terminal: Terminal): Promise<void> {
   const { source, screen } = followed;
   let session = initialSession(followed.shows);
-  let ordering: Promise<Given> | null = null;
+  /** The last order, until the screen has shown what came of it. */
+  let unsaid: Promise<Given> | null = null;
   try {
     for (;;) {
       const now = terminal.now();
       const picture = await (session.shows === 'all' ? source.all(now) : source.local(now));
       screen.draw(renderScreen(picture, screen.size(), session, now));
+      if (!session.isOrdering) unsaid = null;
       const event = await screen.next(POLL_MS);
       if (event.kind !== 'key') continue;
       const pressed = pressKey(session, event.key, picture);
       session = pressed.session;
       if (pressed.asked.kind === 'quit') break;
-      if (pressed.asked.kind === 'order') ordering = order(pressed.asked.order);
+      if (pressed.asked.kind === 'order') unsaid = order(pressed.asked.order);
     }
   } finally {
     screen.close();
   }
   // An order that is on its way is not cut off in the middle.
-  if (ordering !== null && session.isOrdering) terminal.out(`${(await ordering).text}\n`);
+  if (unsaid !== null) terminal.out(`${(await unsaid).text}\n`);
 
   async function order(asked: OrderOfKey): Promise<Given> {
     const { folder, remote } = followed;

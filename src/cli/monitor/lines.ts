@@ -39,7 +39,8 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
   const add = (name: string, text: string): void => {
     facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
   };
-  for (const { name, parts } of local === null ? [] : localFacts(local, now)) add(name, parts.map(textOf).join('  '));
+  for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
+    add(name, parts.map(textOf).join(gap));
   for (const lane of all?.lanes ?? []) {
     const name = nameOf(lane.lane, lane.place);
     if (lane.kind !== 'lane') {

@@ -57,6 +57,9 @@ export function createSource({ folder: given, remote, open, look, isAlive }: Sou
   let reading: Promise<void> | null = null;
   let problem: string | null = null;
   let isStale = false;
+  /** When, and at which trace of `.ralph/state`, all branches were asked for last. */
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let stateThen = '';
 
   return { local, all, allNow, refresh, open: openOnce };
 
@@ -104,7 +107,13 @@ export function createSource({ folder: given, remote, open, look, isAlive }: Sou
 
   async function all(now: number): Promise<Picture> {
     const age = overview?.value.repository == null ? ALL_MS : ALL_WITH_GITHUB_MS;
-    if (overview === null || isStale || now - overview.at >= age) void read(now);
+    const places = await openOnce();
+    const state = places.kind === 'open' ? await traceOf(join(places.folder, '.ralph', 'state')) : '';
+    if (isStale || state !== stateThen || now - askedAt >= age) {
+      stateThen = state;
+      askedAt = now;
+      void read(now);
+    }
     return pictureOfAll(now);
   }
 
@@ -161,6 +170,11 @@ function nameOf(folder: string): string {
 /** Changes whenever a file of the local run does. */
 async function signatureOf({ folder, prefix }: LocalFolder, output: string | null): Promise<string> {
   const paths = ['status.json', 'progress.json', 'logs', 'state', ...(output === null ? [] : [`logs/${output}`])];
-  const found = await Promise.all(paths.map((path) => stat(join(folder, `${prefix}${path}`)).catch(() => null)));
-  return found.map((each) => (each === null ? '-' : `${each.mtimeMs}:${each.size}`)).join(' ');
+  return (await Promise.all(paths.map((path) => traceOf(join(folder, `${prefix}${path}`))))).join(' ');
+}
+
+/** Another one whenever a file is written, or the names in a folder change. */
+async function traceOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null);
+  return found === null ? '-' : `${found.mtimeMs}:${found.size}`;
 }

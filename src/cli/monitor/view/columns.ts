@@ -1,5 +1,4 @@
 import measure from 'fast-string-truncated-width';
-import { cut } from '../../../core/text/cut.ts';
 
 /** How a piece of a line looks where there are colours. */
 export type Look = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
@@ -29,9 +28,17 @@ export function piece(text: string, look: Look = 'plain'): Piece {
 /** Terminals do not agree on the width of what they choose. */
 const VARIATION_SELECTORS = /[\uFE0E\uFE0F]/g;
 
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const ONE_COLUMN_EACH = /^[ -~]*$/;
+
 /** Columns of a line: a wide character takes two. */
 export function widthOf(line: Line): number {
-  return line.reduce((all, { text }) => all + measure(text).width, 0);
+  return line.reduce((all, { text }) => all + columnsOf(text), 0);
+}
+
+function columnsOf(text: string): number {
+  if (ONE_COLUMN_EACH.test(text)) return text.length;
+  return [...graphemes.segment(text)].reduce((all, { segment }) => all + measure(segment).width, 0);
 }
 
 /** The line in at most so many columns, with `…` at the end where something was cut. */
@@ -40,12 +47,22 @@ export function fit(line: Line, columns: number): Line {
   const kept: Piece[] = [];
   let left = columns - 1;
   for (const part of line) {
-    const { width, index, truncated } = measure(part.text, { limit: left });
-    if (truncated) return left < 0 ? [] : [...kept, { ...part, text: `${cut(part.text, index)}${ELLIPSIS}` }];
+    const width = columnsOf(part.text);
+    if (width > left) return left < 0 ? [] : [...kept, { ...part, text: `${startOf(part.text, left)}${ELLIPSIS}` }];
     kept.push(part);
     left -= width;
   }
   return kept;
+}
+
+/** The first characters that take no more columns than these. */
+function startOf(text: string, columns: number): string {
+  let width = 0;
+  for (const { segment, index } of graphemes.segment(text)) {
+    width += measure(segment).width;
+    if (width > columns) return text.slice(0, index);
+  }
+  return text;
 }
 
 /** The line, filled with blanks up to so many columns. */

@@ -11,6 +11,8 @@ import { piece, type Line, type Look } from './columns.ts';
 export interface Fact {
   readonly name: string;
   readonly parts: readonly Line[];
+  /** What stands between two parts. */
+  readonly gap: string;
   /** What changes with every second; not said where only changes count. */
   readonly clock: Line | null;
   /** The lowest is kept longest where there is little room. */
@@ -33,7 +35,7 @@ export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
     case 'other':
       return [...otherFacts(local.run, local), ...laneFacts(lane, local.run, now)];
     case 'unreadable':
-      return [fact('run', 0, [piece(local.run.why, 'bad')]), ...laneFacts(lane, local.run, now)];
+      return [sentenceFact('run', 0, local.run.why, 'bad'), ...laneFacts(lane, local.run, now)];
     case 'none':
       return [
         fact('run', 0, [piece(lane?.saved == null ? 'There is no local run.' : 'There is no local run now.', 'faint')]),
@@ -113,7 +115,7 @@ function stateOf({ status, isAlive }: OurRun): Line {
   }
   if (doing === 'ended') return [piece('ended', 'warning')];
   if (!isAlive)
-    return [piece(`The run of PID ${pid} is gone since ${formatInstant(Date.parse(updatedAt))} or later`, 'bad')];
+    return [piece(`The run of PID ${pid} is gone: it wrote last at ${formatInstant(Date.parse(updatedAt))}`, 'bad')];
   return [piece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
 }
 
@@ -121,7 +123,7 @@ const badEnds: ReadonlySet<string> = new Set(['failed', 'halted', 'blocked']);
 
 function agentClock(agent: LocalPicture['agent']): Line | null {
   if (agent === null || agent.elapsedSeconds === null || agent.status !== 'executing') return null;
-  return [piece(`for ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
+  return [piece(`this call: ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
 }
 
 function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): readonly Fact[] {
@@ -184,14 +186,14 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
           },
         ]
       : []),
-    ...(circuit.kind === 'open'
+    ...(circuit.kind === 'open' && !hasClosed(run)
       ? [
           {
-            ...fact('cools', 3, [
+            ...fact('cooldown', 3, [
               piece(
                 probeAt <= now
-                  ? `${circuit.reason}: cooled down, by the default cooldown`
-                  : `${circuit.reason}: a probe from ${formatInstant(probeAt)}, by the default cooldown`,
+                  ? `${circuit.reason}: over by default, the next run probes`
+                  : `${circuit.reason}: probe from ${formatInstant(probeAt)} by default`,
                 'bad',
               ),
             ]),
@@ -205,12 +207,22 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
     ...ordersWaiting.map(({ order, task, by }) =>
       fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),
-    ...warnings.map((warning) => fact('warning', 7, [piece(sentence(warning), 'warning')])),
+    ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),
   ];
 }
 
+/** Whether the run has closed a circuit that its lane still keeps as open. */
+function hasClosed(run: LocalPicture['run']): boolean {
+  return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
+}
+
 function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
-  return { name, rank, parts, clock: null };
+  return { name, rank, parts, gap: '  ', clock: null };
+}
+
+/** A fact that goes on over as many lines as its words need. */
+function sentenceFact(name: string, rank: number, text: string, look: Look): Fact {
+  return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: ' ', clock: null };
 }
 
 /** `[████░░░░░░] 12/100 calls this hour`; without a bar where there is no limit. */

@@ -58,11 +58,11 @@ function localHeader({ name }: Picture, local: LocalPicture, columns: number, no
   );
 }
 
-function factLines({ name, parts, clock }: Fact, columns: number): readonly Line[] {
+function factLines({ name, parts, gap, clock }: Fact, columns: number): readonly Line[] {
   const isNarrow = columns < NARROW_COLUMNS;
   const label = isNarrow ? [piece(`${name} `, 'faint')] : padded([piece(name, 'faint')], NAME_COLUMNS);
   const room = columns - widthOf(label);
-  const lines = flow(clock === null ? parts : [...parts, clock], Math.max(1, room));
+  const lines = flow(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
   return lines.map((line, index) => [...(index === 0 ? label : [piece(' '.repeat(widthOf(label)))]), ...line]);
 }
 
