@@ -40,7 +40,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
     facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
   };
   for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
-    add(name, parts.map(textOf).join(gap));
+    add(name, parts.map(textOf).join(gap.text));
   for (const lane of all?.lanes ?? []) {
     const name = nameOf(lane.lane, lane.place);
     if (lane.kind !== 'lane') {

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runStatus } from '../../unit/cli/monitor/monitor-fixtures.ts';
 import { runGit } from '../git/git-fixture.ts';
@@ -14,11 +15,14 @@ const LEAVE = '\u001b[?25h\u001b[?1049l';
 /** A redraw: shown by the terminal at once. */
 const REDRAW = /\u001b\[\?2026h(.*?)\u001b\[\?2026l/gs;
 
+/** What hangs is ended, and fails by what it has not shown. */
+const MAX_MS = 20_000;
+
 let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-monitor-'));
-  await runGit(folder, 'init', '--quiet');
+  await runGit(folder, ['init', '--quiet']);
   await mkdir(join(folder, '.ralph', 'logs'), { recursive: true });
   await mkdir(join(folder, '.ralph', 'state'));
   await writeFile(
@@ -60,7 +64,7 @@ function play(
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     shown += chunk;
     const next = left[0];
-    if (next === undefined || !shown.includes(next.on, from)) return;
+    if (next === undefined || !stripVTControlCharacters(shown.slice(from)).includes(next.on)) return;
     left.shift();
     from = shown.length;
     void next.act({
@@ -68,7 +72,13 @@ function play(
       signal: (name) => spawnSync('sh', ['-c', `kill -${name} $(cat ${join(folder, 'pid')})`]),
     });
   });
-  return new Promise((resolve) => child.once('close', (code) => resolve({ shown, code })));
+  const guard = setTimeout(() => child.kill('SIGTERM'), MAX_MS);
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      clearTimeout(guard);
+      resolve({ shown, code });
+    });
+  });
 }
 
 describe.skipIf(!hasScript)('ralph monitor in a pseudo-terminal (needs script of util-linux)', () => {

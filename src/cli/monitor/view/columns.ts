@@ -71,12 +71,23 @@ export function padded(line: Line, columns: number): Line {
   return missing > 0 ? [...line, piece(' '.repeat(missing))] : line;
 }
 
+/** The same line in as few pieces as its looks need. */
+export function merged(line: Line): Line {
+  const pieces: Piece[] = [];
+  for (const part of line) {
+    const last = pieces.at(-1);
+    if (last?.look === part.look) pieces[pieces.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    else pieces.push(part);
+  }
+  return pieces;
+}
+
 /** Parts on as few lines as they fit on, with a gap between them. */
-export function flow(parts: readonly Line[], columns: number, gap = '  '): readonly Line[] {
+export function flow(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
   const lines: Line[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
-    const joined = last === undefined ? null : [...last, piece(gap), ...part];
+    const joined = last === undefined ? null : [...last, gap, ...part];
     if (joined !== null && widthOf(joined) <= columns) lines[lines.length - 1] = joined;
     else lines.push(part);
   }
@@ -88,7 +99,7 @@ export function wrapped(text: string, columns: number, look: Look): readonly Lin
   return flow(
     text.split(' ').map((word) => [piece(word, look)]),
     columns,
-    ' ',
+    piece(' ', look),
   );
 }
 

@@ -5,14 +5,14 @@ import { barOf } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
 import type { KnownLane } from '../../lane/lane-schema.ts';
 import type { LocalPicture } from '../monitor-schema.ts';
-import { piece, type Line, type Look } from './columns.ts';
+import { piece, type Line, type Look, type Piece } from './columns.ts';
 
 /** One thing that is said of a run, part by part. */
 export interface Fact {
   readonly name: string;
   readonly parts: readonly Line[];
   /** What stands between two parts. */
-  readonly gap: string;
+  readonly gap: Piece;
   /** What changes with every second; not said where only changes count. */
   readonly clock: Line | null;
   /** The lowest is kept longest where there is little room. */
@@ -217,12 +217,12 @@ function hasClosed(run: LocalPicture['run']): boolean {
 }
 
 function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
-  return { name, rank, parts, gap: '  ', clock: null };
+  return { name, rank, parts, gap: piece('  '), clock: null };
 }
 
 /** A fact that goes on over as many lines as its words need. */
 function sentenceFact(name: string, rank: number, text: string, look: Look): Fact {
-  return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: ' ', clock: null };
+  return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: piece(' ', look), clock: null };
 }
 
 /** `[████░░░░░░] 12/100 calls this hour`; without a bar where there is no limit. */

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../report/format.ts';
 import { formatInstant } from '../../../core/time.ts';
 import type { LocalPicture, Picture } from '../monitor-schema.ts';
-import { fit, flow, padded, piece, spread, widthOf, wrapped, type Line, type Size } from './columns.ts';
+import { fit, flow, merged, padded, piece, spread, widthOf, wrapped, type Line, type Size } from './columns.ts';
 import { isGoingOn, knownLane, localFacts, type Fact } from './facts.ts';
 import { laneRows } from './lane-rows.ts';
 import type { Session } from './session.ts';
@@ -31,7 +31,7 @@ export function renderScreen(picture: Picture, size: Size, session: Session | nu
       ? allBody(picture, { columns, rows: room }, session, now)
       : localBody(picture, picture.local, { columns, rows: room }, now);
   const filler = session === null ? [] : Array.from({ length: room - body.length }, (): Line => []);
-  return [...body, ...filler, ...footer].slice(0, rows).map((line) => fit(line, columns));
+  return [...body, ...filler, ...footer].slice(0, rows).map((line) => merged(fit(line, columns)));
 }
 
 function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Size, now: number): readonly Line[] {
