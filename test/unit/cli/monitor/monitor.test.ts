@@ -165,7 +165,13 @@ describe('a status.json that cannot be read is said, and ends --once with 1', ()
     ['garbage', () => put('.ralph/status.json', '\u0000\u001b[2J'), 'contains NUL bytes'],
     ['half written', () => put('.ralph/status.json', '{"run": {"ver'), 'is not a JSON object'],
     ['huge', () => put('.ralph/status.json', `"${'x'.repeat(2_000_000)}"`), 'is larger than 1 MiB'],
-    ['a folder', async () => void (await mkdir(join(folder, '.ralph/status.json'), { recursive: true })), 'is no file'],
+    [
+      'a folder',
+      async () => {
+        await mkdir(join(folder, '.ralph/status.json'), { recursive: true });
+      },
+      'is no file',
+    ],
     [
       'a link that leads out',
       async () => {

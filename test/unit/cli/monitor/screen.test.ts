@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
@@ -41,6 +43,13 @@ test('the local run at 80×24', () => {
     ...Array.from({ length: 14 }, (_, index) => `line ${String(index + 7)} of the agent`),
     'q quit  p pause  s stop  r retry  a all branches',
   ]);
+});
+
+test('the picture of the documents is that of the code', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/command-line.md'), 'utf8');
+  const lines = shown(localPicture(), [80, 24], local);
+  expect(page).toContain(lines.slice(0, 9).join('\n'));
+  expect(page).toContain(lines.at(-1));
 });
 
 test('with room, all twenty lines, and the keys at the bottom', () => {
