@@ -20,7 +20,7 @@ export async function giveOrder(
     if (opened.kind === 'missing') return opened;
     const places = opened.places.filter((each) => each.name === place);
     return places.length === 0
-      ? { kind: 'missing', why: `the ${place} is not there any more.` }
+      ? { kind: 'missing', why: `the ${place} is no longer there.` }
       : { ...opened, places };
   };
   const command = createOrderCommands(openOne).find((each) => each.name === name);

@@ -28,7 +28,7 @@ export const otherRunSchema = z.object({
   at: z.string().nullable(),
 });
 
-export type OtherRun = Immutable<z.infer<typeof otherRunSchema>>;
+type OtherRun = Immutable<z.infer<typeof otherRunSchema>>;
 
 /** What a `status.json` says; `why` continues from the file's name. */
 export type FoundStatus =

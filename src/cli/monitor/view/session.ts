@@ -27,7 +27,7 @@ export interface OrderOfKey {
 }
 
 /** What a key asks for beside a change of the screen. */
-export type Asked =
+type Asked =
   { readonly kind: 'nothing' } | { readonly kind: 'quit' } | { readonly kind: 'order'; readonly order: OrderOfKey };
 
 interface Pressed {
