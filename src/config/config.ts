@@ -4,6 +4,7 @@ import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
+import type { FoundSetting } from '../core/settings/found-setting.ts';
 
 /** Which part of a run a job does: all of it, or one of three that hand over to each other through files. */
 export const phases = ['all', 'gate', 'loop', 'publish'] as const;
@@ -53,6 +54,17 @@ export interface Config {
   readonly maxPatchKib: number;
   readonly stateStore: (typeof stateStores)[number];
   readonly failOn: readonly OutcomeKind[];
+  readonly settings: SettingsFound;
+}
+
+/** Settings of other Ralphs that the environment and a settings file have. */
+interface SettingsFound {
+  /** All of them, those included that an input overrules in this job. */
+  readonly found: readonly FoundSetting[];
+  /** What people hear of them, one line each. */
+  readonly lines: readonly string[];
+  /** Why nobody knows what the settings file of the base branch says, as a sentence; null: it is known. */
+  readonly unknown: string | null;
 }
 
 interface HandoffConfig {
