@@ -22,6 +22,8 @@ export interface Config {
   readonly taskLabel: string;
   /** In the order in which tasks of the same priority are worked. */
   readonly taskSources: readonly TaskSourceName[];
+  /** What headings of the plan begin with whose items are optional. */
+  readonly optionalSections: readonly string[];
   /** Logins of bots whose labels, comments and edits count like those of a person who may write. */
   readonly allowedBots: readonly string[];
   /** Whose comments the agent gets to read. */
@@ -32,6 +34,8 @@ export interface Config {
   /** Relative to the workspace. */
   readonly promptFile: string;
   readonly policy: Policy;
+  /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
+  readonly testOnlyPercent: number;
   /** One shell command each, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
   readonly branchPrefix: string;

@@ -58,6 +58,12 @@ const inputs: InputTable<Settings> = {
       ),
   ),
   taskSources: input('task-sources', taskSources),
+  optionalSections: input(
+    'optional-sections',
+    list()
+      .refine((sections) => sections.length <= 50, 'has more than 50 headings')
+      .refine((sections) => sections.every((section) => /\p{L}/u.test(section)), 'has a heading without a letter'),
+  ),
   allowedBots: input(
     'allowed-bots',
     list().refine(
@@ -86,6 +92,7 @@ const inputs: InputTable<Settings> = {
     model: input('model', optional()),
   },
   policy: policyInputs,
+  testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
   promptFile: input(
     'prompt-file',
     filled('a path').refine(

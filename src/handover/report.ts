@@ -111,6 +111,8 @@ export interface Setting {
   readonly taskSources: readonly string[];
   readonly verifyCommands: readonly string[];
   readonly warnings: readonly string[];
+  /** Files and settings of other Ralphs: what is used and what is not, one line each. */
+  readonly found: readonly string[];
 }
 
 /** What `doctor` found; empty: nobody asked for it. */

@@ -214,6 +214,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     startedAt: END - 10 * MINUTE,
     endedAt: END,
     warnings: [],
+    found: [],
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };
