@@ -6,7 +6,7 @@ import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
-import { configTexts } from '../wiring/settings.ts';
+import { configTexts } from '../wiring/settings/run-settings.ts';
 import { actionFolderOf, createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';

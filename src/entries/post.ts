@@ -6,7 +6,7 @@ import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
-import { settledTexts } from '../wiring/settings.ts';
+import { settledTexts } from '../wiring/settings/run-settings.ts';
 import { actionFolderOf, createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig } from '../config/inputs.ts';

@@ -154,6 +154,7 @@ function settingOf(
     verifyCommands: config.verify,
     warnings,
     found,
+    testOnlyPercent: config.testOnlyPercent,
   };
 }
 

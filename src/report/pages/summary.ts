@@ -237,7 +237,20 @@ function problemLines(report: RunReport): readonly string[] {
   return [
     ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
     ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...testOnlyLine(report),
   ];
+}
+
+/** A run that mostly tests what is there may have nothing left to do. */
+function testOnlyLine(report: RunReport): readonly string[] {
+  const iterations = iterationsOf(report);
+  const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
+  const percent = settingOf(report)?.testOnlyPercent ?? 100;
+  return testing === 0 || testing * 100 < percent * iterations.length
+    ? []
+    : [
+        `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
+      ];
 }
 
 /** What the agent was denied, and the rule that would allow it. */

@@ -215,6 +215,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     endedAt: END,
     warnings: [],
     found: [],
+    testOnlyPercent: 30,
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };

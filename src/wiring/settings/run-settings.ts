@@ -1,24 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Config, RunContext } from '../config/config.ts';
-import { NO_SETTINGS, parseHandoff, type ConfigTexts } from '../config/inputs.ts';
-import {
-  describeSettings,
-  readSettings,
-  settle,
-  type SettingsFile,
-} from '../config/settings/settings.ts';
-import type { FoundSetting } from '../core/settings/found-setting.ts';
-import { UserError } from '../errors.ts';
-import type { BaseTexts } from '../git/checkout/base-texts.ts';
-import { baseMayHave, type BaseOnDisk } from '../git/checkout/on-disk.ts';
-import { takeIntake } from '../river/jobs/parcels.ts';
-import { openHandoff } from './handoff.ts';
-import type { World } from './world.ts';
-
-/** Settings files of other Ralphs; of several the first one counts, as for those that know both. */
-export const SETTINGS_PATHS = ['.ralph/.ralphrc', '.ralphrc'] as const;
+import type { Config, RunContext } from '../../config/config.ts';
+import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
+import { readRunSettings, SETTINGS_PATHS, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
+import type { FoundSetting } from '../../core/settings/found-setting.ts';
+import { UserError } from '../../errors.ts';
+import type { BaseTexts } from '../../git/checkout/base-texts.ts';
+import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
+import { takeIntake } from '../../river/jobs/parcels.ts';
+import { openHandoff } from '../handoff.ts';
+import type { World } from '../world.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -30,25 +22,9 @@ export async function configTexts(
   const handoff = parseHandoff(texts);
   if (handoff !== null && (handoff.phase === 'loop' || handoff.phase === 'publish'))
     return settledTexts(texts, await handedSettings(handoff), actionFolder);
-  const read = await readBase(texts, { environment, context });
-  const files = read.kind === 'texts' ? filesOf(read.read) : [];
-  const [file = null, ...others] = files;
-  const settings = readSettings(environment, file);
-  const settled = await settledTexts(texts, settings.found, actionFolder);
-  const lines = describeSettings(settings, settled.counting);
-  return {
-    ...settled,
-    problems: settings.problems,
-    settings: {
-      found: settings.found,
-      lines: [
-        ...lines,
-        ...others.map(({ path }) => `\`${path}\`: not used, \`${file?.path ?? ''}\` comes before it.`),
-        ...(read.kind === 'unknown' ? [UNKNOWN] : []),
-      ],
-      unknown: read.kind === 'unknown' ? UNKNOWN : null,
-    },
-  };
+  const base = await readBase(texts, { environment, context });
+  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null);
+  return textsWith(texts, settings, await defaultsFor(settings.read.found, actionFolder));
 }
 
 /** The same with settings that are known: from the gate's job, or from main's record. */
@@ -57,13 +33,8 @@ export async function settledTexts(
   found: readonly FoundSetting[],
   actionFolder: string,
 ): Promise<ConfigTexts> {
-  const defaults = found.length === 0 ? {} : await readDefaults(actionFolder);
-  const { texts: settled, settings: counting } = settle(texts, found, defaults);
-  return { texts: settled, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
+  return textsWithFound(texts, found, await defaultsFor(found, actionFolder));
 }
-
-const UNKNOWN =
-  '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
 /** What cannot be taken is reported by whoever takes the whole parcel. */
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
@@ -93,33 +64,21 @@ async function readBase(
   };
   // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
-  const { readBaseTexts } = await import('../git/checkout/base-texts.ts');
+  const { readBaseTexts } = await import('../../git/checkout/base-texts.ts');
   return readBaseTexts({ ...wanted, env: environment });
-}
-
-/** In the order in which they count. */
-function filesOf({
-  texts,
-  unread,
-}: {
-  readonly texts: Readonly<Record<string, string>>;
-  readonly unread: Readonly<Record<string, string>>;
-}): readonly SettingsFile[] {
-  return SETTINGS_PATHS.flatMap((path): readonly SettingsFile[] => {
-    const text = texts[path];
-    const why = unread[path];
-    if (text !== undefined) return [{ kind: 'text', path, text }];
-    return why === undefined ? [] : [{ kind: 'unreadable', path, why }];
-  });
 }
 
 const actionSchema = z.object({ inputs: z.record(z.string(), z.object({ default: z.string().optional() })) });
 
 /** Defaults of the inputs, from the action.yml of the bundle: they are written nowhere else. Throws a UserError without it. */
-async function readDefaults(actionFolder: string): Promise<Readonly<Record<string, string>>> {
+async function defaultsFor(
+  found: readonly FoundSetting[],
+  actionFolder: string,
+): Promise<Readonly<Record<string, string>>> {
+  if (found.length === 0) return {};
   const path = join(actionFolder, 'action.yml');
   const text = await readFile(path, 'utf8').catch(() => null);
-  const { parseYaml } = await import('../yaml/parse.ts');
+  const { parseYaml } = await import('../../yaml/parse.ts');
   const parsed = text === null ? null : parseYaml(text);
   const action = parsed?.kind === 'data' ? actionSchema.safeParse(parsed.data) : null;
   if (action?.success !== true)
