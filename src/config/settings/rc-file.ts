@@ -11,7 +11,7 @@ export interface RcProblem {
   readonly why: string;
 }
 
-/** What a settings file says, in its order; and every problem at once. Of a key that is set twice the last one counts. */
+/** What a settings file says, in its order; and its problems, as many as anybody reads. Of a key that is set twice the last one counts. */
 export interface ParsedRc {
   readonly entries: readonly RcEntry[];
   readonly problems: readonly RcProblem[];
@@ -23,7 +23,7 @@ export function parseRc(text: string): ParsedRc {
   const entries: RcEntry[] = [];
   const problems: RcProblem[] = [];
   if (text.includes('\uFFFD')) return { entries, problems: [{ line: lineOf(text), why: NOT_TEXT }] };
-  while (scan.at < scan.text.length) {
+  while (scan.at < scan.text.length && problems.length < MAX_PROBLEMS) {
     const { line } = scan;
     try {
       const set = parseStatement(scan);
@@ -38,6 +38,9 @@ export function parseRc(text: string): ParsedRc {
   }
   return { entries, problems };
 }
+
+/** A text with so many is no settings file: the rest of it is not read. */
+const MAX_PROBLEMS = 100;
 
 /** Where the reading is. `known`: what the lines before have set. */
 interface Scan {
