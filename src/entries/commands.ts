@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { addCommand } from '../cli/tasks/add.ts';
 import { kindOfDenial } from '../agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../agents/claude/output/reader.ts';
@@ -25,13 +26,16 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examine(asked);
+const examineFrom =
+  (packageRoot: URL): Examine =>
+  async (asked) =>
+    (await import('../wiring/doctor/examine.ts')).examineWith(fileURLToPath(packageRoot))(asked);
 
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look),
-  createDoctorCommand(examine),
+  createDoctorCommand(examineFrom(packageRoot)),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
   ),

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
 import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
@@ -11,6 +9,7 @@ import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { takeIntake } from '../../river/jobs/parcels.ts';
 import { openHandoff } from '../handoff.ts';
 import type { World } from '../world.ts';
+import { readDefaults } from './action-defaults.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -68,23 +67,10 @@ async function readBase(
   return readBaseTexts({ ...wanted, env: environment });
 }
 
-const actionSchema = z.object({ inputs: z.record(z.string(), z.object({ default: z.string().optional() })) });
-
-/** Defaults of the inputs, from the action.yml of the bundle: they are written nowhere else. Throws a UserError without it. */
+/** Where nothing was found, nobody asks for them. */
 async function defaultsFor(
   found: readonly FoundSetting[],
   actionFolder: string,
 ): Promise<Readonly<Record<string, string>>> {
-  if (found.length === 0) return {};
-  const path = join(actionFolder, 'action.yml');
-  const text = await readFile(path, 'utf8').catch(() => null);
-  const { parseYaml } = await import('../../yaml/parse.ts');
-  const parsed = text === null ? null : parseYaml(text);
-  const action = parsed?.kind === 'data' ? actionSchema.safeParse(parsed.data) : null;
-  if (action?.success !== true)
-    throw new UserError(
-      'configuration',
-      `The action's own file ${path} cannot be read, so nobody knows which inputs were given. Run the action from a fresh copy.`,
-    );
-  return Object.fromEntries(Object.entries(action.data.inputs).map(([name, { default: text = '' }]) => [name, text]));
+  return found.length === 0 ? {} : readDefaults(actionFolder);
 }
