@@ -12,6 +12,7 @@ import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
+import type { ReadEffective } from '../cli/lane/effective.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
@@ -31,10 +32,21 @@ const examineFrom =
   async (asked) =>
     (await import('../wiring/doctor/examine.ts')).examineWith(fileURLToPath(packageRoot))(asked);
 
+const effectiveFrom =
+  (packageRoot: URL): ReadEffective =>
+  async (folder) => {
+    const [{ workflowFiles }, { effectiveSettingsOf }] = await Promise.all([
+      import('../wiring/doctor/workflow-files.ts'),
+      import('../wiring/settings/effective-settings.ts'),
+    ]);
+    const actionFolder = fileURLToPath(packageRoot);
+    return effectiveSettingsOf(await workflowFiles(folder), { folder, actionFolder, env: process.env });
+  };
+
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
-  createStatusCommand(open, look),
+  createStatusCommand(open, look, effectiveFrom(packageRoot)),
   createDoctorCommand(examineFrom(packageRoot)),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),

@@ -18,6 +18,7 @@ import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
+import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -37,10 +38,13 @@ const nothing: Examine = () => Promise.resolve({ kind: 'missing', why: 'there is
 
 export const commands = commandsAt(nowhere);
 
+/** What runs of the checkout in a folder would work with. */
+export const settingsOf = new Map<string, readonly AnsweredSettings[]>();
+
 function commandsAt(open: OpenPlaces, world = noWorld, look = noToken, examine = nothing): readonly Command[] {
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
-    createStatusCommand(open, look),
+    createStatusCommand(open, look, (folder) => Promise.resolve(settingsOf.get(folder) ?? [])),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createTasksCommand(look),
