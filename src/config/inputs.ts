@@ -268,7 +268,12 @@ function describeProblem(
 
 /** Where the setting stands that is in the place of an input; null: the input is its own. */
 function placesOf(name: string, counting: readonly FoundSetting[]): string | null {
-  return counting.find(({ input: of }) => of === name)?.places.map(placeName).join(' and ') ?? null;
+  return (
+    counting
+      .find(({ input: of }) => of === name)
+      ?.places.map(placeName)
+      .join(' and ') ?? null
+  );
 }
 
 /** Whether a variable of this name may carry the job's own credentials. */

@@ -3,9 +3,11 @@ import { textOf } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
 /** What this run found of other Ralphs' files and settings, one line each, for log and summary; empty where nothing is foreign. Never throws: what cannot be read keeps no run from working. */
-export async function findForeign({ config, repository, log }: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<
-  readonly string[]
-> {
+export async function findForeign({
+  config,
+  repository,
+  log,
+}: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
   const lines = [...config.settings.lines];
   try {
     const { base, unread } = await repository.readTexts(LAYOUT_PATHS, null);

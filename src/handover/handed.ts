@@ -44,7 +44,5 @@ const headSchema = z.object({
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
-  return head.success && head.data.version === 1
-    ? { ...(json as HandedIntake), settings: head.data.settings }
-    : null;
+  return head.success && head.data.version === 1 ? { ...(json as HandedIntake), settings: head.data.settings } : null;
 }

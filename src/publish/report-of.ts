@@ -77,10 +77,7 @@ export function reportOfEnd(
   startedAt: number,
 ): ReportAtGate | EndedReport | AnsweredReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const begun = {
-    ...factsOf(frame, outcome, startedAt),
-    ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes),
-  };
+  const begun = { ...factsOf(frame, outcome, startedAt), ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes) };
   const { findings } = mapTexts(
     { findings: intake.answer?.text.kind === 'doctor' ? intake.answer.text.findings : [] },
     frame.redact,

@@ -25,7 +25,9 @@ const FOUND = '`.ralphrc`: 2 settings used, 1 has no meaning here (RALPH_VERBOSE
 test('a settings file of another Ralph binds over scheduled runs, and the summary says what of it is used', async () => {
   await using scene = await sceneWith(RC);
   scene.openIssue('Count', ['todo']);
-  const agent = [{ kind: 'play', files: { 'a.txt': 'a', '.ralphrc': 'MAX_CALLS_PER_HOUR=50\n' }, message: 'Begun.' } as const];
+  const agent = [
+    { kind: 'play', files: { 'a.txt': 'a', '.ralphrc': 'MAX_CALLS_PER_HOUR=50\n' }, message: 'Begun.' } as const,
+  ];
   const first = await scene.run({ agent });
   expect(first).toMatchObject({ calls: 1, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
   expect(first.main.log).toContain(`found: ${FOUND}`);
@@ -34,7 +36,9 @@ test('a settings file of another Ralph binds over scheduled runs, and the summar
   expect(await scene.sandbox.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
   expect(first.summary).toContain('.ralphrc');
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'parked' } });
-  expect(await scene.run({ env: { RALPH_MAX_CALLS_PER_HOUR: '9' } })).toMatchObject({ outputs: { outcome: 'complete' } });
+  expect(await scene.run({ env: { RALPH_MAX_CALLS_PER_HOUR: '9' } })).toMatchObject({
+    outputs: { outcome: 'complete' },
+  });
 });
 
 test('three jobs work with what the gate has read', async () => {
@@ -66,6 +70,10 @@ test('shell code ends a run before a call, with every line that has some', async
   await using scene = await sceneWith('MAX_CALLS_PER_HOUR=$(nproc)\nif true; then\nfi\n');
   scene.openIssue('Count');
   const run = await scene.run();
-  expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(run).toMatchObject({
+    calls: 0,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
   for (const line of [1, 2, 3]) expect(run.main.log).toContain(`.ralphrc:${String(line)}: `);
 });

@@ -6,11 +6,17 @@ import { runSplit } from './stage/split.ts';
 import type { Project } from './stage/project.ts';
 
 /** A project whose base branch has these files. */
-function projectWith(files: Readonly<Record<string, string>>, setting: Parameters<typeof createProject>[0] = {}): Project {
+function projectWith(
+  files: Readonly<Record<string, string>>,
+  setting: Parameters<typeof createProject>[0] = {},
+): Project {
   const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '0' }, ...setting });
   const { branches } = project.origin;
   const parent = branches.get('main') ?? null;
-  branches.set('main', addCommit(project.origin, { tree: { 'README.md': 'A shop', ...files }, parent, message: 'Set up' }));
+  branches.set(
+    'main',
+    addCommit(project.origin, { tree: { 'README.md': 'A shop', ...files }, parent, message: 'Set up' }),
+  );
   return project;
 }
 
@@ -66,10 +72,7 @@ const rewriting: Behaviour = (call) => {
 
 describe('nothing but the base branch', () => {
   test('an agent that writes a settings file changes neither this run nor the next one', async () => {
-    const project = projectWith(
-      { '.ralphrc': 'MAX_CALLS_PER_HOUR=3\n' },
-      { agent: [rewriting, steadyWorker] },
-    );
+    const project = projectWith({ '.ralphrc': 'MAX_CALLS_PER_HOUR=3\n' }, { agent: [rewriting, steadyWorker] });
     expect((await runOnce(project)).calls).toBe(3);
     const [first, second] = [await runOnce(project), await runOnce(project)];
     for (const run of [first, second]) expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
@@ -103,7 +106,11 @@ describe('what was found is said', () => {
   });
 
   test('nothing where nothing is foreign', async () => {
-    const project = projectWith({ '.ralph/PROMPT.md': 'Work.', '.ralph/AGENT.md': 'Run.', '.ralph/fix_plan.md': '- [ ] One\n' });
+    const project = projectWith({
+      '.ralph/PROMPT.md': 'Work.',
+      '.ralph/AGENT.md': 'Run.',
+      '.ralph/fix_plan.md': '- [ ] One\n',
+    });
     expect((await runOnce(project)).report).toMatchObject({ found: [] });
   });
 

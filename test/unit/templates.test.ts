@@ -180,7 +180,11 @@ describe('the plan to copy', () => {
   test('shows a box that is one where it is copied to', () => {
     const example = /^```markdown\n([^]*?)^```$/m.exec(plan)?.[1] ?? '';
     expect(
-      parsePlan('fix_plan.md', example, optionalSections).tasks.map(({ task: { title, body }, state }) => [title, body, state]),
+      parsePlan('fix_plan.md', example, optionalSections).tasks.map(({ task: { title, body }, state }) => [
+        title,
+        body,
+        state,
+      ]),
     ).toEqual([
       ['Reject an order with a negative quantity', '`POST /orders` answers 400 and says which line is wrong.', 'todo'],
       ['A box that is ticked is done', '', 'done'],

@@ -31,7 +31,11 @@ no checkout or no such remote.
 
 /** `ralph status`: how a lane stands. */
 export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub, readEffective: ReadEffective): Command {
-  return { ...LISTED.status, help: HELP, run: (args, terminal) => status(args, terminal, { open, look, readEffective }) };
+  return {
+    ...LISTED.status,
+    help: HELP,
+    run: (args, terminal) => status(args, terminal, { open, look, readEffective }),
+  };
 }
 
 async function status(

@@ -105,12 +105,7 @@ export function meantBy(name: string): string | null {
   return name.length < 8 ? null : (NAMES.find((known) => nearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
-function key(
-  name: string,
-  input: string | null,
-  meaning: Key['meaning'],
-  aliases: readonly string[] = [],
-): Key {
+function key(name: string, input: string | null, meaning: Key['meaning'], aliases: readonly string[] = []): Key {
   return { name, input, meaning, aliases };
 }
 

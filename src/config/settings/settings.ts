@@ -59,7 +59,9 @@ export function readSettings(environment: Environment, file: SettingsFile | null
   const unknown = entries.filter(({ key }) => !isKnown(key));
   const slips = unknown.flatMap(({ key, line }) => {
     const near = meantBy(key);
-    return near === null ? [] : [`${path}:${String(line)}: ${shownKey(key)} has no meaning here. Did you mean ${near}?`];
+    return near === null
+      ? []
+      : [`${path}:${String(line)}: ${shownKey(key)} has no meaning here. Did you mean ${near}?`];
   });
   const problems = [
     ...(file?.kind === 'unreadable' ? [`${path} ${file.why}.`] : []),
@@ -153,7 +155,9 @@ export function describeSettings(read: ReadSettings, counting: readonly FoundSet
   const { file } = read;
   return [
     ...(file === null ? [] : [fileLine(file, places, overruled)]),
-    ...(variables.length === 0 ? [] : [`Environment: ${settingsCount(variables.length)} used (${namesIn(variables)}).`]),
+    ...(variables.length === 0
+      ? []
+      : [`Environment: ${settingsCount(variables.length)} used (${namesIn(variables)}).`]),
     ...(file?.notes ?? []),
   ];
 }

@@ -61,11 +61,7 @@ const KINDS: readonly Kind[] = [
     first: 'used as the prompt',
     others: 'not used, another prompt comes before it',
   },
-  {
-    paths: ['.ralph/prompts/SETUP_PROMPT.md'],
-    first: 'used where a step of the pipeline names it',
-    others: null,
-  },
+  { paths: ['.ralph/prompts/SETUP_PROMPT.md'], first: 'used where a step of the pipeline names it', others: null },
   {
     paths: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
     first: 'used as the plan',
@@ -148,7 +144,9 @@ export function describeLayout(
     }),
     ...SPECS.flatMap((folder) => {
       const count = paths.filter((path) => path.startsWith(`${folder}/`)).length;
-      return count === 0 ? [] : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
+      return count === 0
+        ? []
+        : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
     }),
   ];
 }

@@ -33,9 +33,7 @@ export function effectiveSettings(
       input,
       text,
       origin: places.some(({ file }) => file === null) ? 'environment' : 'file',
-      where: places
-        .map(({ key, file }) => (file === null ? key : `${file.path}:${file.line} ${key}`))
-        .join(', '),
+      where: places.map(({ key, file }) => (file === null ? key : `${file.path}:${file.line} ${key}`)).join(', '),
     }));
   return [...ofInputs, ...ofOthers];
 }

@@ -9,7 +9,11 @@ import { readDefaults } from './action-defaults.ts';
 /** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],
-  { folder, actionFolder, env }: { readonly folder: string; readonly actionFolder: string; readonly env: NodeJS.ProcessEnv },
+  {
+    folder,
+    actionFolder,
+    env,
+  }: { readonly folder: string; readonly actionFolder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<readonly AnsweredSettings[]> {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   if (workflows.length === 0) return [];

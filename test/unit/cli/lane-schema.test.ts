@@ -54,8 +54,15 @@ describe('the published JSON Schema accepts', () => {
     [
       'the settings of the workflows',
       async () => {
-        const setting = { input: 'verify', text: 'make\ntest', origin: 'file', where: '.ralphrc:1 TEST_COMMAND' } as const;
-        settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings: [setting], problems: ['.ralphrc:2: x.'] }]);
+        const setting = {
+          input: 'verify',
+          text: 'make\ntest',
+          origin: 'file',
+          where: '.ralphrc:1 TEST_COMMAND',
+        } as const;
+        settingsOf.set(import.meta.dirname, [
+          { workflow: 'ralph.yml', settings: [setting], problems: ['.ralphrc:2: x.'] },
+        ]);
         const json = await printed(['status'], createPlace('ref'));
         settingsOf.clear();
         return json;

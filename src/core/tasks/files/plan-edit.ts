@@ -52,7 +52,10 @@ interface Insertion {
 /** The places for a task, the best first. */
 function insertionsFor(plan: string, wanted: NewTask, isOptional: SectionRule): readonly Insertion[] {
   const sections = outlineOf(plan);
-  return [...bestSections(sections, wanted, isOptional).flatMap(insertionsIn), ...insertionsForHeading(sections, wanted)];
+  return [
+    ...bestSections(sections, wanted, isOptional).flatMap(insertionsIn),
+    ...insertionsForHeading(sections, wanted),
+  ];
 }
 
 function bestSections(

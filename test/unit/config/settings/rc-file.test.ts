@@ -84,7 +84,26 @@ describe('what only a shell could answer is a problem with its line', () => {
 });
 
 test('no text makes it throw, and no line is counted twice', () => {
-  const piece = fc.constantFrom('A', '=', '"', "'", '$', '{', '}', '(', ')', '`', '\\', '\n', '\r', ' ', '#', ';', ':-', '\0');
+  const piece = fc.constantFrom(
+    'A',
+    '=',
+    '"',
+    "'",
+    '$',
+    '{',
+    '}',
+    '(',
+    ')',
+    '`',
+    '\\',
+    '\n',
+    '\r',
+    ' ',
+    '#',
+    ';',
+    ':-',
+    '\0',
+  );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       const text = pieces.join('');

@@ -46,7 +46,16 @@ describe('each setting of another Ralph', () => {
     [
       'ALLOWED_TOOLS="Write,Read,Bash(git add *),Bash(git status),Bash(git status *),Bash(npm *),Bash(pytest),Bash(*)"',
       ({ policy }) => policy.allowedTools,
-      ['Write', 'Read', 'Bash(git add:*)', 'Bash(git status)', 'Bash(git status:*)', 'Bash(npm:*)', 'Bash(pytest)', 'Bash'],
+      [
+        'Write',
+        'Read',
+        'Bash(git add:*)',
+        'Bash(git status)',
+        'Bash(git status:*)',
+        'Bash(npm:*)',
+        'Bash(pytest)',
+        'Bash',
+      ],
     ],
     ['SESSION_CONTINUITY=false', ({ policy }) => policy.session, 'fresh'],
     ['SESSION_CONTINUITY=true', ({ policy }) => policy.session, 'resume'],
@@ -80,7 +89,8 @@ describe('each setting of another Ralph', () => {
   });
 
   test('sets an input that there is', () => {
-    for (const { name, input } of KEYS) if (input !== null) expect([name, INPUT_NAMES.includes(input)]).toEqual([name, true]);
+    for (const { name, input } of KEYS)
+      if (input !== null) expect([name, INPUT_NAMES.includes(input)]).toEqual([name, true]);
   });
 
   test('an empty one counts as not set', () => {
@@ -108,8 +118,16 @@ describe('precedence', () => {
       { files: file, environment: { MAX_CALLS_PER_HOUR: '3' }, inputs: { 'max-calls-per-hour': '5' } },
       5,
     ],
-    ['an input that has the text of its default counts as not given', { files: file, inputs: { 'max-calls-per-hour': ' 100 ' } }, 2],
-    ['the file of bmalph before the one at the root', { files: { ...file, '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=6' } }, 6],
+    [
+      'an input that has the text of its default counts as not given',
+      { files: file, inputs: { 'max-calls-per-hour': ' 100 ' } },
+      2,
+    ],
+    [
+      'the file of bmalph before the one at the root',
+      { files: { ...file, '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=6' } },
+      6,
+    ],
   ])('%s', (_, setting, calls) => {
     expect(configOf(setting).policy.maxCallsPerHour).toBe(calls);
   });
@@ -125,7 +143,11 @@ describe('precedence', () => {
   test('another job that knows what was found gets the same, but for what its own inputs say', () => {
     const { settings } = textsOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nTEST_COMMAND=make' } });
     const config = parseConfig(textsWithFound({ ...defaults, 'max-calls-per-hour': '9' }, settings.found, defaults));
-    expect(config).toMatchObject({ policy: { maxCallsPerHour: 9 }, verify: ['make'], settings: { found: settings.found } });
+    expect(config).toMatchObject({
+      policy: { maxCallsPerHour: 9 },
+      verify: ['make'],
+      settings: { found: settings.found },
+    });
   });
 });
 
@@ -224,7 +246,11 @@ describe('problems: all at once, with their places', () => {
 
   test.each([
     ['a file that cannot be read', { '.ralphrc': 'is larger than 1 MiB' }, '- .ralphrc is larger than 1 MiB.'],
-    ['a link', { '.ralph/.ralphrc': 'is a symbolic link, which is not followed: put a file there' }, '- .ralph/.ralphrc is a symbolic link, which is not followed: put a file there.'],
+    [
+      'a link',
+      { '.ralph/.ralphrc': 'is a symbolic link, which is not followed: put a file there' },
+      '- .ralph/.ralphrc is a symbolic link, which is not followed: put a file there.',
+    ],
   ])('%s', (_, unread, line) => {
     expect(messageOf({ unread })).toBe(`A setting is not usable:\n${line}`);
   });

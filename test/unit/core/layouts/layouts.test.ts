@@ -25,16 +25,24 @@ describe('what is said of its files', () => {
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['nothing of what is not there', [], []],
-    ['of two prompts the first', ['PROMPT.md', '.ralph/prompts/LOOP_PROMPT.md'], [
-      '`.ralph/prompts/LOOP_PROMPT.md`: used as the prompt.',
-      '`PROMPT.md`: not used, another prompt comes before it.',
-    ]],
-    ['sessions', ['.ralph/.claude_session_id', '.ralph/.ralph_session'], [
-      '`.ralph/.claude_session_id`, `.ralph/.ralph_session`: not used, sessions are kept with the state.',
-    ]],
-    ['a circuit', ['.ralph/.circuit_breaker_state'], [
-      '`.ralph/.circuit_breaker_state`: a circuit that is open there is honoured once.',
-    ]],
+    [
+      'of two prompts the first',
+      ['PROMPT.md', '.ralph/prompts/LOOP_PROMPT.md'],
+      [
+        '`.ralph/prompts/LOOP_PROMPT.md`: used as the prompt.',
+        '`PROMPT.md`: not used, another prompt comes before it.',
+      ],
+    ],
+    [
+      'sessions',
+      ['.ralph/.claude_session_id', '.ralph/.ralph_session'],
+      ['`.ralph/.claude_session_id`, `.ralph/.ralph_session`: not used, sessions are kept with the state.'],
+    ],
+    [
+      'a circuit',
+      ['.ralph/.circuit_breaker_state'],
+      ['`.ralph/.circuit_breaker_state`: a circuit that is open there is honoured once.'],
+    ],
     ['specifications', ['.ralph/specs/a.md', '.ralph/specs/b.md'], ['`.ralph/specs/`: named in the prompt (2 files).']],
     ['the loop itself', ['ralph_loop.sh'], ['`ralph_loop.sh`: not used, the action is the loop.']],
   ])('%s', (_, paths, said) => {

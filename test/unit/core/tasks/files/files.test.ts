@@ -108,7 +108,9 @@ describe('task files', () => {
 
     test('problems are those of the files', () => {
       expect(
-        parseTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources, optionalSections).problems.map(({ file }) => file),
+        parseTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources, optionalSections).problems.map(
+          ({ file }) => file,
+        ),
       ).toEqual(['.ralph/prd.json']);
     });
   });

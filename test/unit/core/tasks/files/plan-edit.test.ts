@@ -154,7 +154,11 @@ test.each([
 
 test('id and line are those that runs see', () => {
   const added = add('- [ ] a\n', { title: 'Fix `it` **now**' });
-  expect(added).toMatchObject({ kind: 'added', line: 2, id: parsePlan(PATH, '- [ ] Fix *it* now', optionalSections).tasks[0]?.task.id });
+  expect(added).toMatchObject({
+    kind: 'added',
+    line: 2,
+    id: parsePlan(PATH, '- [ ] Fix *it* now', optionalSections).tasks[0]?.task.id,
+  });
 });
 
 describe('nothing is added', () => {
