@@ -4,9 +4,8 @@ import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
 import { EVENTS } from '../../src/gate/event/events.ts';
-import { promptParts, task } from './core/core-fixtures.ts';
+import { optionalSections, promptParts, task } from './core/core-fixtures.ts';
 import { plain, read, tableUnder } from './documents/pages.ts';
-import { optionalSections } from './core/core-fixtures.ts';
 
 const action = read('action.yml');
 const workflow = withoutComments(read('templates/workflows/ralph.yml'));

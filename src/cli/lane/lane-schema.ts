@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Immutable } from '../../core/immutable.ts';
 import { transitionSubjects } from '../../core/lane/transitions.ts';
 import { settingOrigins } from '../../core/settings/effective.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
@@ -122,7 +123,7 @@ export const laneReportSchema = z.object({
     .describe('Of `ralph status` alone: for each workflow the settings that differ from their defaults.'),
 });
 
-export type LaneReport = z.infer<typeof laneReportSchema>;
+export type LaneReport = Immutable<z.infer<typeof laneReportSchema>>;
 /** A lane in one place, as its next run will find it. */
 export type PlaceReport = LaneReport['places'][number];
 export type KnownLane = Extract<PlaceReport, { kind: 'lane' }>;

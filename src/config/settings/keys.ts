@@ -31,9 +31,9 @@ export const KEYS: readonly Key[] = [
   same('CLAUDE_TIMEOUT_MINUTES', 'agent-timeout-minutes'),
   same('CLAUDE_MODEL', 'model'),
   key('CLAUDE_CODE_CMD', 'agent-path', agentCommand),
-  key('ALLOWED_TOOLS', 'allowed-tools', allowedTools, ['CLAUDE_ALLOWED_TOOLS']),
-  key('SESSION_CONTINUITY', 'session', oneOf({ true: 'resume', false: 'fresh' }), ['CLAUDE_USE_CONTINUE']),
-  same('SESSION_EXPIRY_HOURS', 'session-expiry-hours', ['CLAUDE_SESSION_EXPIRY_HOURS']),
+  alsoCalled('CLAUDE_ALLOWED_TOOLS', key('ALLOWED_TOOLS', 'allowed-tools', allowedTools)),
+  alsoCalled('CLAUDE_USE_CONTINUE', key('SESSION_CONTINUITY', 'session', oneOf({ true: 'resume', false: 'fresh' }))),
+  alsoCalled('CLAUDE_SESSION_EXPIRY_HOURS', same('SESSION_EXPIRY_HOURS', 'session-expiry-hours')),
   same('CB_NO_PROGRESS_THRESHOLD', 'circuit-no-progress'),
   same('CB_SAME_ERROR_THRESHOLD', 'circuit-same-error'),
   same('CB_OUTPUT_DECLINE_THRESHOLD', 'circuit-output-decline'),
@@ -105,13 +105,17 @@ export function meantBy(name: string): string | null {
   return name.length < 8 ? null : (NAMES.find((known) => nearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
-function key(name: string, input: string | null, meaning: Key['meaning'], aliases: readonly string[] = []): Key {
-  return { name, input, meaning, aliases };
+function key(name: string, input: string | null, meaning: Key['meaning']): Key {
+  return { name, input, meaning, aliases: [] };
+}
+
+function alsoCalled(alias: string, known: Key): Key {
+  return { ...known, aliases: [alias] };
 }
 
 /** A setting that means here what it means there. */
-function same(name: string, input: string, aliases: readonly string[] = []): Key {
-  return key(name, input, inputText, aliases);
+function same(name: string, input: string): Key {
+  return key(name, input, inputText);
 }
 
 /** A setting that is shown with its file. */
