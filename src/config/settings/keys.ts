@@ -2,7 +2,7 @@ import { nearest } from '../../core/text/nearest.ts';
 import { toolRulesHere } from './tool-patterns.ts';
 
 /** What a setting of another Ralph amounts to here. */
-export type Meaning =
+type Meaning =
   /** The text of the input; `note`: what is different about it here, as a sentence. */
   | { readonly kind: 'input'; readonly text: string; readonly note: string | null }
   /** What the action does in any case. */

@@ -1,12 +1,12 @@
 /** A line of a settings file that sets something. `line`: where it begins, from 1. */
-export interface RcEntry {
+interface RcEntry {
   readonly key: string;
   readonly value: string;
   readonly line: number;
 }
 
 /** What is wrong with a line, as a predicate: `is shell code …`. */
-export interface RcProblem {
+interface RcProblem {
   readonly line: number;
   readonly why: string;
 }
