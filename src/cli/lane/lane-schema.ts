@@ -107,7 +107,7 @@ const settings = z.object({
       where: z.string().describe('The workflow file, a line of a settings file, or the name of a variable.'),
     }),
   ),
-  problems: z.array(z.string()).describe('What is wrong with settings that are no inputs.'),
+  problems: z.array(z.string()).describe('What is wrong with settings of a file or of the environment.'),
 });
 
 /** What `ralph status --json` prints, and every order with `--json`. A change that breaks readers needs a new major version. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { addCommit } from './stage/in-memory.ts';
-import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce } from './stage/river.ts';
-import { runSplit } from './stage/split.ts';
-import type { Project } from './stage/project.ts';
+import { addCommit } from '../stage/in-memory.ts';
+import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
+import { commented, createProject, labeled, runOnce } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
+import type { Project } from '../stage/project.ts';
 
 /** A project whose base branch has these files. */
 function projectWith(
