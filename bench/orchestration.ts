@@ -144,7 +144,7 @@ async function loopOn(
         state: initialState(LANE.id, Date.now()),
         policy: run.config.policy,
         claimedAt: Date.now(),
-        notes: { restored: '', warnings: [], notices: [], claimedBy: null },
+        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [] },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);

@@ -32,6 +32,17 @@ Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists t
 
 ${tables.join('\n\n')}
 
+## Settings of other Ralphs
+
+A repository that has a \`.ralphrc\` needs no inputs for what stands there. For each setting the first of these counts:
+
+1. the input, if it is given: one that has the text of its default counts as not given;
+2. the job's environment: \`RALPH_MAX_CALLS_PER_HOUR\`, then \`MAX_CALLS_PER_HOUR\`, and so on for every name that has a meaning;
+3. \`.ralph/.ralphrc\`, or \`.ralphrc\` where that is missing, as it is on the base branch. What a branch or the agent changes in it counts once it is merged, and \`allow-protected-paths\` must name it to be published at all;
+4. the default.
+
+The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary say what was used and what was not. [\`ralph status\` and \`ralph doctor\`](command-line.md) show the settings that differ from their defaults, with where each stands. In three jobs the gate reads, and the others work with what it has read.
+
 ## Outputs
 
 Give the step an \`id\` to use them: \`\${{ steps.ralph.outputs.outcome }}\`.

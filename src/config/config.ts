@@ -4,6 +4,7 @@ import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
+import type { FoundSetting } from '../core/settings/found-setting.ts';
 
 /** Which part of a run a job does: all of it, or one of three that hand over to each other through files. */
 export const phases = ['all', 'gate', 'loop', 'publish'] as const;
@@ -21,6 +22,8 @@ export interface Config {
   readonly taskLabel: string;
   /** In the order in which tasks of the same priority are worked. */
   readonly taskSources: readonly TaskSourceName[];
+  /** What headings of the plan begin with whose items are optional. */
+  readonly optionalSections: readonly string[];
   /** Logins of bots whose labels, comments and edits count like those of a person who may write. */
   readonly allowedBots: readonly string[];
   /** Whose comments the agent gets to read. */
@@ -31,6 +34,8 @@ export interface Config {
   /** Relative to the workspace. */
   readonly promptFile: string;
   readonly policy: Policy;
+  /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
+  readonly testOnlyPercent: number;
   /** One shell command each, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
   readonly branchPrefix: string;
@@ -53,6 +58,17 @@ export interface Config {
   readonly maxPatchKib: number;
   readonly stateStore: (typeof stateStores)[number];
   readonly failOn: readonly OutcomeKind[];
+  readonly settings: SettingsFound;
+}
+
+/** Settings of other Ralphs that the environment and a settings file have. */
+interface SettingsFound {
+  /** All of them, those included that an input overrules in this job. */
+  readonly found: readonly FoundSetting[];
+  /** What people hear of them, one line each. */
+  readonly lines: readonly string[];
+  /** Why nobody knows what the settings file of the base branch says, as a sentence; null: it is known. */
+  readonly unknown: string | null;
 }
 
 interface HandoffConfig {

@@ -9,6 +9,8 @@ import { allowedHosts, choice, filled, flag, lines, list, optional, recipients, 
 import { policyInputs } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
+import type { FoundSetting } from '../core/settings/found-setting.ts';
+import { placeName } from './settings/settings.ts';
 import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
 import { nearest } from '../core/text/nearest.ts';
@@ -25,7 +27,7 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy'> & { readonly policy: Omit<Config['policy'], 'verifies'> };
+type Settings = Omit<Config, 'policy' | 'settings'> & { readonly policy: Omit<Config['policy'], 'verifies'> };
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -56,6 +58,12 @@ const inputs: InputTable<Settings> = {
       ),
   ),
   taskSources: input('task-sources', taskSources),
+  optionalSections: input(
+    'optional-sections',
+    list()
+      .refine((sections) => sections.length <= 50, 'has more than 50 headings')
+      .refine((sections) => sections.every((section) => /\p{L}/u.test(section)), 'has a heading without a letter'),
+  ),
   allowedBots: input(
     'allowed-bots',
     list().refine(
@@ -84,6 +92,7 @@ const inputs: InputTable<Settings> = {
     model: input('model', optional()),
   },
   policy: policyInputs,
+  testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
   promptFile: input(
     'prompt-file',
     filled('a path').refine(
@@ -137,24 +146,58 @@ const inputs: InputTable<Settings> = {
 /** Names of all inputs, as action.yml must list them. */
 export const INPUT_NAMES = [...namesIn(inputs), ...KEY_INPUTS];
 
+/** The texts of the inputs, and what else decides about the Config. */
+export interface ConfigTexts {
+  readonly texts: Readonly<Record<string, string | undefined>>;
+  /** Those of the settings in `texts` that are no input's own. */
+  readonly counting: readonly FoundSetting[];
+  readonly settings: Config['settings'];
+  /** What is wrong with settings whatever the inputs say, as lines for a person. */
+  readonly problems: readonly string[];
+}
+
+/** Of a run that nothing but its inputs sets up. */
+export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: null };
+
 /** Parses the inputs' texts into a Config; throws one UserError that lists every problem. A name that is not an input is one: a limit with a slip in its name would not bind. */
 export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
+  return parseConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
+}
+
+/** Parses the inputs' texts, with settings in the place of some, into a Config; throws one UserError that lists every problem of both. */
+export function parseConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
   const trimmed = Object.fromEntries(
     [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
   );
-  const { settings, problems: found } = parseTexts(inputs, trimmed);
-  const problems = [...found, ...missingFor(settings), ...unknownInputs(Object.keys(texts))];
-  if (problems.length > 0) {
-    const count = new Set(problems.map(({ name }) => name)).size;
-    const lines = problems.map(({ name, why }) => describeProblem(name, trimmed[name], why));
+  const parsed = parseTexts(inputs, trimmed);
+  const problems = [...parsed.problems, ...missingFor(parsed.settings), ...unknownInputs(Object.keys(texts))];
+  if (problems.length > 0 || unread.length > 0) {
+    const lines = [
+      ...new Set([
+        ...problems.map(({ name, why }) => describeProblem({ name, why, value: trimmed[name] }, counting)),
+        ...unread.map((line) => `- ${line}`),
+      ]),
+    ];
+    const count = new Set(problems.map(({ name }) => name)).size + unread.length;
+    const isOfInputs = unread.length === 0 && problems.every(({ name }) => placesOf(name, counting) === null);
+    const what = isOfInputs ? ['An input is', 'inputs are'] : ['A setting is', 'settings are'];
     throw new UserError(
       'configuration',
-      `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(lines)].join('\n')}`,
+      `${count === 1 ? (what[0] ?? '') : `${String(count)} ${what[1] ?? ''}`} not usable:\n${lines.join('\n')}`,
     );
   }
   // Every text was there, so every setting is.
-  const { policy, ...rest } = settings as Settings;
-  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
+  const { policy, ...rest } = parsed.settings as Settings;
+  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 }, settings: found };
+}
+
+/** What a job that takes its settings from another one needs of its own inputs for that; null: they are not usable, and parsing all of them says why. */
+export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
+  const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
+  const { settings, problems } = parseTexts(inputs.handoff, trimmed);
+  return problems.length > 0 || Object.keys(settings).length < namesIn(inputs.handoff).length
+    ? null
+    : (settings as Config['handoff']);
 }
 
 /** Inputs that one phase needs and another has no use for. */
@@ -210,13 +253,27 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     });
 }
 
-function describeProblem(name: string, value: string | undefined, message: string): string {
+function describeProblem(
+  { name, value, why }: InputProblem & { readonly value: string | undefined },
+  counting: readonly FoundSetting[],
+): string {
   // What stands under a name that is not an input may be a key.
-  if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(message)}`;
+  if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
   const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
-  return `- ${name}:${shown} ${sentence(message)}`;
+  const places = placesOf(name, counting);
+  return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
+}
+
+/** Where the setting stands that is in the place of an input; null: the input is its own. */
+function placesOf(name: string, counting: readonly FoundSetting[]): string | null {
+  return (
+    counting
+      .find(({ input: of }) => of === name)
+      ?.places.map(placeName)
+      .join(' and ') ?? null
+  );
 }
 
 /** Whether a variable of this name may carry the job's own credentials. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { addCommand } from '../cli/tasks/add.ts';
 import { kindOfDenial } from '../agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../agents/claude/output/reader.ts';
@@ -13,6 +14,7 @@ import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
+import type { ReadEffective } from '../cli/lane/effective.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
@@ -27,7 +29,21 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examine(asked);
+const examineFrom =
+  (packageRoot: URL): Examine =>
+  async (asked) =>
+    (await import('../wiring/doctor/examine.ts')).examineWith(fileURLToPath(packageRoot))(asked);
+
+const effectiveFrom =
+  (packageRoot: URL): ReadEffective =>
+  async (folder) => {
+    const [{ workflowFiles }, { effectiveSettingsOf }] = await Promise.all([
+      import('../wiring/doctor/workflow-files.ts'),
+      import('../wiring/settings/effective-settings.ts'),
+    ]);
+    const actionFolder = fileURLToPath(packageRoot);
+    return effectiveSettingsOf(await workflowFiles(folder), { folder, actionFolder, env: process.env });
+  };
 
 const openWorld = async (): Promise<MonitorWorld> =>
   (await import('../cli/monitor/terminal-world.ts')).createTerminalWorld({
@@ -39,9 +55,9 @@ const openWorld = async (): Promise<MonitorWorld> =>
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
-  createStatusCommand(open, look),
+  createStatusCommand(open, look, effectiveFrom(packageRoot)),
   createMonitorCommand(open, look, openWorld),
-  createDoctorCommand(examine),
+  createDoctorCommand(examineFrom(packageRoot)),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
   ),

@@ -6,9 +6,10 @@ import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
-import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
+import { configTexts } from '../wiring/settings/run-settings.ts';
+import { actionFolderOf, createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseInputs, parseReach, type Reach } from '../config/inputs.ts';
+import { parseConfig, parseInputs, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
 import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { describeOutcome } from '../report/sentences/outcome-text.ts';
@@ -77,6 +78,7 @@ export async function main(): Promise<void> {
         startedAt,
         steeringDigest: steeringDigest(environment, key),
         claimed: null,
+        settings: config.settings.found,
         work: null,
       },
       key,
@@ -197,8 +199,9 @@ type ReadRun =
 
 /** Inputs and environment, with the problems of both at once. */
 async function readRun(environment: World['environment']): Promise<ReadRun> {
-  const problems: Failure[] = [];
-  const attempt = async <T>(read: () => T | Promise<T>): Promise<T | null> => {
+  const ofContext: Failure[] = [];
+  const ofInputs: Failure[] = [];
+  const attempt = async <T>(problems: Failure[], read: () => T | Promise<T>): Promise<T | null> => {
     try {
       return await read();
     } catch (error) {
@@ -210,13 +213,21 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
       return null;
     }
   };
-  const config = await attempt(() => parseInputs(inputTexts(environment)));
-  const context = await attempt(() => readRunContext(environment, claudeProvider));
-  if (config !== null && context !== null) return { kind: 'ready', config, context };
+  const given = inputTexts(environment);
+  const context = await attempt(ofContext, () => readRunContext(environment, claudeProvider));
+  const settled =
+    context === null
+      ? null
+      : await attempt(ofInputs, () =>
+          configTexts(given, { environment, context, actionFolder: actionFolderOf(process.argv[1]) }),
+        );
+  const config = await attempt(ofInputs, () => (settled === null ? parseInputs(given) : parseConfig(settled)));
+  if (config !== null && context !== null && settled !== null) return { kind: 'ready', config, context };
+  const problems = [...ofInputs, ...ofContext];
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {
     kind: 'unusable',
-    reach: parseReach(inputTexts(environment)),
+    reach: parseReach(settled?.texts ?? given),
     context,
     failure: {
       kind: 'failed',

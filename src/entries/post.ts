@@ -6,9 +6,10 @@ import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
-import { createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
+import { settledTexts } from '../wiring/settings/run-settings.ts';
+import { actionFolderOf, createWorld, secretsOf, systemClock, type Patience, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseInputs } from '../config/inputs.ts';
+import { parseConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/key-inputs.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
@@ -114,11 +115,11 @@ async function finish({
   const isSteered = steeringDigest(environment, key) !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
     // Without a folder, and with inputs that nobody can use, main has not begun.
-    if (hasFolder || (await isReadable(environment)))
+    if (hasFolder || (await isReadable(environment, record)))
       refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
-  const read = await readRun(environment).catch((error: unknown) => {
+  const read = await readRun(environment, record).catch((error: unknown) => {
     // Main said so, and did nothing.
     if (hasFolder) throw error;
     return null;
@@ -155,9 +156,9 @@ function unknownSteering(runFolder: string): string {
   return `The record of this run in ${runFolder} is gone or unreadable, and with it whether proxies and certificates are those that the main step had: the agent or another program on this machine removed it. The post step sends the token nowhere, so nothing more is published.`;
 }
 
-async function isReadable(environment: Environment): Promise<boolean> {
+async function isReadable(environment: Environment, record: RunRecord | null): Promise<boolean> {
   try {
-    await readRun(environment);
+    await readRun(environment, record);
     return true;
   } catch {
     return false;
@@ -185,8 +186,14 @@ function refuse({
   });
 }
 
-async function readRun(environment: Environment): Promise<{ readonly config: Config; readonly context: RunContext }> {
-  return { config: parseInputs(inputTexts(environment)), context: await readRunContext(environment, claudeProvider) };
+/** With the settings that main has noted: what the environment and the checkout say now may be the agent's word. */
+async function readRun(
+  environment: Environment,
+  record: RunRecord | null,
+): Promise<{ readonly config: Config; readonly context: RunContext }> {
+  const found = record?.settings ?? [];
+  const settled = await settledTexts(inputTexts(environment), found, actionFolderOf(process.argv[1]));
+  return { config: parseConfig(settled), context: await readRunContext(environment, claudeProvider) };
 }
 
 /** Whether main made the folder, or something lies in its place. */

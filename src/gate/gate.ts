@@ -6,13 +6,23 @@ import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Dismissed, Intent } from './event/intent.ts';
+import { findForeign } from './found.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
-/** What an event asks for → Intake: which tasks are eligible, whether this run may work, on which branch. Spends no agent call. */
+/** What an event asks for → Intake, with what was found of other Ralphs where the run looks at the checkout at all. Spends no agent call. */
 export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
+  const found = LOOKS_AT_CHECKOUT.includes(intent.kind) ? await findForeign(deps) : [];
+  const intake = await follow(deps, intent);
+  return { ...intake, notes: { ...intake.notes, found } };
+}
+
+const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = ['work-queue', 'work-issue', 'command', 'dispatched-command'];
+
+/** Which tasks are eligible, whether this run may work, on which branch. */
+async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
       return workQueue(deps, { asked: false });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ObjectId } from '../core/evidence.ts';
+import { foundSettingSchema, type FoundSetting } from '../core/settings/found-setting.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { Intake } from './intake.ts';
@@ -19,6 +20,8 @@ export interface HandedIntake {
   readonly shown: TaskId | null;
   /** The transcript of the lane's session, encrypted, in a file beside it; null: there is none. */
   readonly session: HandedFile | null;
+  /** What the environment of the gate's job and the base branch's settings file say in place of inputs. */
+  readonly settings: readonly FoundSetting[];
 }
 
 export const handedFileSchema = z.object({
@@ -34,11 +37,12 @@ const headSchema = z.object({
   kind: z.literal('intake'),
   runTag: z.string(),
   intake: z.object({}),
+  settings: z.array(foundSettingSchema).default([]),
 });
 
 /** Reads a parcel whose hash was checked, so that it is what a gate has written; null: not one of this version. */
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
-  return head.success && head.data.version === 1 ? (json as HandedIntake) : null;
+  return head.success && head.data.version === 1 ? { ...(json as HandedIntake), settings: head.data.settings } : null;
 }

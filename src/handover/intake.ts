@@ -76,6 +76,8 @@ export interface Notes {
   readonly notices: readonly ApprovalNotice[];
   /** The lease of another run; null: the lane is free. */
   readonly claimedBy: Lease | null;
+  /** Files and settings of other Ralphs: what is used and what is not, one line each. */
+  readonly found: readonly string[];
 }
 
 /** A run that ends in the gate, before it knows anything of a lane. */
@@ -88,6 +90,6 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null },
+    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
   };
 }

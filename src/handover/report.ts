@@ -111,6 +111,10 @@ export interface Setting {
   readonly taskSources: readonly string[];
   readonly verifyCommands: readonly string[];
   readonly warnings: readonly string[];
+  /** Files and settings of other Ralphs: what is used and what is not, one line each. */
+  readonly found: readonly string[];
+  /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
+  readonly testOnlyPercent: number;
 }
 
 /** What `doctor` found; empty: nobody asked for it. */

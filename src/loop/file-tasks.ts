@@ -10,7 +10,7 @@ export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
 
 /** The items of the task files in the work tree, as they stand now, those of the archive behind them. */
 export async function readFileTasks(
-  { files }: Pick<LoopDeps, 'files'>,
+  { files, config }: Pick<LoopDeps, 'files' | 'config'>,
   laneTasks: readonly Task[],
 ): Promise<readonly FileTask[]> {
   const sources = fileSourcesOf(laneTasks);
@@ -21,5 +21,6 @@ export async function readFileTasks(
   return parseTaskFilesAndArchive(
     await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),
     sources,
+    config.optionalSections,
   ).tasks;
 }

@@ -41,7 +41,10 @@ export function reportOfWork(
     work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
   const report = {
     ...factsOf(frame, work.outcome, work.startedAt),
-    ...settingOf(frame, work.lane.id, [...work.notes.warnings, ...work.warnings]),
+    ...settingOf(frame, work.lane.id, {
+      warnings: [...work.notes.warnings, ...work.warnings],
+      found: work.notes.found,
+    }),
     ...laneFactsOf(frame, work),
     ...published,
     lane: work.lane.id,
@@ -74,10 +77,7 @@ export function reportOfEnd(
   startedAt: number,
 ): ReportAtGate | EndedReport | AnsweredReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const begun = {
-    ...factsOf(frame, outcome, startedAt),
-    ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes.warnings),
-  };
+  const begun = { ...factsOf(frame, outcome, startedAt), ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes) };
   const { findings } = mapTexts(
     { findings: intake.answer?.text.kind === 'doctor' ? intake.answer.text.findings : [] },
     frame.redact,
@@ -139,13 +139,19 @@ function laneFactsOf(
 }
 
 /** An issue's own lane looks at its issue alone. */
-function settingOf({ config }: ReportFrame, lane: string, warnings: readonly string[]): Setting {
+function settingOf(
+  { config }: ReportFrame,
+  lane: string,
+  { warnings, found }: Pick<Setting, 'warnings' | 'found'>,
+): Setting {
   return {
     policy: config.policy,
     taskLabel: config.taskLabel,
     taskSources: lane === QUEUE ? config.taskSources : ['issues'],
     verifyCommands: config.verify,
     warnings,
+    found,
+    testOnlyPercent: config.testOnlyPercent,
   };
 }
 

@@ -39,6 +39,7 @@ export function believedWork(work: Work, known: Known): Work {
       warnings: [],
       notices: [],
       claimedBy: null,
+      found: [],
     },
     warnings: [FINISHED_BY_POST],
     // That of an earlier version has none.

@@ -67,7 +67,7 @@ export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
   /** The user's prompt, or the built-in one. */
   readonly readPrompt: () => Promise<string>;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
-  readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest'>) => void;
+  readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
   /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */
   readonly loss: () => string | null;
   /** Calls `giveUp` when the run was cancelled and is not done in time. */

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LaneId } from '../core/tasks/ids.ts';
+import type { FoundSetting } from '../core/settings/found-setting.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
@@ -15,6 +16,8 @@ export interface RunRecord {
   readonly steeringDigest: string | null;
   /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
   readonly claimed: LaneId | null;
+  /** Settings in place of inputs, with which post publishes as main would; an earlier version wrote none. */
+  readonly settings?: readonly FoundSetting[];
   /** null until the loop begins. */
   readonly work: Work | null;
 }

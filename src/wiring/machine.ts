@@ -26,7 +26,8 @@ export function createMachine(
       replace: async (change) => (await workFiles()).replace(change),
     },
     record: (record) => {
-      writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, ...record }, runKey);
+      const settings = config.settings.found;
+      writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, settings, ...record }, runKey);
     },
     loss: () =>
       existsSync(runFolder)

@@ -84,7 +84,7 @@ export function secretsOf(environment: World['environment'], envNames: readonly 
 }
 
 /** Folder that holds `dist/`, from the script that the runner started. */
-function actionFolderOf(script: string | undefined): string {
+export function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 

@@ -4,7 +4,7 @@ import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
 import { EVENTS } from '../../src/gate/event/events.ts';
-import { promptParts, task } from './core/core-fixtures.ts';
+import { optionalSections, promptParts, task } from './core/core-fixtures.ts';
 import { plain, read, tableUnder } from './documents/pages.ts';
 
 const action = read('action.yml');
@@ -157,13 +157,13 @@ describe('the plan to copy', () => {
   const plan = read('templates/fix_plan.md');
 
   test('has no task of its own, and no problem', () => {
-    expect(parsePlan('fix_plan.md', plan)).toEqual({ tasks: [], problems: [] });
+    expect(parsePlan('fix_plan.md', plan, optionalSections)).toEqual({ tasks: [], problems: [] });
   });
 
   test('has a heading for each priority, and one for what is optional', () => {
     const filled = plan.replace(/^## .*$/gm, (heading) => `${heading}\n\n- [ ] Below ${heading.slice(3)}`);
     expect(
-      parsePlan('fix_plan.md', filled).tasks.map(({ task: { title, priority, optional } }) => [
+      parsePlan('fix_plan.md', filled, optionalSections).tasks.map(({ task: { title, priority, optional } }) => [
         title,
         priority,
         optional,
@@ -179,7 +179,11 @@ describe('the plan to copy', () => {
   test('shows a box that is one where it is copied to', () => {
     const example = /^```markdown\n([^]*?)^```$/m.exec(plan)?.[1] ?? '';
     expect(
-      parsePlan('fix_plan.md', example).tasks.map(({ task: { title, body }, state }) => [title, body, state]),
+      parsePlan('fix_plan.md', example, optionalSections).tasks.map(({ task: { title, body }, state }) => [
+        title,
+        body,
+        state,
+      ]),
     ).toEqual([
       ['Reject an order with a negative quantity', '`POST /orders` answers 400 and says which line is wrong.', 'todo'],
       ['A box that is ticked is done', '', 'done'],

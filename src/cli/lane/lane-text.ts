@@ -1,3 +1,4 @@
+import { renderSetting } from '../../core/settings/effective.ts';
 import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
@@ -8,9 +9,20 @@ const MAX_TASKS = 30;
 const USED_UP = 1e15;
 
 /** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
-export function renderLane({ lane, at, places }: LaneReport, sameLane: string): string {
+export function renderLane({ lane, at, places, settings }: LaneReport, sameLane: string): string {
   const known = places.filter((place) => place.kind === 'lane');
-  return known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })).join('\n');
+  return [
+    ...known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })),
+    ...(settings ?? []).map(renderSettings),
+  ].join('\n');
+}
+
+function renderSettings({ workflow, settings, problems }: NonNullable<LaneReport['settings']>[number]): string {
+  const lines = [...settings.map(renderSetting), ...problems.map((line) => `not usable: ${line}`)];
+  return `${[
+    `settings (${workflow})`,
+    ...(lines.length === 0 ? ['all defaults'] : lines).map((line) => `  ${line}`),
+  ].join('\n')}\n`;
 }
 
 function renderPlace(

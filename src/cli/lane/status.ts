@@ -4,15 +4,18 @@ import { LANE_OPTIONS_HELP, readLaneArguments } from './lane-arguments.ts';
 import type { LaneReport } from './lane-schema.ts';
 import { renderLane } from './lane-text.ts';
 import { readLane } from './read-lane.ts';
+import type { ReadEffective } from './effective.ts';
 import type { OpenPlaces } from './state-places.ts';
 import { LISTED } from '../listing.ts';
+import { plainLine } from '../plain-line.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
 Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
-works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, and the last
-changes with who asked for them. It reads the ref refs/ralph/state/LANE of the checkout's remote, with your own git
+works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, the last
+changes with who asked for them, and the settings that differ from their defaults, with where each stands. It reads the ref refs/ralph/state/LANE of the checkout's remote, with your own git
 credentials, and the checkout's folder .ralph/state if there is one. The two are separate.
 
 With --all: the queue and every issue's branch in a few lines, what waits for what, and the spending of the
@@ -27,21 +30,46 @@ no checkout or no such remote.
 `;
 
 /** `ralph status`: how a lane stands. */
-export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub): Command {
-  return { ...LISTED.status, help: HELP, run: (args, terminal) => status(args, terminal, { open, look }) };
+export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub, readEffective: ReadEffective): Command {
+  return {
+    ...LISTED.status,
+    help: HELP,
+    run: (args, terminal) => status(args, terminal, { open, look, readEffective }),
+  };
 }
 
 async function status(
   args: readonly string[],
   terminal: Terminal,
-  { open, look }: { readonly open: OpenPlaces; readonly look: LookAtGitHub },
+  {
+    open,
+    look,
+    readEffective,
+  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffective },
 ): Promise<CommandEnd> {
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, open, 'all-lanes');
   if (all) {
     const { showAll } = await import('../overview/show-all.ts');
     return showAll({ ...opened, remote, json, look }, terminal);
   }
-  return printLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
+  const [report, settings] = await Promise.all([
+    readLane(lane, opened.places, terminal.now()),
+    readEffective(opened.folder),
+  ]);
+  return printLane('status', { report: { ...report, settings: settings.map(plain) }, json, sameLane }, terminal);
+}
+
+/** Texts of files, which may be anything, as data for one line each. */
+function plain({ workflow, settings, problems }: AnsweredSettings): NonNullable<LaneReport['settings']>[number] {
+  return {
+    workflow,
+    settings: settings.map(({ text, where, ...setting }) => ({
+      ...setting,
+      text: plainLine(text, 1_000),
+      where: plainLine(where, 300),
+    })),
+    problems: problems.map((line) => plainLine(line, 1_000)),
+  };
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */

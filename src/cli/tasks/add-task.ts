@@ -2,6 +2,7 @@ import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import type { AddedTask, NewTask } from '../../core/tasks/files/new-task.ts';
 import type { AddReport } from './add-schema.ts';
+import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutFile, writeCheckoutFile, type CheckoutFile } from '../checkout-file.ts';
 
 /** In the order in which a file is looked for: the plan is worked before the prd. */
@@ -45,7 +46,10 @@ async function addTo(folder: string, { target, path, file }: FoundFile, wanted: 
   const text = file.kind === 'absent' ? '' : file.text;
   const added =
     target === 'plan'
-      ? (await import('../../core/tasks/files/plan-edit.ts')).addToPlan(path, text, wanted)
+      ? (await import('../../core/tasks/files/plan-edit.ts')).addToPlan(
+          { path, text, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') },
+          wanted,
+        )
       : await addToPrd(folder, { path, text }, wanted);
   if (added.kind === 'refused') return { kind: 'refused', ...added.problem };
   if (added.kind === 'there') return { kind: 'there', id: added.id, file: path, line: added.line, state: added.state };

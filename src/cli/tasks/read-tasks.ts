@@ -3,6 +3,9 @@ import { basename, dirname } from 'node:path';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
+import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
+
+const OPTIONAL_SECTIONS = DEFAULT_OPTIONAL_SECTIONS.split(',');
 
 /** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
 export async function readTasks(
@@ -19,7 +22,7 @@ export async function readTasks(
     ...sources.flatMap((source) => taskFilePaths[source]),
     ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
   ]);
-  const parsed = parseTaskFiles(texts, sources);
+  const parsed = parseTaskFiles(texts, sources, OPTIONAL_SECTIONS);
   const done = new Set(parsed.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
     parsed.tasks.map(({ task }) => ({

@@ -3,6 +3,7 @@ import type { ActionRules, Facts } from './facts.ts';
 import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
+import { settingFindings } from './setting-findings.ts';
 import { inputOf, stepFindings } from './step-findings.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -20,6 +21,7 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
             return [...stepFindings(looked), ...machineFindings(looked, facts)].map((found) => ({ ...found, where }));
           }),
     ),
+    ...facts.settings.flatMap(settingFindings),
     keyFinding(facts),
     ...repositoryFindings(facts, rules),
   ];

@@ -1,3 +1,4 @@
+import type { AnsweredSettings } from '../settings/effective.ts';
 import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -91,6 +92,8 @@ export type WorkflowFile =
 /** Everything that the checks look at. */
 export interface Facts {
   readonly files: readonly WorkflowFile[];
+  /** One for each workflow. */
+  readonly settings: readonly AnsweredSettings[];
   readonly repository: Asked<Repository>;
   readonly key: KeyTrial;
   readonly verify: BaseTrial;

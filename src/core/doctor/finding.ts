@@ -3,6 +3,7 @@ export const checks = [
   'workflow-file',
   'placeholder',
   'inputs',
+  'settings',
   'triggers',
   'event-filter',
   'permissions',

@@ -28,7 +28,13 @@ export async function reportStatus(
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: { restored: restored.note, notices: [], warnings: restored.warnings, claimedBy: restored.claimedBy },
+    notes: {
+      restored: restored.note,
+      notices: [],
+      warnings: restored.warnings,
+      claimedBy: restored.claimedBy,
+      found: [],
+    },
   };
 }
 

@@ -141,6 +141,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     notices,
     warnings: [...restored.warnings, ...warnings],
     claimedBy: restored.claimedBy,
+    found: [],
   });
   const { pause } = restored.state;
   if (pause !== null)
@@ -360,7 +361,8 @@ async function checkBeforeSpending(
   const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
   // The agent's key is in the job of the loop, which looks for it there.
   const login = deps.config.handoff.phase === 'gate' ? [] : deps.context.loginProblems;
-  const problems = [...found, ...login];
+  const { unknown } = deps.config.settings;
+  const problems = [...found, ...login, ...(unknown === null ? [] : [unknown])];
   if (lane.branch === lane.base)
     problems.push(
       `The branch to work on, "${lane.branch}", is the base branch. Set a different \`branch-prefix\` or \`base-branch\`.`,

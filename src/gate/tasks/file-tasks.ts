@@ -53,7 +53,7 @@ export async function findTaskFiles({
 
 /** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
 export async function readTasks(
-  { repository }: Pick<GateDeps, 'repository'>,
+  { repository, config: { optionalSections } }: Pick<GateDeps, 'repository' | 'config'>,
   { sources, base, unread }: BaseFiles,
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
@@ -62,7 +62,7 @@ export async function readTasks(
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/files/unreadable.ts'),
   ]);
-  const ofBase = parseTaskFiles(base, sources);
+  const ofBase = parseTaskFiles(base, sources, optionalSections);
   const counting = new Set(
     sources.map((source) => fileOfSource([...Object.keys(base), ...Object.keys(unread)], source)),
   );
@@ -80,7 +80,7 @@ export async function readTasks(
     lane === null
       ? null
       : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
-  const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources);
+  const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources, optionalSections);
   const sentences = problems.map(sentence);
   const ofBranch = (ofLane?.problems ?? [])
     .map(sentence)
@@ -89,7 +89,7 @@ export async function readTasks(
   // What people took out of a file is unknown while the file is broken.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
-  const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
+  const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);
   return {
     base: ofBase.tasks,
     lane: ofLane === null ? null : { now: ofLane.tasks, fork },

@@ -4,7 +4,8 @@ import { authorization, createGit, versionProblem, type Git } from '../git.ts';
 import { fetchLane } from './lane.ts';
 import { notAWorkTree, type Opened, type OpenOptions } from './opened.ts';
 import { problemsOf } from './problems.ts';
-import { mayHave, textsOf, topOf } from './texts.ts';
+import { mayHave, topOf } from './on-disk.ts';
+import { textsOf } from './texts.ts';
 
 /** The checkout as it is asked about. `isUntouched`: no lane was opened in it yet. */
 interface Asked {

@@ -1,5 +1,4 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { dirname, join, posix } from 'node:path';
+import { posix } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
@@ -40,33 +39,6 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
     texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),
     unread: Object.fromEntries(read.flatMap(({ path, text, why }) => (text === undefined ? [[path, why]] : []))),
   };
-}
-
-/** Whether one of the paths may be in the checkout that `folder` is in, as far as the disk shows: to ask git takes many times as long. */
-export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
-  const top = await topOf(folder);
-  if (top === null) return false;
-  const found = await Promise.all(
-    paths.map((path) =>
-      (path.includes('*')
-        ? readdir(join(top, dirname(path))).then((names) => names.length > 0)
-        : lstat(join(top, path)).then(() => true)
-      ).catch(() => false),
-    ),
-  );
-  return found.includes(true);
-}
-
-/** The closest folder upwards that has a `.git`; null: there is none. */
-export async function topOf(folder: string): Promise<string | null> {
-  if (
-    await lstat(join(folder, '.git')).then(
-      () => true,
-      () => false,
-    )
-  )
-    return folder;
-  return dirname(folder) === folder ? null : topOf(dirname(folder));
 }
 
 /** Object ids of the regular files that the paths name. */

@@ -14,6 +14,9 @@ const protectedGlobs = [
   '**/.mcp.json',
   '**/.gitattributes',
   '.gitmodules',
+  // Settings of the next run.
+  '.ralphrc',
+  '.ralph/.ralphrc',
 ];
 
 /** The loop's own files; everything else under `.ralph/` is the user's. */

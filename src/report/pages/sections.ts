@@ -10,6 +10,7 @@ import {
   laneOf,
   lastVerification,
   publishedCheck,
+  settingOf,
   storesWord,
   tasksOf,
   warningsOf,
@@ -238,6 +239,15 @@ export function warningSection(report: RunReport, heading: string): string {
   return list(
     heading,
     warningsOf(report).map((line) => linkPages(prose(line, 500), report.repositoryUrl)),
+  );
+}
+
+/** What the run found of other Ralphs: which of their files and settings count here. */
+export function foundSection(report: RunReport): string {
+  const lines = settingOf(report)?.found ?? [];
+  return list(
+    'Found of other Ralphs',
+    lines.map((line) => prose(line, 500)),
   );
 }
 

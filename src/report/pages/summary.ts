@@ -17,6 +17,7 @@ import {
   checkSection,
   commitLink,
   fitSections,
+  foundSection,
   list,
   lookAtSection,
   stateWord,
@@ -55,6 +56,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'denied tools', rank: 4, markdown: list('Denied tools', denialLines(report)) },
       { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
+      { name: 'found', rank: 5, markdown: foundSection(report) },
       { name: 'machine', rank: 0, markdown: machine(report) },
     ],
     MAX_SUMMARY_CHARS,
@@ -235,7 +237,20 @@ function problemLines(report: RunReport): readonly string[] {
   return [
     ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
     ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...testOnlyLine(report),
   ];
+}
+
+/** A run that mostly tests what is there may have nothing left to do. */
+function testOnlyLine(report: RunReport): readonly string[] {
+  const iterations = iterationsOf(report);
+  const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
+  const percent = settingOf(report)?.testOnlyPercent ?? 100;
+  return testing === 0 || testing * 100 < percent * iterations.length
+    ? []
+    : [
+        `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
+      ];
 }
 
 /** What the agent was denied, and the rule that would allow it. */

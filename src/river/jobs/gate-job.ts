@@ -40,6 +40,7 @@ export async function gateJob(
     remoteHead: work.remoteHead,
     shown: task?.id ?? null,
     session: await giveSession(deps, stages, begun),
+    settings: deps.config.settings.found,
   });
   // From here on the lane is the next job's to give back.
   recording.released();

@@ -17,6 +17,7 @@ import type { Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
+import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -35,7 +36,12 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(context.workspace, '.ralph/AGENT.md');
   const name = `${context.repository.owner}/${context.repository.repo}`;
-  const [settings, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
+  const settings = await effectiveSettingsOf(files, {
+    folder: context.workspace,
+    actionFolder: world.actionFolder,
+    env: environment,
+  });
+  const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
       label: taskLabelOf(actionRules, workflows[0] ?? null),
       workflows: workflows.map(({ path }) => path),
@@ -56,7 +62,8 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   return diagnoseRun(
     {
       files,
-      repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings } },
+      settings,
+      repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings: ofRepository } },
       key,
       verify,
       agentNotes: notes.kind === 'text' ? notes.text : '',

@@ -35,6 +35,7 @@ import { createVerifier } from '../../processes/verifier.ts';
 import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
+import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -43,40 +44,43 @@ const KEY_MS = 15_000;
 
 const now = (): number => Date.now();
 
-/** The command line's doctor: the person's checkout, machine and token. */
-export const examine: Examine = async (asked) => {
-  const { folder, remote, verify, log } = asked;
-  const git = createGit({ folder, env: process.env, configuration: 'own' });
-  const found = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
-  if (typeof found === 'string' || found.exitCode !== 0)
-    return {
-      kind: 'missing',
-      why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir.`,
+/** The command line's doctor: the person's checkout, machine and token. `actionFolder`: where action.yml is. */
+export const examineWith =
+  (actionFolder: string): Examine =>
+  async (asked) => {
+    const { folder, remote, verify, log } = asked;
+    const git = createGit({ folder, env: process.env, configuration: 'own' });
+    const found = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
+    if (typeof found === 'string' || found.exitCode !== 0)
+      return {
+        kind: 'missing',
+        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir.`,
+      };
+    const top = found.stdout.toString().replace(/\n$/, '');
+    const files = await workflowFiles(top);
+    const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+    const notes = await readCheckoutFile(top, '.ralph/AGENT.md');
+    const [repository, key, opened] = await Promise.all([
+      askGitHub({ ...asked, folder: top }, workflows),
+      tryOwnKey(log),
+      openPlaces({ folder: top, remote }),
+    ]);
+    const facts: Facts = {
+      files,
+      settings: await effectiveSettingsOf(files, { folder: top, actionFolder, env: process.env }),
+      repository,
+      key,
+      verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
+      agentNotes: notes.kind === 'text' ? notes.text : '',
+      hasNpm: trustedProgram('npm', process.env) !== null,
+      spentTodayUsd: await spentToday(opened),
     };
-  const top = found.stdout.toString().replace(/\n$/, '');
-  const files = await workflowFiles(top);
-  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(top, '.ralph/AGENT.md');
-  const [repository, key, opened] = await Promise.all([
-    askGitHub({ ...asked, folder: top }, workflows),
-    tryOwnKey(log),
-    openPlaces({ folder: top, remote }),
-  ]);
-  const facts: Facts = {
-    files,
-    repository,
-    key,
-    verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
-    agentNotes: notes.kind === 'text' ? notes.text : '',
-    hasNpm: trustedProgram('npm', process.env) !== null,
-    spentTodayUsd: await spentToday(opened),
+    return {
+      kind: 'examined',
+      repository: repository.kind === 'known' ? repository.value.name : null,
+      findings: diagnose(facts, actionRules),
+    };
   };
-  return {
-    kind: 'examined',
-    repository: repository.kind === 'known' ? repository.value.name : null,
-    findings: diagnose(facts, actionRules),
-  };
-};
 
 async function askGitHub(
   { folder, remote, log }: AskedExamination,

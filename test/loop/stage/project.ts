@@ -16,6 +16,8 @@ export interface Project {
   /** What the jobs of a split run hand over: files by name. */
   readonly handoff: Map<HandoffName, Uint8Array>;
   inputs: Readonly<Record<string, string>>;
+  /** Variables of the job beside what the runner sets. */
+  environment: Readonly<Record<string, string>>;
   verifier: Verifier;
   /** What the check of the set-up finds. */
   findings: readonly Finding[];

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
-import { parseInputs } from '../../../src/config/inputs.ts';
+import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
+import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
+import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
@@ -50,6 +52,18 @@ export function configOf(inputs: Readonly<Record<string, string>> = {}): Config 
   return parseInputs({ ...defaults, ...inputs });
 }
 
+/** The same with what the job's environment and the base branch say; in a job behind the gate's with what that one handed over. */
+function configIn(project: Project, job: Job | null, inputs: Readonly<Record<string, string>>): Config {
+  const given = { ...defaults, ...inputs };
+  if (job !== null && job.phase !== 'gate') {
+    const handed = parseHandedIntake(Buffer.from(project.handoff.get('gate/intake.json') ?? '').toString());
+    return parseConfig(textsWithFound(given, handed?.settings ?? [], defaults));
+  }
+  const { commits, branches } = project.origin;
+  const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
+  return parseConfig(textsWith(given, readRunSettings(project.environment, { texts, unread: {} }), defaults));
+}
+
 const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
 export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
@@ -76,6 +90,7 @@ export function createProject(
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
     inputs: setting.inputs ?? {},
+    environment: {},
     verifier: green,
     findings: [],
     handoff: new Map(),
@@ -201,7 +216,7 @@ export interface RunSetting {
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
   const { job } = setting;
   const number = job?.run ?? (project.runs += 1);
-  const config = configOf({
+  const config = configIn(project, job ?? null, {
     ...project.inputs,
     ...(job === undefined
       ? {}

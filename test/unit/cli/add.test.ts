@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addJsonSchema } from '../../../src/cli/tasks/add-schema.ts';
 import { parsePlan } from '../../../src/core/tasks/files/plan.ts';
 import { ralph, type CliRun } from './fixture.ts';
+import { optionalSections } from '../core/core-fixtures.ts';
 
 const PLAN = '.ralph/fix_plan.md';
 const PRD = '.ralph/prd.json';
@@ -25,7 +26,7 @@ afterEach(async () => {
 const write = (path: string, text: string | Uint8Array): Promise<void> => writeFile(join(checkout, path), text);
 const read = (path: string): Promise<string> => readFile(join(checkout, path), 'utf8');
 const add = (...args: readonly string[]): Promise<CliRun> => ralph(['add', '--dir', checkout, ...args]);
-const idOf = (title: string): string => parsePlan(PLAN, `- [ ] ${title}`).tasks[0]?.task.id ?? '';
+const idOf = (title: string): string => parsePlan(PLAN, `- [ ] ${title}`, optionalSections).tasks[0]?.task.id ?? '';
 
 describe('ralph add prints the id of what it added', () => {
   test('to the plan that is there', async () => {

@@ -20,6 +20,7 @@ import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
+import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -45,6 +46,9 @@ const noTerminal: MonitorWorld = {
   isAlive: () => true,
 };
 
+/** What runs of the checkout in a folder would work with. */
+export const settingsOf = new Map<string, readonly AnsweredSettings[]>();
+
 interface Surroundings {
   readonly world?: ImportWorld;
   readonly look?: LookAtGitHub;
@@ -60,7 +64,7 @@ function commandsAt(
 ): readonly Command[] {
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
-    createStatusCommand(open, look),
+    createStatusCommand(open, look, (folder) => Promise.resolve(settingsOf.get(folder) ?? [])),
     createMonitorCommand(open, look, () => Promise.resolve(monitor)),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { laneJsonSchema } from '../../../src/cli/lane/lane-schema.ts';
-import { ralph } from './fixture.ts';
+import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, placeWith, richBudget, richState, type Place } from './state-fixture.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
@@ -48,6 +48,32 @@ describe('the published JSON Schema accepts', () => {
         places: [
           { kind: 'lane', saved: null, working: null, circuit: { kind: 'closed' } },
           { kind: 'unavailable', place: 'directory' },
+        ],
+      },
+    ],
+    [
+      'the settings of the workflows',
+      async () => {
+        const setting = {
+          input: 'verify',
+          text: 'make\ntest',
+          origin: 'file',
+          where: '.ralphrc:1 TEST_COMMAND',
+        } as const;
+        settingsOf.set(import.meta.dirname, [
+          { workflow: 'ralph.yml', settings: [setting], problems: ['.ralphrc:2: x.'] },
+        ]);
+        const json = await printed(['status'], createPlace('ref'));
+        settingsOf.clear();
+        return json;
+      },
+      {
+        settings: [
+          {
+            workflow: 'ralph.yml',
+            settings: [{ input: 'verify', text: 'make test', origin: 'file' }],
+            problems: ['.ralphrc:2: x.'],
+          },
         ],
       },
     ],

@@ -14,6 +14,7 @@ import {
   DEFAULT_MAX_MINUTES,
   DEFAULT_SOURCES,
   DEFAULT_NOTIFY,
+  DEFAULT_OPTIONAL_SECTIONS,
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../../src/cli/defaults.ts';
@@ -356,6 +357,7 @@ describe('ralph tasks with arguments that make no sense ends with 2', () => {
 
 test.each([
   ['task-sources', DEFAULT_SOURCES],
+  ['optional-sections', DEFAULT_OPTIONAL_SECTIONS],
   ['branch-prefix', DEFAULT_BRANCH_PREFIX],
   ['task-label', DEFAULT_TASK_LABEL],
   ['state-store', DEFAULT_STATE_STORE],

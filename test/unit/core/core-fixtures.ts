@@ -15,6 +15,9 @@ export const HOUR = 60 * MINUTE;
 
 export const noon = Date.parse('2026-11-21T12:00:00Z');
 
+/** The documented default of `optional-sections`. */
+export const optionalSections: readonly string[] = ['Optional', 'Future', 'Nice to have'];
+
 /** The documented defaults. */
 export const policy: Policy = {
   maxIterations: 10,

@@ -214,6 +214,8 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     startedAt: END - 10 * MINUTE,
     endedAt: END,
     warnings: [],
+    found: [],
+    testOnlyPercent: 30,
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };

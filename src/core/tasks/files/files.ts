@@ -10,9 +10,13 @@ export interface ParsedTasks {
   readonly problems: readonly TaskProblem[];
 }
 
-/** Parses the tasks of some files (path → text; the archive beside a prd says what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
-export function parseTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ParsedTasks {
-  const parsed = sources.map((source) => parseSource(files, source));
+/** Parses the tasks of some files (path → text; the archive beside a prd says what is done): required ones first, by priority, in the order of `sources` and of the file. `optionalSections`: what headings of a plan begin with whose items are optional. Other files are not looked at; never throws. */
+export function parseTaskFiles(
+  files: Readonly<Record<string, string>>,
+  sources: readonly FileSource[],
+  optionalSections: readonly string[],
+): ParsedTasks {
+  const parsed = sources.map((source) => parseSource(files, source, optionalSections));
   return {
     tasks: parsed
       .flatMap(({ tasks }) => tasks)
@@ -25,8 +29,9 @@ export function parseTaskFiles(files: Readonly<Record<string, string>>, sources:
 export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],
+  optionalSections: readonly string[],
 ): ParsedTasks {
-  const { tasks, problems } = parseTaskFiles(files, sources);
+  const { tasks, problems } = parseTaskFiles(files, sources, optionalSections);
   const archive = sources.includes('prd') ? files[PRD_ARCHIVE_PATH] : undefined;
   if (archive === undefined) return { tasks, problems };
   const listed = new Set(tasks.map(({ task }) => task.id));
@@ -43,11 +48,15 @@ export function fileOfSource(paths: readonly string[], source: FileSource): stri
 
 const nothing: ParsedTasks = { tasks: [], problems: [] };
 
-function parseSource(files: Readonly<Record<string, string>>, source: FileSource): ParsedTasks {
+function parseSource(
+  files: Readonly<Record<string, string>>,
+  source: FileSource,
+  optionalSections: readonly string[],
+): ParsedTasks {
   if (source === 'beads') return parseBeads(files);
   const path = fileOfSource(Object.keys(files), source);
   if (path === undefined) return nothing;
   return source === 'plan'
-    ? parsePlan(path, files[path] ?? '')
+    ? parsePlan(path, files[path] ?? '', optionalSections)
     : parsePrd(path, files[path] ?? '', files[PRD_ARCHIVE_PATH] ?? null);
 }

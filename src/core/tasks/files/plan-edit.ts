@@ -1,26 +1,35 @@
 import { outlineOf, type OutlineSection } from '../../../markdown/outline.ts';
 import type { FileTask } from './file-task.ts';
 import type { AddedTask, NewTask } from './new-task.ts';
-import { isOptionalHeading, parsePlan } from './plan.ts';
+import { optionalHeadings, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 
+/** A plan as it is. `optionalSections`: what headings begin with whose items are optional. */
+interface Plan {
+  readonly path: string;
+  readonly text: string;
+  readonly optionalSections: readonly string[];
+}
+
 /** Puts a box under the heading of its priority, which is added when there is none; everything else stays byte for byte. */
-export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTask {
+export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: NewTask): AddedTask {
+  const tasksOf = (text: string): readonly FileTask[] => parsePlan(path, text, optionalSections).tasks;
+  const isOptional = optionalSection(optionalSections);
   const refused = (message: string): AddedTask => ({
     kind: 'refused',
     problem: { file: path, line: null, column: null, message },
   });
-  const [alone] = parsePlan(path, `- [ ] ${wanted.title}\n`).tasks;
+  const [alone] = tasksOf(`- [ ] ${wanted.title}\n`);
   if (alone === undefined) return refused('its title has no visible text');
-  const before = parsePlan(path, plan).tasks;
+  const before = tasksOf(plan);
   const same = before.find(({ task }) => task.title === alone.task.title);
   if (same !== undefined) return { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
-  for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted)) {
+  for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted, isOptional)) {
     const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
-    const after = parsePlan(path, text).tasks;
+    const after = tasksOf(text);
     const added = after.find(({ task }) => task.title === alone.task.title);
     if (added !== undefined && isRight(added) && isKept(before, after))
       return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
@@ -41,12 +50,19 @@ interface Insertion {
 }
 
 /** The places for a task, the best first. */
-function insertionsFor(plan: string, wanted: NewTask): readonly Insertion[] {
+function insertionsFor(plan: string, wanted: NewTask, isOptional: SectionRule): readonly Insertion[] {
   const sections = outlineOf(plan);
-  return [...bestSections(sections, wanted).flatMap(insertionsIn), ...insertionsForHeading(sections, wanted)];
+  return [
+    ...bestSections(sections, wanted, isOptional).flatMap(insertionsIn),
+    ...insertionsForHeading(sections, wanted),
+  ];
 }
 
-function bestSections(sections: readonly OutlineSection[], wanted: NewTask): readonly OutlineSection[] {
+function bestSections(
+  sections: readonly OutlineSection[],
+  wanted: NewTask,
+  isOptional: SectionRule,
+): readonly OutlineSection[] {
   const withLists = (found: readonly OutlineSection[]): readonly OutlineSection[] => [
     ...found.filter(({ checklist }) => checklist !== null).toReversed(),
     ...found.filter(({ checklist }) => checklist === null),
@@ -136,8 +152,11 @@ function priorityOf({ headings }: OutlineSection): number | null {
   return headings.map(({ text }) => priorityOfHeading(text)).findLast((priority) => priority !== null) ?? null;
 }
 
-function isOptional({ headings }: OutlineSection): boolean {
-  return headings.some(({ text }) => isOptionalHeading(text));
+type SectionRule = (section: OutlineSection) => boolean;
+
+function optionalSection(names: readonly string[]): SectionRule {
+  const isOptional = optionalHeadings(names);
+  return ({ headings }) => headings.some(({ text }) => isOptional(text));
 }
 
 function isFinished({ headings }: OutlineSection): boolean {

@@ -18,8 +18,10 @@ const MAX_TASKS = 1_000;
 export function parsePlan(
   path: string,
   text: string,
+  optionalSections: readonly string[],
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = cutLines(text, MAX_LINES);
+  const isOptional = optionalHeadings(optionalSections);
   const items = identified(parseChecklist(head));
   const kept = items.length <= MAX_TASKS ? items : openFirst(items);
   const leftOut = new Set(
@@ -38,7 +40,7 @@ export function parsePlan(
       state: isDone(item) ? ('done' as const) : ('todo' as const),
       task: taskOf(
         item,
-        path,
+        { path, isOptional },
         waits.ids.filter((id) => !leftOut.has(id)),
       ),
     })),
@@ -105,7 +107,7 @@ function isDone({ mark }: ChecklistItem): boolean {
 
 function taskOf(
   { id, line, title, body, headings }: Item,
-  path: string,
+  { path, isOptional }: { readonly path: string; readonly isOptional: (heading: string) => boolean },
   dependsOn: readonly TaskId[],
 ): FileTask['task'] {
   return {
@@ -116,14 +118,24 @@ function taskOf(
     comments: [],
     priority: headings.map(priorityOfHeading).findLast((priority) => priority !== null) ?? NORMAL_PRIORITY,
     dependsOn,
-    optional: headings.some(isOptionalHeading),
+    optional: headings.some(isOptional),
     obstacle: null,
   };
 }
 
-/** Optional, Future and Nice to have, with whatever stands behind. */
-export function isOptionalHeading(heading: string): boolean {
-  return /^[^\p{L}]*(?:optional|future|nice[\s-]+to[\s-]+haves?)(?![\p{L}\p{N}_])/iu.test(heading);
+/** Whether items under a heading are optional: it begins with one of the sections (`Nice to have`), in any letter case, with whatever stands behind. */
+export function optionalHeadings(sections: readonly string[]): (heading: string) => boolean {
+  if (sections.length === 0) return () => false;
+  const names = sections.map((section) => {
+    const words = section
+      .trim()
+      .split(/[\s-]+/)
+      .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'));
+    // `Nice to haves`, but not `Futures`, which is another word.
+    return `${words.join('[\\s-]+')}${words.length > 1 ? 's?' : ''}`;
+  });
+  const pattern = new RegExp(`^[^\\p{L}]*(?:${names.join('|')})(?![\\p{L}\\p{N}_])`, 'iu');
+  return (heading) => pattern.test(heading);
 }
 
 function duplicates(items: readonly Item[]): readonly Problem[] {

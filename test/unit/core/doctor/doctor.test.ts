@@ -36,6 +36,7 @@ const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/
 
 const good: Facts = {
   files: [fileWith(template)],
+  settings: [],
   repository: known(repository),
   key: { kind: 'accepted' },
   verify: { kind: 'passed', seconds: 12 },

@@ -45,6 +45,7 @@ const good: OwnRun = {
 /** What the job's own token sees of a repository that is set up. */
 const facts: Facts = {
   files: [{ kind: 'workflow', text: TEXT, workflow }],
+  settings: [],
   repository: known({
     name: 'acme/shop',
     webUrl: 'https://github.com/acme/shop',

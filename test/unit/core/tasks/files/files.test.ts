@@ -7,6 +7,7 @@ import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.
 import { inWorkOrder } from '../../../../../src/core/tasks/work-order.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
+import { optionalSections } from '../../core-fixtures.ts';
 
 const prd = (...tasks: readonly object[]): string => JSON.stringify({ tasks });
 const bead = (id: string, fields: object = {}): string =>
@@ -14,7 +15,7 @@ const bead = (id: string, fields: object = {}): string =>
 const titles = (
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[] = fileSources,
-): readonly string[] => parseTaskFiles(files, sources).tasks.map(({ task }) => task.title);
+): readonly string[] => parseTaskFiles(files, sources, optionalSections).tasks.map(({ task }) => task.title);
 
 describe('task files', () => {
   const all = {
@@ -40,7 +41,7 @@ describe('task files', () => {
   });
 
   test('without files there are no tasks, and nothing is wrong', () => {
-    expect(parseTaskFiles({}, fileSources)).toEqual({ tasks: [], problems: [] });
+    expect(parseTaskFiles({}, fileSources, optionalSections)).toEqual({ tasks: [], problems: [] });
   });
 
   test('required tasks come first, then by priority, then as they stand', () => {
@@ -83,6 +84,7 @@ describe('task files', () => {
           '.ralph/prd_archive.json': prd({ id: 'A', title: 'a', status: 'done' }),
         },
         fileSources,
+        optionalSections,
       ),
     ).toMatchObject({ tasks: [{ task: { id: 'prd-B', dependsOn: [] } }], problems: [] });
   });
@@ -99,14 +101,16 @@ describe('task files', () => {
       ['not when the prd is no source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
       ['nor when there is none', all, fileSources, ['item', 'story', 'bead b']],
     ])('%s', (_, files, sources, expected) => {
-      const { tasks, problems } = parseTaskFilesAndArchive(files, sources);
+      const { tasks, problems } = parseTaskFilesAndArchive(files, sources, optionalSections);
       expect(tasks.map(({ task }) => task.title)).toEqual(expected);
       expect(problems).toEqual([]);
     });
 
     test('problems are those of the files', () => {
       expect(
-        parseTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources).problems.map(({ file }) => file),
+        parseTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources, optionalSections).problems.map(
+          ({ file }) => file,
+        ),
       ).toEqual(['.ralph/prd.json']);
     });
   });
@@ -167,6 +171,7 @@ describe('task files', () => {
     const { tasks, problems } = parseTaskFiles(
       { ...all, '.ralph/prd.json': '{ "tasks": [ { "id": "S1", "title": ' },
       fileSources,
+      optionalSections,
     );
     expect(tasks.map(({ task }) => task.title)).toEqual(['item', 'bead b']);
     expect(problems).toMatchObject([{ file: '.ralph/prd.json', line: 1 }]);
@@ -228,7 +233,7 @@ describe('task files', () => {
       ['plan-unreadable: @fix_plan.md cannot be read', 'prd-unreadable: .ralph/prd.json:1:2 cannot be read'],
     ],
   ])('that may hide tasks have one that nobody can work: %s', (_, files, expected) => {
-    const tasks = unreadableTasks(parseTaskFiles(files, fileSources).problems, fileSources);
+    const tasks = unreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources);
     expect(tasks.map(({ id, title }) => `${id}: ${title}`)).toEqual(expected);
     for (const task of tasks)
       expect(task).toMatchObject({ obstacle: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
@@ -244,7 +249,7 @@ describe('task files', () => {
     ],
     ['another kind of record', { '.beads/issues.jsonl': `${bead('a')}\n{"_type":"memory","key":"k"}` }],
   ])('of which nothing is hidden have none: %s', (_, files) => {
-    expect(unreadableTasks(parseTaskFiles(files, fileSources).problems, fileSources)).toEqual([]);
+    expect(unreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources)).toEqual([]);
   });
 
   test('any text is answered; every id is one of a kind, safe and short', () => {
@@ -283,6 +288,7 @@ describe('task files', () => {
         const { tasks } = parseTaskFiles(
           { '@fix_plan.md': plan, '.ralph/prd.json': list, '.beads/x.jsonl': beads },
           fileSources,
+          optionalSections,
         );
         expect(new Set(tasks.map(({ task }) => task.id)).size).toBe(tasks.length);
         for (const { task } of tasks) expect(task.id).toMatch(/^(?:plan|prd|beads)-[\w.-]{1,74}$/);

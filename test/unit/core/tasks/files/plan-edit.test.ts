@@ -5,11 +5,12 @@ import type { NewTask } from '../../../../../src/core/tasks/files/new-task.ts';
 import { addToPlan } from '../../../../../src/core/tasks/files/plan-edit.ts';
 import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
 import { runs } from '../../../../runs.ts';
+import { optionalSections } from '../../core-fixtures.ts';
 
 const PATH = '.ralph/fix_plan.md';
 const wanted: NewTask = { title: 'New', body: '', priority: null, optional: false };
 const add = (plan: string, change: Partial<NewTask> = {}): ReturnType<typeof addToPlan> =>
-  addToPlan(PATH, plan, { ...wanted, ...change });
+  addToPlan({ path: PATH, text: plan, optionalSections }, { ...wanted, ...change });
 const high = { priority: 'high' } as const;
 const low = { priority: 'low' } as const;
 const optional = { optional: true };
@@ -153,7 +154,11 @@ test.each([
 
 test('id and line are those that runs see', () => {
   const added = add('- [ ] a\n', { title: 'Fix `it` **now**' });
-  expect(added).toMatchObject({ kind: 'added', line: 2, id: parsePlan(PATH, '- [ ] Fix *it* now').tasks[0]?.task.id });
+  expect(added).toMatchObject({
+    kind: 'added',
+    line: 2,
+    id: parsePlan(PATH, '- [ ] Fix *it* now', optionalSections).tasks[0]?.task.id,
+  });
 });
 
 describe('nothing is added', () => {
@@ -220,10 +225,10 @@ costly(
           const plan = lines.join('\n');
           const added = add(plan, { priority, optional: isOptional, body });
           if (added.kind !== 'added') return;
-          const after = parsePlan(PATH, added.text).tasks;
+          const after = parsePlan(PATH, added.text, optionalSections).tasks;
           const kept = (tasks: typeof after): readonly unknown[] =>
             tasks.map(({ task, state }) => [task.id, task.priority, task.optional, task.dependsOn, state]);
-          expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(PATH, plan).tasks)]));
+          expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(PATH, plan, optionalSections).tasks)]));
           expect(after.find(({ task }) => task.id === added.id)).toMatchObject({
             state: 'todo',
             task: {

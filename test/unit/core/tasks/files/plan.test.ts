@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { costly } from '../../../../cpu.ts';
 import { nameOfTask } from '../../../../../src/core/tasks/task.ts';
 import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
+import { optionalSections } from '../../core-fixtures.ts';
 
-const read = (text: string) => parsePlan('plan.md', text);
+const read = (text: string) => parsePlan('plan.md', text, optionalSections);
 /** `title` of an open box, `x title` of a done one. */
 const boxes = (text: string): readonly string[] =>
   read(text).tasks.map(({ task, state }) => (state === 'done' ? `x ${task.title}` : task.title));

@@ -1,0 +1,198 @@
+import { nearest } from '../../core/text/nearest.ts';
+import { toolRulesHere } from './tool-patterns.ts';
+
+/** What a setting of another Ralph amounts to here. */
+type Meaning =
+  /** The text of the input; `note`: what is different about it here, as a sentence. */
+  | { readonly kind: 'input'; readonly text: string; readonly note: string | null }
+  /** What the action does in any case. */
+  | { readonly kind: 'as-always' }
+  /** `note`: a sentence for a person who would miss it; null: nobody would. */
+  | { readonly kind: 'none'; readonly note: string | null }
+  /** A predicate. */
+  | { readonly kind: 'unusable'; readonly why: string };
+
+/** A setting of another Ralph. */
+export interface Key {
+  readonly name: string;
+  /** Other names of it; in the environment alone. */
+  readonly aliases: readonly string[];
+  /** The input that it sets; null: none. */
+  readonly input: string | null;
+  readonly meaning: (value: string) => Meaning;
+}
+
+/** Every setting that has a meaning here, or of which somebody must hear that it has none. */
+export const KEYS: readonly Key[] = [
+  named('PROJECT_NAME'),
+  named('PROJECT_TYPE'),
+  same('MAX_CALLS_PER_HOUR', 'max-calls-per-hour'),
+  same('MAX_TOKENS_PER_HOUR', 'max-tokens-per-hour'),
+  same('CLAUDE_TIMEOUT_MINUTES', 'agent-timeout-minutes'),
+  same('CLAUDE_MODEL', 'model'),
+  key('CLAUDE_CODE_CMD', 'agent-path', agentCommand),
+  alsoCalled('CLAUDE_ALLOWED_TOOLS', key('ALLOWED_TOOLS', 'allowed-tools', allowedTools)),
+  alsoCalled('CLAUDE_USE_CONTINUE', key('SESSION_CONTINUITY', 'session', oneOf({ true: 'resume', false: 'fresh' }))),
+  alsoCalled('CLAUDE_SESSION_EXPIRY_HOURS', same('SESSION_EXPIRY_HOURS', 'session-expiry-hours')),
+  same('CB_NO_PROGRESS_THRESHOLD', 'circuit-no-progress'),
+  same('CB_SAME_ERROR_THRESHOLD', 'circuit-same-error'),
+  same('CB_OUTPUT_DECLINE_THRESHOLD', 'circuit-output-decline'),
+  same('CB_PERMISSION_DENIAL_THRESHOLD', 'circuit-permission-denials'),
+  same('CB_COOLDOWN_MINUTES', 'circuit-cooldown-minutes'),
+  same('CB_AUTO_RESET', 'circuit-auto-reset'),
+  key('TASK_SOURCES', 'task-sources', taskSources),
+  same('GITHUB_TASK_LABEL', 'task-label'),
+  same('OPTIONAL_SECTIONS', 'optional-sections'),
+  // Both make `verify`, in this order.
+  key('TEST_COMMAND', 'verify', (value) => inputText(commandOf(value))),
+  key('QUALITY_GATES', 'verify', (value) => inputText(value.split(';').map(commandOf).filter(Boolean).join('\n'))),
+  key(
+    'PERMISSION_DENIAL_MODE',
+    'on-permission-denied',
+    oneOf({ continue: 'continue', halt: 'halt', threshold: 'count' }),
+  ),
+  same('MAX_CONSECUTIVE_TEST_LOOPS', 'test-only-iterations'),
+  same('MAX_CONSECUTIVE_DONE_SIGNALS', 'completion-signals'),
+  same('TEST_PERCENTAGE_THRESHOLD', 'test-only-percent'),
+  key('PROMPT_FILE', 'prompt-file', (value) => inputText(value.includes('/') ? value : `.ralph/${value}`)),
+  key('PLATFORM_DRIVER', null, (value) =>
+    value === 'claude-code'
+      ? { kind: 'as-always' }
+      : none(`PLATFORM_DRIVER is ${JSON.stringify(value.slice(0, 40))}: the agent here is Claude Code.`),
+  ),
+  key('REVIEW_MODE', null, (value) =>
+    none(
+      value === 'off' ? null : 'REVIEW_MODE: people review the pull request; an agent step of a pipeline can, before.',
+    ),
+  ),
+  meaningless('CLAUDE_PERMISSION_MODE', 'CLAUDE_PERMISSION_MODE: `allowed-tools` decides what the agent may do.'),
+  ...[
+    'CLAUDE_OUTPUT_FORMAT',
+    'CLAUDE_MIN_VERSION',
+    'CLAUDE_AUTO_UPDATE',
+    'CLAUDE_EFFORT',
+    'RALPH_VERBOSE',
+    'BEADS_FILTER',
+    'FIX_PLAN_FILE',
+    'AGENT_FILE',
+    'WRITE_TIMEOUT_MINUTES',
+    'CB_READ_ONLY_TIMEOUT_THRESHOLD',
+    'QUALITY_GATE_MODE',
+    'QUALITY_GATE_TIMEOUT',
+    'QUALITY_GATE_ON_COMPLETION_ONLY',
+    'REVIEW_ENABLED',
+    'REVIEW_INTERVAL',
+    'RALPH_SHELL_INIT_FILE',
+    'ENABLE_NOTIFICATIONS',
+    'ENABLE_BACKUP',
+    'LIVE_SHOW_TOOL_ARGS',
+    'SANDBOX_PROVIDER',
+  ].map((name) => meaningless(name, null)),
+];
+
+const NAMES = KEYS.map(({ name }) => name);
+
+/** The setting of that name, or of its variant for one run (`RALPH_MAX_CALLS_PER_HOUR`) in the environment; undefined: there is none. */
+export function keyOf(name: string): Key | undefined {
+  return KEYS.find((known) => known.name === name);
+}
+
+/** The name that was meant, if one is near; null: there is none. */
+export function meantBy(name: string): string | null {
+  const plain = name.replace(/^RALPH_/, '');
+  if (keyOf(plain) !== undefined) return plain;
+  // What two letters tell apart may be the name of something else.
+  return name.length < 8 ? null : (NAMES.find((known) => nearest(plain, [known.toLowerCase()]) !== null) ?? null);
+}
+
+function key(name: string, input: string | null, meaning: Key['meaning']): Key {
+  return { name, input, meaning, aliases: [] };
+}
+
+function alsoCalled(alias: string, known: Key): Key {
+  return { ...known, aliases: [alias] };
+}
+
+/** A setting that means here what it means there. */
+function same(name: string, input: string): Key {
+  return key(name, input, inputText);
+}
+
+/** A setting that is shown with its file. */
+function named(name: string): Key {
+  return key(name, null, () => ({ kind: 'as-always' }));
+}
+
+function meaningless(name: string, note: string | null): Key {
+  return key(name, null, () => none(note));
+}
+
+function inputText(text: string): Meaning {
+  return { kind: 'input', text, note: null };
+}
+
+function none(note: string | null): Meaning {
+  return { kind: 'none', note };
+}
+
+function oneOf(texts: Readonly<Record<string, string>>): Key['meaning'] {
+  return (value) => {
+    const text = texts[value.trim().toLowerCase()];
+    return text === undefined
+      ? { kind: 'unusable', why: `must be one of: ${Object.keys(texts).join(', ')}` }
+      : inputText(text);
+  };
+}
+
+/** The program that another Ralph starts. The action installs its own, which the CLI's usual names stand for. */
+function agentCommand(value: string): Meaning {
+  const command = value.trim();
+  if (/^(?:claude|npx (?:-y |--yes )?@anthropic-ai\/claude-code(?:@latest)?)$/.test(command))
+    return { kind: 'as-always' };
+  if (/\s/.test(command))
+    return {
+      kind: 'unusable',
+      why: 'is a command with arguments: give its program as the input `agent-path` and its arguments as `agent-args`',
+    };
+  return inputText(command);
+}
+
+function allowedTools(value: string): Meaning {
+  const { rules, changed } = toolRulesHere(value);
+  const [example] = changed;
+  return {
+    kind: 'input',
+    text: rules.join(','),
+    note:
+      example === undefined
+        ? null
+        : `ALLOWED_TOOLS: rules such as \`${example.from}\` are read as \`${example.to}\`, which every version of the CLI understands.`,
+  };
+}
+
+/** Where other Ralphs take tasks from, as it is called here. */
+const SOURCES: Readonly<Record<string, readonly string[]>> = {
+  local: ['plan', 'prd'],
+  github: ['issues'],
+  issues: ['issues'],
+  plan: ['plan'],
+  prd: ['prd'],
+  beads: ['beads'],
+  prompt: ['prompt'],
+};
+
+function taskSources(value: string): Meaning {
+  const names = value
+    .split(/[\s,]+/)
+    .map((name) => name.toLowerCase())
+    .filter(Boolean);
+  const unknown = names.filter((name) => !Object.hasOwn(SOURCES, name));
+  return names.length === 0 || unknown.length > 0
+    ? { kind: 'unusable', why: `must be a list of: ${Object.keys(SOURCES).join(', ')}` }
+    : inputText([...new Set(names.flatMap((name) => SOURCES[name] ?? []))].join(','));
+}
+
+/** One line of `verify`. */
+function commandOf(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ').trim();
+}

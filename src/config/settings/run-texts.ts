@@ -1,0 +1,59 @@
+import type { FoundSetting } from '../../core/settings/found-setting.ts';
+import { NO_SETTINGS, type ConfigTexts } from '../inputs.ts';
+import { describeSettings, readSettings, settle, type ReadSettings, type SettingsFile } from './settings.ts';
+
+type Texts = Readonly<Record<string, string | undefined>>;
+
+/** Settings files of other Ralphs; of several the first one counts, as for those that know both. */
+export const SETTINGS_PATHS = ['.ralph/.ralphrc', '.ralphrc'] as const;
+
+/** What the environment and the base branch say, as far as it is known. */
+export interface RunSettings {
+  readonly read: ReadSettings;
+  /** Settings files behind the one that counts. */
+  readonly others: readonly SettingsFile[];
+  /** See `Config`. */
+  readonly unknown: string | null;
+}
+
+/** Reads what sets a run up beside its inputs. `files`: of the base branch; `null`: nobody knows what they say there. */
+export function readRunSettings(
+  environment: Texts,
+  files: { readonly texts: Readonly<Record<string, string>>; readonly unread: Readonly<Record<string, string>> } | null,
+): RunSettings {
+  const [file = null, ...others] = SETTINGS_PATHS.flatMap((path): readonly SettingsFile[] => {
+    const text = files?.texts[path];
+    const why = files?.unread[path];
+    if (text !== undefined) return [{ kind: 'text', path, text }];
+    return why === undefined ? [] : [{ kind: 'unreadable', path, why }];
+  });
+  return { read: readSettings(environment, file), others, unknown: files === null ? UNKNOWN : null };
+}
+
+const UNKNOWN =
+  '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
+
+/** The inputs' texts with these settings. `defaults`: those of action.yml; where there are no settings, none are needed. */
+export function textsWith(
+  given: Texts,
+  { read, others, unknown }: RunSettings,
+  defaults: Readonly<Record<string, string>>,
+): ConfigTexts {
+  const { counting, ...settled } = textsWithFound(given, read.found, defaults);
+  const lines = [
+    ...describeSettings(read, counting),
+    ...others.map(({ path }) => `\`${path}\`: not used, \`${read.file?.path ?? ''}\` comes before it.`),
+    ...(unknown === null ? [] : [unknown]),
+  ];
+  return { ...settled, counting, problems: read.problems, settings: { found: read.found, lines, unknown } };
+}
+
+/** The same with settings that were read before: by the gate's job, or by main. */
+export function textsWithFound(
+  given: Texts,
+  found: readonly FoundSetting[],
+  defaults: Readonly<Record<string, string>>,
+): ConfigTexts {
+  const { texts, settings: counting } = settle(given, found, defaults);
+  return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: [] };
+}

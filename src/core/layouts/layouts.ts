@@ -1,0 +1,164 @@
+import { tryJson } from '../text/try-json.ts';
+import { z } from 'zod';
+
+/** A way in which a repository is set up for another Ralph. */
+interface Layout {
+  readonly name: string;
+  /** One of them is enough: nobody else has files of these names. */
+  readonly marks: readonly string[];
+}
+
+/** The layouts, the more special ones first. What `ralph init` writes is no mark of any. */
+const LAYOUTS: readonly Layout[] = [
+  { name: 'bmalph', marks: ['.ralph/.ralphrc', '.ralph/ralph_loop.sh', 'bmalph/config.json'] },
+  {
+    name: 'the Go Ralph',
+    marks: [
+      '.ralph/config.json',
+      '.ralph/configs/default.json',
+      '.ralph/prompts/LOOP_PROMPT.md',
+      '.ralph/prompts/SETUP_PROMPT.md',
+    ],
+  },
+  {
+    name: 'ralph-claude-code',
+    marks: [
+      '.ralphrc',
+      '.ralph/.circuit_breaker_state',
+      '.ralph/.ralph_session',
+      '.ralph/.claude_session_id',
+      '.ralph/.call_count',
+      '.ralph/.exit_signals',
+    ],
+  },
+  {
+    name: 'snarktank/ralph',
+    marks: ['scripts/ralph/ralph.sh', 'scripts/ralph/prd.json', 'scripts/ralph/progress.txt', 'ralph.sh'],
+  },
+  { name: 'the first Ralph in bash', marks: ['@fix_plan.md', '@AGENT.md', 'ralph_loop.sh'] },
+];
+
+/** What becomes of one kind of file. Of several at once the first one counts. */
+interface Kind {
+  readonly paths: readonly string[];
+  readonly first: string | ((text: string) => string);
+  /** Of those behind the first one; null: all count alike. */
+  readonly others: string | null;
+}
+
+const STEPS_OF = z.object({ steps: z.array(z.unknown()) });
+
+/** One row for each kind of file that another Ralph leaves in a repository, in the order in which they are shown. The settings file has lines of its own. */
+const KINDS: readonly Kind[] = [
+  {
+    paths: [
+      '.ralph/PROMPT.md',
+      '.ralph/prompts/LOOP_PROMPT.md',
+      'PROMPT.md',
+      'scripts/ralph/CLAUDE.md',
+      'scripts/ralph/prompt.md',
+    ],
+    first: 'used as the prompt',
+    others: 'not used, another prompt comes before it',
+  },
+  { paths: ['.ralph/prompts/SETUP_PROMPT.md'], first: 'used where a step of the pipeline names it', others: null },
+  {
+    paths: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
+    first: 'used as the plan',
+    others: 'not used, another plan comes before it',
+  },
+  {
+    paths: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
+    first: 'used as the list of stories',
+    others: 'not used, another list of stories comes before it',
+  },
+  { paths: ['.ralph/@AGENT.md', '@AGENT.md'], first: 'named in the prompt', others: null },
+  {
+    paths: ['scripts/ralph/progress.txt', 'progress.txt'],
+    first: 'shown to the agent as what earlier iterations learned',
+    others: 'not used, another one comes before it',
+  },
+  {
+    paths: ['.ralph/config.json', '.ralph/configs/default.json', 'config.yaml'],
+    first: pipelineOf,
+    others: 'not used, another pipeline comes before it',
+  },
+  {
+    paths: ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'],
+    first: 'a circuit that is open there is honoured once',
+    others: 'not used, another one comes before it',
+  },
+  ...[
+    [
+      'not used, sessions are kept with the state',
+      '.ralph/.claude_session_id',
+      '.ralph/.ralph_session',
+      '.ralph/.ralph_session_history',
+      '.claude_session_id',
+      '.ralph_session',
+    ],
+    ['not used, calls are counted with the state', '.ralph/.call_count', '.ralph/.last_reset', '.call_count'],
+    ['not used, signals are kept with the state', '.ralph/.exit_signals', '.ralph/.response_analysis', '.exit_signals'],
+    [
+      'not used, the action is the loop',
+      '.ralph/ralph_loop.sh',
+      'ralph_loop.sh',
+      'ralph_monitor.sh',
+      'scripts/ralph/ralph.sh',
+      'ralph.sh',
+    ],
+  ].map(([first = '', ...paths]) => ({ paths, first, others: null })),
+];
+
+/** Folders whose files the prompt names. */
+const SPECS = ['.ralph/specs', 'specs'];
+
+/** Every path that tells a layout, or of which something is said. */
+export const LAYOUT_PATHS: readonly string[] = [
+  ...new Set([...LAYOUTS.flatMap(({ marks }) => marks), ...KINDS.flatMap(({ paths }) => paths)]),
+];
+
+/** Patterns of the folders that are asked for once a layout is known. */
+export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/*`);
+
+/** The layout of the files that are there; null: the repository is set up for no other Ralph. */
+export function layoutOf(paths: readonly string[]): string | null {
+  return LAYOUTS.find(({ marks }) => marks.some((mark) => paths.includes(mark)))?.name ?? null;
+}
+
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. `texts`: those that can be read, by path. */
+export function describeLayout(
+  layout: string,
+  { paths, texts }: { readonly paths: readonly string[]; readonly texts: Readonly<Record<string, string>> },
+): readonly string[] {
+  return [
+    `This repository is set up for ${layout}.`,
+    ...KINDS.flatMap(({ paths: known, first, others }) => {
+      const there = known.filter((path) => paths.includes(path));
+      const [counting, ...rest] = there;
+      if (counting === undefined) return [];
+      const said = typeof first === 'string' ? first : first(texts[counting] ?? '');
+      return others === null
+        ? [`${namesOf(there)}: ${said}.`]
+        : [`${namesOf([counting])}: ${said}.`, ...(rest.length === 0 ? [] : [`${namesOf(rest)}: ${others}.`])];
+    }),
+    ...SPECS.flatMap((folder) => {
+      const count = paths.filter((path) => path.startsWith(`${folder}/`)).length;
+      return count === 0
+        ? []
+        : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
+    }),
+  ];
+}
+
+function namesOf(paths: readonly string[]): string {
+  return paths.map((path) => `\`${path}\``).join(', ');
+}
+
+function pipelineOf(text: string): string {
+  const parsed = STEPS_OF.safeParse(tryJson(text));
+  const count = parsed.data?.steps.length ?? null;
+  return count === null
+    ? 'the pipeline of an iteration'
+    : `the pipeline of an iteration, ${String(count)} ${count === 1 ? 'step' : 'steps'}`;
+}

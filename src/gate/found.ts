@@ -1,0 +1,26 @@
+import { describeLayout, LAYOUT_PATHS, layoutOf, SPECS_PATTERNS } from '../core/layouts/layouts.ts';
+import { textOf } from '../errors.ts';
+import type { GateDeps } from './deps.ts';
+
+/** What this run found of other Ralphs' files and settings, one line each, for log and summary; empty where nothing is foreign. Never throws: what cannot be read keeps no run from working. */
+export async function findForeign({
+  config,
+  repository,
+  log,
+}: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
+  const lines = [...config.settings.lines];
+  try {
+    const { base, unread } = await repository.readTexts(LAYOUT_PATHS, null);
+    const there = [...Object.keys(base), ...Object.keys(unread)];
+    const layout = layoutOf(there);
+    if (layout !== null) {
+      const specs = await repository.readTexts(SPECS_PATTERNS, null);
+      const paths = [...there, ...Object.keys(specs.base), ...Object.keys(specs.unread)];
+      lines.unshift(...describeLayout(layout, { paths, texts: base }));
+    }
+  } catch (error) {
+    log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
+  }
+  for (const line of lines) log.info(`found: ${line}`);
+  return lines;
+}

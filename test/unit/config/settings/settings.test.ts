@@ -1,0 +1,267 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../../../src/config/config.ts';
+import { INPUT_NAMES, parseConfig, type ConfigTexts } from '../../../../src/config/inputs.ts';
+import { KEYS } from '../../../../src/config/settings/keys.ts';
+import { readRunSettings, textsWith, textsWithFound } from '../../../../src/config/settings/run-texts.ts';
+import { readInputDefaults } from '../../../../sandbox/runner.ts';
+import { HOUR, MINUTE } from '../../core/core-fixtures.ts';
+
+const defaults = readInputDefaults(
+  readFileSync(join(import.meta.dirname, '../../../../action.yml'), 'utf8'),
+  'token-of-the-job',
+);
+
+interface Setting {
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly unread?: Readonly<Record<string, string>>;
+}
+
+function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {
+  return textsWith({ ...defaults, ...inputs }, readRunSettings(environment, { texts: files, unread }), defaults);
+}
+const configOf = (setting: Setting): Config => parseConfig(textsOf(setting));
+const ofFile = (text: string): Config => configOf({ files: { '.ralphrc': text } });
+const messageOf = (setting: Setting): string => {
+  try {
+    configOf(setting);
+  } catch (error) {
+    return error instanceof Error ? error.message : '';
+  }
+  throw new Error('it is usable');
+};
+
+describe('each setting of another Ralph', () => {
+  test.each<[string, (config: Config) => unknown, unknown]>([
+    ['MAX_CALLS_PER_HOUR=7', ({ policy }) => policy.maxCallsPerHour, 7],
+    ['MAX_TOKENS_PER_HOUR=500000', ({ policy }) => policy.maxTokensPerHour, 500_000],
+    ['CLAUDE_TIMEOUT_MINUTES=20', ({ policy }) => policy.agentTimeoutMs, 20 * MINUTE],
+    ['CLAUDE_MODEL=opus', ({ agent }) => agent.model, 'opus'],
+    ['CLAUDE_CODE_CMD=claude', ({ agent }) => agent.path, null],
+    ['CLAUDE_CODE_CMD="npx @anthropic-ai/claude-code"', ({ agent }) => agent.path, null],
+    ['CLAUDE_CODE_CMD=/opt/claude', ({ agent }) => agent.path, '/opt/claude'],
+    [
+      'ALLOWED_TOOLS="Write,Read,Bash(git add *),Bash(git status),Bash(git status *),Bash(npm *),Bash(pytest),Bash(*)"',
+      ({ policy }) => policy.allowedTools,
+      [
+        'Write',
+        'Read',
+        'Bash(git add:*)',
+        'Bash(git status)',
+        'Bash(git status:*)',
+        'Bash(npm:*)',
+        'Bash(pytest)',
+        'Bash',
+      ],
+    ],
+    ['SESSION_CONTINUITY=false', ({ policy }) => policy.session, 'fresh'],
+    ['SESSION_CONTINUITY=true', ({ policy }) => policy.session, 'resume'],
+    ['SESSION_EXPIRY_HOURS=48', ({ policy }) => policy.sessionExpiryMs, 48 * HOUR],
+    ['CB_NO_PROGRESS_THRESHOLD=4', ({ policy }) => policy.circuit.noProgress, 4],
+    ['CB_SAME_ERROR_THRESHOLD=6', ({ policy }) => policy.circuit.sameError, 6],
+    ['CB_OUTPUT_DECLINE_THRESHOLD=80', ({ policy }) => policy.circuit.outputDeclinePercent, 80],
+    ['CB_PERMISSION_DENIAL_THRESHOLD=3', ({ policy }) => policy.circuit.permissionDenials, 3],
+    ['CB_COOLDOWN_MINUTES=0', ({ policy }) => policy.circuit.cooldownMs, 0],
+    ['CB_AUTO_RESET=true', ({ policy }) => policy.circuit.autoReset, true],
+    ['TASK_SOURCES="local,github,beads"', ({ taskSources }) => taskSources, ['plan', 'prd', 'issues', 'beads']],
+    ['TASK_SOURCES="local"', ({ taskSources }) => taskSources, ['plan', 'prd']],
+    ['GITHUB_TASK_LABEL="ralph-task"', ({ taskLabel }) => taskLabel, 'ralph-task'],
+    ['OPTIONAL_SECTIONS="Later, Some day"', ({ optionalSections }) => optionalSections, ['Later', 'Some day']],
+    ['TEST_COMMAND="npm test"', ({ verify, policy }) => [verify, policy.verifies], [['npm test'], true]],
+    [
+      'TEST_COMMAND="npm test"\nQUALITY_GATES="npm run lint; npm run types;"',
+      ({ verify }) => verify,
+      ['npm test', 'npm run lint', 'npm run types'],
+    ],
+    ['PERMISSION_DENIAL_MODE=continue', ({ policy }) => policy.onPermissionDenied, 'continue'],
+    ['PERMISSION_DENIAL_MODE=halt', ({ policy }) => policy.onPermissionDenied, 'halt'],
+    ['PERMISSION_DENIAL_MODE=threshold', ({ policy }) => policy.onPermissionDenied, 'count'],
+    ['MAX_CONSECUTIVE_TEST_LOOPS=5', ({ policy }) => policy.testOnlyIterations, 5],
+    ['MAX_CONSECUTIVE_DONE_SIGNALS=3', ({ policy }) => policy.completionSignals, 3],
+    ['TEST_PERCENTAGE_THRESHOLD=50', ({ testOnlyPercent }) => testOnlyPercent, 50],
+    ['PROMPT_FILE="MY_PROMPT.md"', ({ promptFile }) => promptFile, '.ralph/MY_PROMPT.md'],
+    ['PROMPT_FILE="docs/PROMPT.md"', ({ promptFile }) => promptFile, 'docs/PROMPT.md'],
+  ])('%s', (line, look, value) => {
+    expect(look(ofFile(line))).toEqual(value);
+  });
+
+  test('sets an input that there is', () => {
+    for (const { name, input } of KEYS)
+      if (input !== null) expect([name, INPUT_NAMES.includes(input)]).toEqual([name, true]);
+  });
+
+  test('an empty one counts as not set', () => {
+    expect(ofFile('MAX_CALLS_PER_HOUR=""\nTEST_COMMAND="${TEST_COMMAND:-}"')).toMatchObject({
+      policy: { maxCallsPerHour: 100, verifies: false },
+      settings: { found: [] },
+    });
+  });
+});
+
+describe('precedence', () => {
+  const file = { '.ralphrc': 'MAX_CALLS_PER_HOUR=2' };
+  test.each<[string, Setting, number]>([
+    ['the default', {}, 100],
+    ['the file before the default', { files: file }, 2],
+    ['the environment before the file', { files: file, environment: { MAX_CALLS_PER_HOUR: '3' } }, 3],
+    [
+      'the variant for one run before the plain variable',
+      { files: file, environment: { MAX_CALLS_PER_HOUR: '3', RALPH_MAX_CALLS_PER_HOUR: '4' } },
+      4,
+    ],
+    ['an empty variable is none', { files: file, environment: { MAX_CALLS_PER_HOUR: ' ' } }, 2],
+    [
+      'the input before all',
+      { files: file, environment: { MAX_CALLS_PER_HOUR: '3' }, inputs: { 'max-calls-per-hour': '5' } },
+      5,
+    ],
+    [
+      'an input that has the text of its default counts as not given',
+      { files: file, inputs: { 'max-calls-per-hour': ' 100 ' } },
+      2,
+    ],
+    [
+      'the file of bmalph before the one at the root',
+      { files: { ...file, '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=6' } },
+      6,
+    ],
+  ])('%s', (_, setting, calls) => {
+    expect(configOf(setting).policy.maxCallsPerHour).toBe(calls);
+  });
+
+  test('each of two settings that make one input is looked for by itself', () => {
+    const { verify } = configOf({
+      files: { '.ralphrc': 'TEST_COMMAND="npm test"\nQUALITY_GATES="npm run lint"' },
+      environment: { TEST_COMMAND: 'make test' },
+    });
+    expect(verify).toEqual(['make test', 'npm run lint']);
+  });
+
+  test('another job that knows what was found gets the same, but for what its own inputs say', () => {
+    const { settings } = textsOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nTEST_COMMAND=make' } });
+    const config = parseConfig(textsWithFound({ ...defaults, 'max-calls-per-hour': '9' }, settings.found, defaults));
+    expect(config).toMatchObject({
+      policy: { maxCallsPerHour: 9 },
+      verify: ['make'],
+      settings: { found: settings.found },
+    });
+  });
+});
+
+describe('what is said', () => {
+  const linesOf = (setting: Setting): readonly string[] => configOf(setting).settings.lines;
+  test.each<[string, Setting, readonly string[]]>([
+    ['nothing where there is nothing', {}, []],
+    [
+      'the file, and what has no meaning here',
+      {
+        files: {
+          '.ralphrc':
+            'PROJECT_NAME="shop"\nPROJECT_TYPE="typescript"\nMAX_CALLS_PER_HOUR=2\nRALPH_VERBOSE=true\nCLAUDE_OUTPUT_FORMAT="json"\nMY_OWN=1',
+        },
+      },
+      [
+        '`.ralphrc` (shop, typescript): 3 settings used, 3 have no meaning here (CLAUDE_OUTPUT_FORMAT, RALPH_VERBOSE, MY_OWN).',
+      ],
+    ],
+    [
+      'what the workflow sets itself',
+      { files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nCB_COOLDOWN_MINUTES=5' }, inputs: { 'max-calls-per-hour': '5' } },
+      ['`.ralphrc`: 1 setting used, 1 is set by the workflow instead (MAX_CALLS_PER_HOUR).'],
+    ],
+    [
+      'the environment',
+      { environment: { RALPH_MAX_CALLS_PER_HOUR: '4', PATH: '/bin' } },
+      ['Environment: 1 setting used (RALPH_MAX_CALLS_PER_HOUR).'],
+    ],
+    [
+      'a key that is there twice',
+      { files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nMAX_CALLS_PER_HOUR=3' } },
+      ['`.ralphrc`: 1 setting used, of MAX_CALLS_PER_HOUR the last line counts.'],
+    ],
+    [
+      'a near miss',
+      { files: { '.ralphrc': 'MAX_CALL_PER_HOUR=2' } },
+      [
+        '`.ralphrc`: 0 settings used, 1 has no meaning here (MAX_CALL_PER_HOUR).',
+        '.ralphrc:1: MAX_CALL_PER_HOUR has no meaning here. Did you mean MAX_CALLS_PER_HOUR?',
+      ],
+    ],
+    [
+      'rules that are written in another way',
+      { files: { '.ralphrc': 'ALLOWED_TOOLS="Read,Bash(git *)"' } },
+      [
+        '`.ralphrc`: 1 setting used.',
+        'ALLOWED_TOOLS: rules such as `Bash(git *)` are read as `Bash(git:*)`, which every version of the CLI understands.',
+      ],
+    ],
+    [
+      'a second file',
+      { files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2', '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=3' } },
+      ['`.ralph/.ralphrc`: 1 setting used.', '`.ralphrc`: not used, `.ralph/.ralphrc` comes before it.'],
+    ],
+  ])('%s', (_, setting, lines) => {
+    expect(linesOf(setting)).toEqual(lines);
+  });
+
+  test('no value of a setting without a meaning', () => {
+    expect(JSON.stringify(ofFile('MY_KEY=sk-ant-very-secret').settings)).not.toContain('secret');
+  });
+});
+
+describe('problems: all at once, with their places', () => {
+  test('of file, environment and inputs', () => {
+    expect(
+      messageOf({
+        files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=many\nTEST_COMMAND="$(cat x)"\nSESSION_CONTINUITY=maybe' },
+        environment: { CB_COOLDOWN_MINUTES: '-1' },
+        inputs: { 'max-iterations': '0' },
+      }),
+    ).toBe(
+      [
+        '5 settings are not usable:',
+        '- max-iterations: "0" is not a whole number from 1 to 1000.',
+        '- .ralphrc:1: MAX_CALLS_PER_HOUR "many" is not a whole number from 1 to 10000. (max-calls-per-hour)',
+        '- The variable CB_COOLDOWN_MINUTES "-1" is not a number from 0 to 7200. (circuit-cooldown-minutes)',
+        '- .ralphrc:2: has a command in $(…), which is never run here: write the value itself, or set the input in the workflow.',
+        '- .ralphrc:3: SESSION_CONTINUITY "maybe" must be one of: true, false.',
+      ].join('\n'),
+    );
+  });
+
+  test('one alone', () => {
+    expect(messageOf({ files: { '.ralphrc': 'CLAUDE_CODE_CMD="claude --verbose"' } })).toBe(
+      'A setting is not usable:\n- .ralphrc:1: CLAUDE_CODE_CMD "claude --verbose" is a command with arguments: give its program as the input `agent-path` and its arguments as `agent-args`.',
+    );
+  });
+
+  test('a value that an input overrules is nobody’s problem', () => {
+    expect(
+      configOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=many' }, inputs: { 'max-calls-per-hour': '5' } }).policy,
+    ).toMatchObject({ maxCallsPerHour: 5 });
+  });
+
+  test.each([
+    ['a file that cannot be read', { '.ralphrc': 'is larger than 1 MiB' }, '- .ralphrc is larger than 1 MiB.'],
+    [
+      'a link',
+      { '.ralph/.ralphrc': 'is a symbolic link, which is not followed: put a file there' },
+      '- .ralph/.ralphrc is a symbolic link, which is not followed: put a file there.',
+    ],
+  ])('%s', (_, unread, line) => {
+    expect(messageOf({ unread })).toBe(`A setting is not usable:\n${line}`);
+  });
+
+  test('a thousand of them are cut', () => {
+    expect(messageOf({ files: { '.ralphrc': 'x\n'.repeat(1000) } }).split('\n')).toHaveLength(22);
+  });
+});
+
+test('where nobody knows what the base branch says, that is said', () => {
+  const { settings } = parseConfig(textsWith(defaults, readRunSettings({}, null), defaults));
+  expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
+  expect(settings.unknown).toContain('fetch-depth: 0');
+});

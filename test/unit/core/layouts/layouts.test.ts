@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { describeLayout, LAYOUT_PATHS, layoutOf } from '../../../../src/core/layouts/layouts.ts';
+import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
+
+describe('the layout', () => {
+  test.each<[string | null, readonly string[]]>([
+    ['ralph-claude-code', ['.ralphrc', '.ralph/PROMPT.md', '.ralph/fix_plan.md', '.ralph/AGENT.md']],
+    ['ralph-claude-code', ['.ralph/PROMPT.md', '.ralph/.call_count']],
+    ['bmalph', ['.ralph/.ralphrc', '.ralph/@fix_plan.md', '.ralph/@AGENT.md', 'bmalph/config.json']],
+    ['bmalph', ['.ralphrc', '.ralph/.ralphrc']],
+    ['the Go Ralph', ['.ralph/config.json', '.ralph/prd.json', '.ralph/prompts/LOOP_PROMPT.md']],
+    ['snarktank/ralph', ['scripts/ralph/ralph.sh', 'scripts/ralph/prd.json', 'scripts/ralph/CLAUDE.md']],
+    ['the first Ralph in bash', ['PROMPT.md', '@fix_plan.md', '@AGENT.md']],
+    [null, Object.values(SETUP_PATHS)],
+    [null, ['CLAUDE.md', 'PROMPT.md', 'prd.json', 'config.yaml', 'progress.txt', 'specs/a.md', '.ralph/fix_plan.md']],
+    [null, []],
+  ])('%s', (layout, paths) => {
+    expect(layoutOf(paths)).toBe(layout);
+  });
+});
+
+describe('what is said of its files', () => {
+  const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
+    describeLayout('bmalph', { paths, texts }).slice(1);
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['nothing of what is not there', [], []],
+    [
+      'of two prompts the first',
+      ['PROMPT.md', '.ralph/prompts/LOOP_PROMPT.md'],
+      [
+        '`.ralph/prompts/LOOP_PROMPT.md`: used as the prompt.',
+        '`PROMPT.md`: not used, another prompt comes before it.',
+      ],
+    ],
+    [
+      'sessions',
+      ['.ralph/.claude_session_id', '.ralph/.ralph_session'],
+      ['`.ralph/.claude_session_id`, `.ralph/.ralph_session`: not used, sessions are kept with the state.'],
+    ],
+    [
+      'a circuit',
+      ['.ralph/.circuit_breaker_state'],
+      ['`.ralph/.circuit_breaker_state`: a circuit that is open there is honoured once.'],
+    ],
+    ['specifications', ['.ralph/specs/a.md', '.ralph/specs/b.md'], ['`.ralph/specs/`: named in the prompt (2 files).']],
+    ['the loop itself', ['ralph_loop.sh'], ['`ralph_loop.sh`: not used, the action is the loop.']],
+  ])('%s', (_, paths, said) => {
+    expect(lines(paths)).toEqual(said);
+  });
+
+  test.each([
+    ['{"steps":[{},{},{},{}]}', 'the pipeline of an iteration, 4 steps'],
+    ['{"steps":[{}]}', 'the pipeline of an iteration, 1 step'],
+    ['{', 'the pipeline of an iteration'],
+    ['{"steps":3}', 'the pipeline of an iteration'],
+  ])('a pipeline: %s', (text, said) => {
+    expect(lines(['.ralph/config.json'], { '.ralph/config.json': text })).toEqual([`\`.ralph/config.json\`: ${said}.`]);
+  });
+
+  test('one line for each file at most, whatever is there', () => {
+    const said = lines(LAYOUT_PATHS);
+    for (const path of LAYOUT_PATHS)
+      expect(said.filter((line) => line.includes(`\`${path}\``)).length).toBeLessThanOrEqual(1);
+  });
+});
