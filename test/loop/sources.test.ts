@@ -111,7 +111,8 @@ describe('the queue merges its sources', () => {
         };
       },
     });
-    expect(asked).toEqual([null]);
+    // For the task files, and for a prompt that nobody named as a source.
+    expect(asked).toEqual([null, null]);
     expect(project.forge.requests().sent).toBe(1);
   });
 });

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { taskSources } from '../../config/inputs.ts';
 import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
+import { isFileSource } from '../../core/tasks/task-sources.ts';
 import { DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { LookAtGitHub } from '../github.ts';
 import { parseArguments } from '../arguments.ts';
@@ -61,7 +62,7 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
   ];
   if (misused.length > 0 || !sources.success) throw new UsageError(misused);
 
-  const files = sources.data.filter((source) => source !== 'issues');
+  const files = sources.data.filter(isFileSource);
   const [inFiles, onGitHub] = await Promise.all([
     readTasks(folder, files),
     sources.data.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,

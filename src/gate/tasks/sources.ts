@@ -30,6 +30,10 @@ export interface Request {
   readonly approvedText: IssueText | null;
   /** null: there are no task files, or the lane does not work on them. */
   readonly files: BaseFiles | null;
+  /** The user's prompt as a task; null: there is none, or the lane does not work on it. */
+  readonly prompt: Task | null;
+  /** A person asks for it now, although it may be done. */
+  readonly promptAgain: boolean;
 }
 
 /** A lane as it is now. `start`: null while it is not known, which it is where there are files. */
@@ -65,7 +69,11 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked });
   const candidates = {
     issues,
-    fileTasks: [...merged.map(({ task }) => task), ...unreadable],
+    fileTasks: [
+      ...merged.map(({ task }) => task),
+      ...unreadable,
+      ...(issues.length > 0 ? [] : promptBeside(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
+    ],
     sources: isByName ? (['issues'] as const) : deps.config.taskSources,
     isByName,
     approvedText,
@@ -77,10 +85,15 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   };
 }
 
+/** The prompt, unless a list says what to do: then it is told with each task of the list, and is not one itself. */
+function promptBeside(prompt: Task | null, listed: readonly Task[]): readonly Task[] {
+  return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
+}
+
 /** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
 export async function listTasks(
   deps: GateDeps,
-  request: Pick<Request, 'requested' | 'issues' | 'files'>,
+  request: Pick<Request, 'requested' | 'issues' | 'files' | 'prompt'>,
   lane: Pick<LaneNow, 'branches' | 'state'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
   const { base, unreadable } =
@@ -90,8 +103,9 @@ export async function listTasks(
     obstacle: obstacleByLabel(task),
   }));
   const tasks = fileProgress(lane.state.tasks, base, { beginsAgain: false, unmarked: lane.state.unmarked });
+  const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]),
+    tasks: inOrderOfWork([...listed, ...promptBeside(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { readPrompt } from '../../../src/runner/prompt-file.ts';
 
 let folder = '';
@@ -26,7 +27,7 @@ function pipe(path: string): void {
   execFileSync('mkfifo', [join(folder, path)]);
 }
 
-async function read(): Promise<{ readonly prompt: string; readonly warnings: readonly string[] }> {
+async function readAll(): Promise<{ readonly prompt: UserPrompt; readonly warnings: readonly string[] }> {
   const warnings: string[] = [];
   const prompt = await readPrompt(
     { workspace: join(folder, 'workspace'), promptFile: '.ralph/PROMPT.md', actionFolder: join(folder, 'action') },
@@ -83,10 +84,11 @@ test.each<[string, () => void, string, readonly string[]]>([
   ],
 ])('%s', async (_, given, prompt, warnings) => {
   given();
-  expect(await read()).toEqual({ prompt, warnings });
+  const read = await readAll();
+  expect({ prompt: read.prompt.text, warnings: read.warnings }).toEqual({ prompt, warnings });
 });
 
 test('a named pipe in the place of the built-in prompt is an error, not a run that hangs', async () => {
   pipe('action/templates/PROMPT.md');
-  await expect(read()).rejects.toThrow(/built-in prompt cannot be read.*is missing, or it is not a file/);
+  await expect(readAll()).rejects.toThrow(/built-in prompt cannot be read.*is missing, or it is not a file/);
 });
