@@ -28,7 +28,7 @@ const rules: readonly Rule[] = [
     // `- .ralph/ (entire directory and all contents)` below `Protected Files (DO NOT MODIFY)`.
     isNeeded: (told) =>
       isListed(told) &&
-      /\b(?:never|not|don['’]?t|no)\b[^\n]{0,100}\b(?:modif|edit|chang|touch|updat|overwrit|delet|writ|mov|renam|put )/i.test(
+      /\b(?:never|not|don['’]?t|no)\b[^\n]{0,100}\b(?:modif|edit|chang|touch|updat|overwrit|rewrit|delet|remov|writ|mov|renam|put )/i.test(
         told.prompt,
       ) &&
       /\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt),
@@ -42,7 +42,7 @@ const rules: readonly Rule[] = [
   {
     isNeeded: ({ prompt, task }) =>
       task.source.kind !== 'prompt' &&
-      /\b(?:pick|choose|select|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
+      /\b(?:pick|choose|select|take|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|unchecked|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
         prompt,
       ),
     sentence: () => 'Your task is chosen already: the one below, and no other.',

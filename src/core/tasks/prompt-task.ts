@@ -91,6 +91,11 @@ export function promptTask(
   };
 }
 
+/** The prompt, unless a list says what to do, done or not: then it is told with each task of the list, and is not one itself. */
+export function promptBeside(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
+  return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
+}
+
 /** The first heading, or the name of the file. */
 function titleOf(prompt: string, path: string): string {
   const heading = /^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$/m.exec(prompt)?.[1] ?? '';

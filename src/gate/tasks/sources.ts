@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
+import { promptBeside } from '../../core/tasks/prompt-task.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
@@ -83,11 +84,6 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     ...judged,
     warnings: [...(read?.problems ?? []), ...(beginsAgain ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
   };
-}
-
-/** The prompt, unless a list says what to do: then it is told with each task of the list, and is not one itself. */
-function promptBeside(prompt: Task | null, listed: readonly Task[]): readonly Task[] {
-  return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
 }
 
 /** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
