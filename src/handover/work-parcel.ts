@@ -161,7 +161,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const state = parseStateAt(work.state, lane.id, now);
   if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
   const found: readonly Task[] = work.found
-    .filter(({ id }) => !isIssueTask(id))
+    .filter(({ id }) => !isIssueTask(id) && !isPromptTask(id))
     .map((task) => ({ ...task, body: '', comments: [] }));
   const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
   const ids = tasks.map(({ id }) => id);
@@ -288,9 +288,20 @@ function isDoneUnseen(
   },
 ): boolean {
   const isNew = progressOf(after.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done';
-  if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || journal.at(-1)?.taskId !== id;
+  if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !saysAllDone(journal.at(-1), id);
   if (!isNew || !isIssueTask(id) || before.unverified.includes(id)) return false;
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
+}
+
+/** Whether an iteration on the task said that everything is done, and nothing contradicted it. */
+function saysAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
+  if (entry?.taskId !== id) return false;
+  const { analysis, evidence, verdict } = entry;
+  return (
+    (analysis.completionIndicator || evidence.doneMarker !== null) &&
+    verdict.vetoes.length === 0 &&
+    verdict.discrepancies.length === 0
+  );
 }
 
 /** null: a line is none of an iteration, or their numbers are not 1, 2, 3 … */

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseState, serializeState, type LaneState } from '../../src/core/lane/state.ts';
+import { describeOutcome } from '../../src/report/sentences/outcome-text.ts';
 import { isPromptTask } from '../../src/core/tasks/ids.ts';
 import { finisher, silent, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
@@ -295,3 +297,53 @@ test('a set-up prompt stands in the first iteration of a branch, and in no other
     false,
   ]);
 });
+
+test.each<[string, readonly Behaviour[], (work: Record<string, unknown>) => void]>([
+  ['ends otherwise', [inTurn(works(1), says(true))], () => undefined],
+  [
+    'says nothing of it',
+    [steadyWorker],
+    (work) => (work['outcome'] = { kind: 'complete', reason: 'project_complete' }),
+  ],
+])('in three jobs a prompt is not called done by a loop that %s', async (_, agent, forge) => {
+  const project = projectWith(agent, { inputs: { 'max-iterations': '2' } });
+  const { publish } = await runSplit(project, {
+    beforePublish: (handoff) => {
+      const parcel = JSON.parse(Buffer.from(handoff.get('loop/work.json') ?? '').toString()) as {
+        work: Record<string, unknown> & { state: string };
+      };
+      const parsed = parseState(parcel.work.state, 'queue');
+      if (parsed.kind !== 'state') throw new Error('It has no state.');
+      const tasks = Object.entries(parsed.state.tasks).map(([id, task]) => [id, { ...task, state: 'done' as const }]);
+      parcel.work.state = serializeState({ ...parsed.state, tasks: Object.fromEntries(tasks) as LaneState['tasks'] });
+      forge(parcel.work);
+      handoff.set('loop/work.json', Buffer.from(JSON.stringify(parcel)));
+    },
+  });
+  expect(publish?.end).toBe('failed (infrastructure)');
+  expect(JSON.stringify(publish?.outcome)).toMatch(/It says that prompt-\w+ is done, and none of its iterations does/);
+  expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
+});
+
+test('a session of three scheduled runs replays, and people read of a prompt, not of counts', async () => {
+  const project = projectWith([inTurn(works(1), works(2), works(3), says(true), says(true))], {
+    inputs: { 'max-iterations': '2' },
+  });
+  const first = await runOnce(project);
+  expect(bodyOf(project)).toContain('`PROMPT.md` is not done yet');
+  expect(titleOf(project)).toBe('Build the shop');
+  expect(first.report === null ? '' : describeOutcome(first.report).what).toContain('`PROMPT.md` is not done yet');
+  await runOnce(project);
+  const last = await runOnce(project);
+  expect(last.end).toBe('complete (project_complete)');
+  expect(last.report === null ? '' : describeOutcome(last.report).what).toContain('nothing is left of `PROMPT.md`');
+  expect(bodyOf(project)).toContain('`PROMPT.md` is done');
+  const idle = await runOnce(project);
+  const text = idle.report === null ? null : describeOutcome(idle.report);
+  expect(text?.what).toBe('Nothing to do: what the prompt asks for is done already.');
+  expect(text?.next).toContain('when `PROMPT.md` or a document that it points to changes on the base branch');
+});
+
+const pullOf = ({ forge }: Project) => [...forge.pulls.values()].at(-1);
+const bodyOf = (project: Project): string => pullOf(project)?.body ?? '';
+const titleOf = (project: Project): string => pullOf(project)?.title ?? '';
