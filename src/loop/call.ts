@@ -7,6 +7,7 @@ import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
@@ -47,7 +48,7 @@ export async function callAgent(
     prompt: composePrompt({
       promptTemplate: deps.prompt.text,
       promptPath: deps.prompt.path,
-      setup: work.state.lastIteration === null ? (deps.prompt.setup ?? '') : '',
+      setup: isVeryFirst(work) ? (deps.prompt.setup ?? '') : '',
       instructions: deps.prompt.instructions,
       specifications: deps.prompt.specifications,
       patterns: codebasePatterns(notes),
@@ -80,6 +81,11 @@ export async function callAgent(
   const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
   return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+}
+
+/** Whether no iteration of the queue is known: the branches of issues begin when the project is there. */
+function isVeryFirst({ lane, state }: Work): boolean {
+  return lane.id === QUEUE && state.lastIteration === null;
 }
 
 /** Titles of the tasks that are open beside this one. */

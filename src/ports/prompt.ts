@@ -5,7 +5,7 @@ export interface UserPrompt {
   readonly text: string;
   /** Where the text is from; null: it is the built-in one. */
   readonly path: string | null;
-  /** What is to be done once, before the first iteration of a lane; null: nothing. */
+  /** What is to be done once, in the first iteration of the queue; null: nothing. */
   readonly setup: string | null;
   /** Files that say how to build and test, and places of specifications, in the order in which they are named. */
   readonly instructions: readonly string[];

@@ -41,7 +41,7 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
       'configuration',
       `The done signals cannot be used:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
-  if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the first iteration of a branch`);
+  if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the queue's first iteration`);
   return { ...prompt, setup, instructions, specifications, signals };
 }
 

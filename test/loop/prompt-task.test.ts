@@ -5,7 +5,7 @@ import { isPromptTask } from '../../src/core/tasks/ids.ts';
 import { finisher, silent, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { addIssue, commented, createProject, red, runOnce, savedState, warningsIn } from './stage/river.ts';
+import { addIssue, commented, createProject, labeled, red, runOnce, savedState, warningsIn } from './stage/river.ts';
 import { runSplit } from './stage/split.ts';
 
 const PROMPT = '# Build the shop\n\nDo what specs/ says.\n';
@@ -285,7 +285,7 @@ test('in three jobs it is done as well, and then rests', async () => {
   expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('a set-up prompt stands in the first iteration of a branch, and in no other', async () => {
+test('a set-up prompt stands in the first iteration of the queue, and in no other', async () => {
   const files = { '.ralph/prompts/SETUP_PROMPT.md': 'Lay the foundations.' };
   const project = projectWith([steadyWorker], { files, inputs: { 'max-iterations': '2' } });
   await runOnce(project);
@@ -347,3 +347,13 @@ test('a session of three scheduled runs replays, and people read of a prompt, no
 const pullOf = ({ forge }: Project) => [...forge.pulls.values()].at(-1);
 const bodyOf = (project: Project): string => pullOf(project)?.body ?? '';
 const titleOf = (project: Project): string => pullOf(project)?.title ?? '';
+
+test('the branch of an issue is not set up', async () => {
+  const project = projectWith([steadyWorker], {
+    files: { '.ralph/prompts/SETUP_PROMPT.md': 'Lay the foundations.' },
+    issues: [1],
+    inputs: { 'max-iterations': '1' },
+  });
+  expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ calls: 1 });
+  expect(promptOf(project, 0)).not.toContain('Lay the foundations.');
+});
