@@ -104,13 +104,9 @@ const MAX_BELOW = 100;
 
 async function allBelow(folder: string, below: string): Promise<readonly string[]> {
   const entries = await readdir(join(folder, below), { withFileTypes: true }).catch(() => []);
-  const found = await Promise.all(
-    entries
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((entry) => {
-        const path = `${below}/${entry.name}`;
-        return entry.isDirectory() ? allBelow(folder, path) : entry.isFile() ? [path] : [];
-      }),
-  );
-  return found.flat();
+  const found = entries
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((entry) => ({ entry, path: `${below}/${entry.name}` }))
+    .map(async ({ entry, path }) => (entry.isDirectory() ? allBelow(folder, path) : entry.isFile() ? [path] : []));
+  return (await Promise.all(found)).flat();
 }

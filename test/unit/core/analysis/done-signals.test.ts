@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { KNOWN_SIGNALS, parseDoneSignals } from '../../../../src/core/analysis/done-signals.ts';
+import { doneSignalsSchema, KNOWN_SIGNALS, parseDoneSignals } from '../../../../src/core/analysis/done-signals.ts';
 import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
 import { analyzeAt, block, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
@@ -112,4 +112,9 @@ describe('`signals` of .ralph/config.json', () => {
   test('a file that is not JSON is a problem of its own', () => {
     expect(parseDoneSignals('{ signals: ').problems).toEqual(['.ralph/config.json is not valid JSON.']);
   });
+});
+
+test('the known signals keep their own rules', () => {
+  expect(doneSignalsSchema.parse(KNOWN_SIGNALS)).toEqual(KNOWN_SIGNALS);
+  expect(doneSignalsSchema.parse({})).toEqual({ done: [], markers: [] });
 });
