@@ -9,7 +9,7 @@ import { anyInstant, count } from '../core/numbers.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { receivedState, withReservationUsed } from '../core/sharing/received.ts';
-import { endsOpenEnded } from '../core/lane/open-ended.ts';
+import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isFileSource } from '../core/tasks/task-sources.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';

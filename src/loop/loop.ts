@@ -1,7 +1,7 @@
 import { addRun, measured } from '../core/lane/change.ts';
 import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
 import { awaitingCheck } from '../core/lane/check.ts';
-import { alsoDoneAs, settleOpenEnded } from '../core/lane/open-ended.ts';
+import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { publishedPrompt } from './prompt-documents.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';

@@ -1,4 +1,4 @@
-import { documentsNamed, promptFiles, promptTask } from '../core/tasks/prompt-task.ts';
+import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopDeps } from './deps.ts';
 

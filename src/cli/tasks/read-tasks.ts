@@ -5,7 +5,7 @@ import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { documentsNamed, promptFiles, promptTask } from '../../core/tasks/prompt-task.ts';
+import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
 
 /** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */

@@ -73,7 +73,7 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
   ]);
   const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
     import('../../core/tasks/work-order.ts'),
-    import('../../core/tasks/prompt-task.ts'),
+    import('../../core/open-ended/prompt-task.ts'),
   ]);
   const listed = [...onGitHub.tasks, ...inFiles.tasks];
   const beside = promptBeside(

@@ -33,7 +33,7 @@ const rules: readonly Rule[] = [
       ) &&
       /\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt),
     sentence: ({ task: { source } }) =>
-      `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} all the same.`,
+      `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
   },
   {
     isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),

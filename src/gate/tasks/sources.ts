@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
-import { promptBeside } from '../../core/tasks/prompt-task.ts';
+import { promptBeside } from '../../core/open-ended/prompt-task.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';

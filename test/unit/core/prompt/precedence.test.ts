@@ -34,7 +34,7 @@ const plan: Task['source'] = { kind: 'plan', path: '.ralph/fix_plan.md', line: 3
 const prd: Task['source'] = { kind: 'prd', path: 'scripts/ralph/prd.json', key: 'US-001' };
 const open: Task['source'] = { kind: 'prompt', path: 'PROMPT.md', documents: [] };
 
-const MARK = /^- Mark the item of your task in \S+ all the same\.$/m;
+const MARK = /^- Mark the item of your task in \S+ anyway\.$/m;
 const NO_ITEM = /no list has an item of it to mark/;
 const CHOSEN = /Your task is chosen already/;
 const STAY = /Stay on this branch/;

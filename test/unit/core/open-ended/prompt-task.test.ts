@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { isPromptTask, parseTaskName } from '../../../../src/core/tasks/ids.ts';
-import { documentsNamed, promptBeside, promptFiles, promptTask } from '../../../../src/core/tasks/prompt-task.ts';
+import { documentsNamed, promptBeside, promptFiles, promptTask } from '../../../../src/core/open-ended/prompt-task.ts';
 import { isPlanComplete, nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
 import { task } from '../core-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alsoDoneAs, endsOpenEnded, settleOpenEnded } from '../../../../src/core/lane/open-ended.ts';
+import { alsoDoneAs, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
 import { initialState, parseState, serializeState } from '../../../../src/core/lane/state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { progressOf } from '../../../../src/core/tasks/queue.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { parseState, serializeState, type LaneState } from '../../src/core/lane/state.ts';
-import { describeOutcome } from '../../src/report/sentences/outcome-text.ts';
-import { isPromptTask } from '../../src/core/tasks/ids.ts';
-import { finisher, silent, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
-import { addCommit } from './stage/in-memory.ts';
-import type { Project } from './stage/project.ts';
-import { addIssue, commented, createProject, labeled, red, runOnce, savedState, warningsIn } from './stage/river.ts';
-import { runSplit } from './stage/split.ts';
+import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import { isPromptTask } from '../../../src/core/tasks/ids.ts';
+import { finisher, silent, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { addIssue, commented, createProject, labeled, red, runOnce, savedState, warningsIn } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
 
 const PROMPT = '# Build the shop\n\nDo what specs/ says.\n';
 

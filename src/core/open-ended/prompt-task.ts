@@ -1,8 +1,8 @@
 import { promptAmong, promptPlaces } from '../prompt/places.ts';
 import { oneLine } from '../text/one-line.ts';
-import { taskFilePaths } from './files/file-task.ts';
-import { promptTaskId } from './ids.ts';
-import type { Task } from './task.ts';
+import { taskFilePaths } from '../tasks/files/file-task.ts';
+import { promptTaskId } from '../tasks/ids.ts';
+import type { Task } from '../tasks/task.ts';
 
 type Texts = Readonly<Record<string, string>>;
 

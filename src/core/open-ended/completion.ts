@@ -1,8 +1,8 @@
 import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { Outcome } from '../outcome.ts';
-import type { LaneState } from './state.ts';
-import { withTransition } from './transitions.ts';
+import type { LaneState } from '../lane/state.ts';
+import { withTransition } from '../lane/transitions.ts';
 
 /** Whether the run ended since the agent's claims, several of them, are believed: the only way in which a prompt gets done. */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
