@@ -5,5 +5,5 @@ import { analyze, type AnalyzedTranscript } from '../src/core/analysis/analyze.t
 export function analyzeOutput(output: Uint8Array, now: number): AnalyzedTranscript {
   const reader = createOutputReader({ now, onEvent: null });
   reader.push(output);
-  return analyze(reader.end());
+  return analyze(reader.end(), []);
 }

@@ -124,6 +124,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
       withheld: [],
       verification: { kind: 'passed', durationMs: 1 },
       checklist: null,
+      doneMarker: null,
     },
   };
 }

@@ -1,3 +1,4 @@
+import { KNOWN_SIGNALS } from '../src/core/analysis/done-signals.ts';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -111,7 +112,14 @@ async function loopOn(
     log: silent,
     signal: new AbortController().signal,
     context: { runId: '1' },
-    promptTemplate: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
+    prompt: {
+      text: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
+      path: null,
+      setup: null,
+      instructions: [],
+      specifications: [],
+      signals: KNOWN_SIGNALS,
+    },
     readLearnings: () => Promise.resolve(''),
     store: {
       orders: () => Promise.resolve({ kind: 'unsupported' } as const),
@@ -119,7 +127,7 @@ async function loopOn(
       transcript: () => Promise.resolve({ kind: 'absent' } as const),
     },
     seal: { open: () => Promise.resolve({ kind: 'refused' } as const) },
-    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
+    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve(), remove: () => Promise.resolve() },
     redact: (text: string) => text,
     sha256: (text: string) => text,
     showLive: () => Promise.resolve(),

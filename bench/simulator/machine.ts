@@ -1,3 +1,4 @@
+import { KNOWN_SIGNALS } from '../../src/core/analysis/done-signals.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopDeps } from '../../src/loop/deps.ts';
@@ -37,7 +38,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
     context: { runId: '1' },
-    promptTemplate: 'Work.',
+    prompt: { text: 'Work.', path: null, setup: null, instructions: [], specifications: [], signals: KNOWN_SIGNALS },
     readLearnings: () => Promise.resolve(''),
     store: {
       ride: () => Promise.resolve(null),
@@ -45,7 +46,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
       transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),
     },
     seal: { open: (content) => Promise.resolve({ kind: 'opened', content }) },
-    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
+    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve(), remove: () => Promise.resolve() },
     redact: String,
     sha256: String,
     showLive: () => Promise.resolve(),

@@ -21,7 +21,7 @@ for (const chunk of IS_TEXT ? shortLines(BYTES) : chunks(BYTES)) {
   spentMs += performance.now() - startedAt;
 }
 const startedAt = performance.now();
-const { format, turns, signal } = analyze(reader.end()).analysis;
+const { format, turns, signal } = analyze(reader.end(), []).analysis;
 spentMs += performance.now() - startedAt;
 const isUnderstood = IS_TEXT ? format === 'text' : turns !== null && signal.from === 'block' && shown > 0;
 if (!isUnderstood) throw new Error('the transcript was not understood');

@@ -2,6 +2,7 @@
 
 export const DEFAULT_SOURCES = 'issues,plan,prd';
 export const DEFAULT_OPTIONAL_SECTIONS = 'Optional,Future,Nice to have';
+export const DEFAULT_PROMPT_FILE = '.ralph/PROMPT.md';
 export const DEFAULT_BRANCH_PREFIX = 'ralph/';
 export const DEFAULT_TASK_LABEL = 'ralph';
 export const DEFAULT_COOLDOWN_MINUTES = 30;

@@ -73,6 +73,8 @@ export const evidenceSchema = z.object({
   verification: verificationSchema,
   /** What became of the task files; null: the lane has none. Journals of before tasks could stand in files have none. */
   checklist: checklistSchema.nullable().default(null),
+  /** A file by which the agent says that everything is done, made in this run; null: there is none. */
+  doneMarker: z.string().max(200).nullable().default(null),
 });
 
 /** What an iteration really changed, measured; never a claim. `before` and `after` are what is published: without files that are withheld. */

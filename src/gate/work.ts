@@ -8,6 +8,8 @@ import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
+import { nameOfTask } from '../core/tasks/task.ts';
+import { findPrompt } from './tasks/prompt.ts';
 
 /** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
 export interface AskedIssue {
@@ -21,11 +23,24 @@ export interface AskedIssue {
 export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
-  if (issues.length === 0 && files === null) {
+  const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
+  if (issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
-    return endIntake({ kind: 'idle', reason: 'no_tasks' });
+    return withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }));
   }
-  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
+  // A second attempt of a run is no second request.
+  const again = asked && deps.context.runAttempt === 1;
+  const request = { issues, files, prompt, promptAgain: again, approvedText: null };
+  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, ...request });
+}
+
+/** Where there is nothing to do but what a prompt may ask for, people are told how to have it done. */
+async function withUnusedPrompt(deps: GateDeps, end: ReturnType<typeof endIntake>): Promise<Intake> {
+  if (deps.config.taskSources.includes('prompt')) return end;
+  const prompt = await findPrompt(deps).catch(() => null);
+  if (prompt === null) return end;
+  const unused = `${nameOfTask(prompt)} has no task list. To work on what it asks for, add \`prompt\` to \`task-sources\`.`;
+  return { ...end, notes: { ...end.notes, warnings: [...end.notes.warnings, unused] } };
 }
 
 /** A job without a checkout never sees a task of a file: where there are no others, that is no rest but a mistake. */
@@ -64,6 +79,8 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
     redo: redo && deps.context.runAttempt === 1,
     issues: [issue],
     files: null,
+    prompt: null,
+    promptAgain: false,
     approvedText,
   });
 }

@@ -9,7 +9,9 @@ import { anyInstant, count } from '../core/numbers.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { receivedState, withReservationUsed } from '../core/sharing/received.ts';
-import { isIssueTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
+import { endsOpenEnded } from '../core/open-ended/completion.ts';
+import { isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
+import { isFileSource } from '../core/tasks/task-sources.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/one-line.ts';
@@ -114,7 +116,7 @@ export function serializeWork(
     session: handed.session,
     work: {
       state: serializeState(state),
-      found: tasks.filter(({ id, source }) => !admitted.has(id) && source.kind !== 'issue').slice(0, MAX_ENTRIES),
+      found: tasks.filter(({ id, source }) => !admitted.has(id) && isFileSource(source.kind)).slice(0, MAX_ENTRIES),
       journal: journal.map(serializeEntry),
       headVerification: work.headVerification,
       head,
@@ -159,7 +161,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const state = parseStateAt(work.state, lane.id, now);
   if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
   const found: readonly Task[] = work.found
-    .filter(({ id }) => !isIssueTask(id))
+    .filter(({ id }) => !isIssueTask(id) && !isPromptTask(id))
     .map((task) => ({ ...task, body: '', comments: [] }));
   const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
   const ids = tasks.map(({ id }) => id);
@@ -177,7 +179,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const told = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   if (spent.calls < journal.length || spent.costUsd < told - ROUNDING_USD)
     return unusable('It counts less than its journal says was used.');
-  const unproven = ids.find((id) => isDoneUnseen(id, { before: intake.state, after: received, journal }));
+  const unproven = ids.find((id) => isDoneUnseen(id, { before: intake.state, after: received, journal, outcome }));
   if (unproven !== undefined) return unusable(`It says that ${unproven} is done, and none of its iterations does.`);
   const hasNewCommits = work.head !== opened.head;
   if (hasNewCommits !== (commits !== null)) return unusable('Its commits are not what it says that they are.');
@@ -270,18 +272,36 @@ function reportedBy(message: string): string {
   return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
 }
 
-/** Whether an issue is done of which the journal tells no iteration that finished it, and which no check of the head can have made done. */
+/** Whether an issue is done of which the journal tells no iteration that finished it, and which no check of the head can have made done; or a prompt, which no iteration finishes, in a run that did not end by it. */
 function isDoneUnseen(
   id: TaskId,
   {
     before,
     after,
     journal,
-  }: { readonly before: LaneState; readonly after: LaneState; readonly journal: Work['journal'] },
+    outcome,
+  }: {
+    readonly before: LaneState;
+    readonly after: LaneState;
+    readonly journal: Work['journal'];
+    readonly outcome: Outcome;
+  },
 ): boolean {
   const isNew = progressOf(after.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done';
+  if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !saysAllDone(journal.at(-1), id);
   if (!isNew || !isIssueTask(id) || before.unverified.includes(id)) return false;
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
+}
+
+/** Whether an iteration on the task said that everything is done, and nothing contradicted it. */
+function saysAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
+  if (entry?.taskId !== id) return false;
+  const { analysis, evidence, verdict } = entry;
+  return (
+    (analysis.completionIndicator || evidence.doneMarker !== null) &&
+    verdict.vetoes.length === 0 &&
+    verdict.discrepancies.length === 0
+  );
 }
 
 /** null: a line is none of an iteration, or their numbers are not 1, 2, 3 … */

@@ -2,14 +2,16 @@ import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
+import { codebasePatterns } from '../core/prompt/patterns.ts';
 import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
-import type { OpenedLane } from '../ports/repository.ts';
+import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 
@@ -32,11 +34,11 @@ export interface Called {
   readonly sessionDroppedAt: number | null;
 }
 
-/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files. */
+/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step }: Iteration,
-  listed: readonly FileTask[],
+  { listed, notes }: { readonly listed: readonly FileTask[]; readonly notes: FileTexts },
 ): Promise<Called> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
@@ -44,7 +46,12 @@ export async function callAgent(
   const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
     prompt: composePrompt({
-      promptTemplate: deps.promptTemplate,
+      promptTemplate: deps.prompt.text,
+      promptPath: deps.prompt.path,
+      setup: isVeryFirst(work) ? (deps.prompt.setup ?? '') : '',
+      instructions: deps.prompt.instructions,
+      specifications: deps.prompt.specifications,
+      patterns: codebasePatterns(notes),
       task: item === undefined ? step.task : { ...step.task, source: item.task.source },
       standing: item === undefined ? 'unlisted' : 'listed',
       others: othersOf(work, step.task),
@@ -63,6 +70,7 @@ export async function callAgent(
     timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, soFar, policy),
     tokensLeft: tokensLeft(work, policy),
+    doneTexts: deps.prompt.signals.done,
     signal: deps.signal,
   } as const;
   const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
@@ -73,6 +81,11 @@ export async function callAgent(
   const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
   return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+}
+
+/** Whether no iteration of the queue is known: the branches of issues begin when the project is there. */
+function isVeryFirst({ lane, state }: Work): boolean {
+  return lane.id === QUEUE && state.lastIteration === null;
 }
 
 /** Titles of the tasks that are open beside this one. */

@@ -4,6 +4,7 @@ import type { Order } from '../core/sharing/orders.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
+import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
@@ -48,8 +49,7 @@ export interface LoopDeps {
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** The user's prompt, or the built-in one; read before the agent could change it. */
-  readonly promptTemplate: string;
+  readonly prompt: UserPrompt;
   /** The agent's notebook, as it is now; empty when there is none. */
   readonly readLearnings: () => Promise<string>;
   readonly files: WorkFiles;

@@ -1,11 +1,11 @@
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask } from '../core/tasks/files/file-task.ts';
-import type { FileSource } from '../core/tasks/task-sources.ts';
+import { isFileSource, type FileSource } from '../core/tasks/task-sources.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopDeps } from './deps.ts';
 
 /** The kinds of files that tasks of the lane stand in. Of a lane of issues alone none: a plan that its agent keeps is the agent's own. */
 export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
-  return [...new Set(tasks.map(({ source }) => source.kind))].filter((kind) => kind !== 'issue');
+  return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }
 
 /** The items of the task files in the work tree, as they stand now, those of the archive behind them. */

@@ -14,12 +14,14 @@ import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import { isPromptTask } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, type Iteration } from './call.ts';
 import { bounded } from './bounded.ts';
+import { readAside, takeDoneMarker } from './done-marker.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
@@ -57,7 +59,14 @@ export async function iterate(
       // The call is charged and on disk before it is made: a kill grants none for nothing.
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
-      const { agentRun, state, sessionDroppedAt } = await callAgent(deps, { ...iteration, work: begun }, listed);
+      const aside = await readAside(deps);
+      const { agentRun, state, sessionDroppedAt } = await callAgent(
+        deps,
+        { ...iteration, work: begun },
+        { listed, notes: aside.notes },
+      );
+      // Before anything is measured: what is a message to the loop is no content.
+      const doneMarker = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
       const committed = await deps.repository.commit({
@@ -82,7 +91,17 @@ export async function iterate(
       return conclude(
         deps,
         { ...iteration, work: worked },
-        { before, after: committed.published, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed },
+        {
+          before,
+          after: committed.published,
+          taskTree,
+          listed,
+          listedAfter,
+          agentRun,
+          doneMarker,
+          sessionDroppedAt,
+          committed,
+        },
       );
     },
   );
@@ -112,6 +131,7 @@ interface Finished {
   readonly listed: readonly FileTask[];
   readonly listedAfter: readonly FileTask[];
   readonly agentRun: AgentRun;
+  readonly doneMarker: string | null;
   readonly sessionDroppedAt: number | null;
   readonly committed: CommittedIteration;
 }
@@ -122,7 +142,7 @@ async function conclude(
   finished: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed } = finished;
+  const { before, after, taskTree, listed, listedAfter, agentRun, doneMarker, sessionDroppedAt, committed } = finished;
   const analysis = bounded<Analysis>(agentRun.analysis, deps.redact);
   const items = {
     before: listed,
@@ -132,7 +152,8 @@ async function conclude(
     progress: work.state.tasks,
   };
   const checklist = compareChecklists(items);
-  const verification = needsVerification(work.state, { analysis, evidence: { before, after, checklist } }, policy)
+  const claimed = { analysis, evidence: { before, after, checklist, doneMarker } };
+  const verification = needsVerification(work.state, claimed, policy)
     ? await verify(deps, work)
     : ({ kind: 'not-run' } as const);
   const change = await deps.repository.compare(before, after);
@@ -147,6 +168,7 @@ async function conclude(
     fencedBlock: agentRun.fencedBlock,
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
+    doneMarker,
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
@@ -170,7 +192,7 @@ async function conclude(
     found,
     commit: committed.commit,
     verdict: settled.verdict,
-    lines: settled.verdict.taskDone ? await linesOfBranch(deps) : null,
+    lines: settled.verdict.taskDone || isPromptTask(step.task.id) ? await linesOfBranch(deps) : null,
   };
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';

@@ -1,6 +1,8 @@
 import { addRun, measured } from '../core/lane/change.ts';
 import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
 import { awaitingCheck } from '../core/lane/check.ts';
+import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
+import { publishedPrompt } from './prompt-documents.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -52,6 +54,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
       }
       if (step.kind === 'stop') {
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
+        work = await endPrompt(deps, work);
         work = await reviewed(deps, work);
         deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
@@ -82,6 +85,16 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
     await takeBack();
     await giveBack();
   }
+}
+
+/** Where the prompt is done, it is so in the form as well that this branch gives its documents: once it is merged, nothing new is asked for. */
+async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
+  const taskId = work.journal.at(-1)?.taskId ?? null;
+  const { outcome, endedAt } = work;
+  const state = settleOpenEnded(work.state, { outcome, taskId, commit: work.head }, endedAt);
+  if (taskId === null || state === work.state) return { ...work, state };
+  const merged = await publishedPrompt(deps).catch(() => null);
+  return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
 }
 
 /** The pull request is about all that the branch has, also of earlier runs. */

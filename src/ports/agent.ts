@@ -13,6 +13,8 @@ export interface AgentCall {
   readonly budgetUsd: number | null;
   /** Tokens that are left in this hour; null = no limit. */
   readonly tokensLeft: number | null;
+  /** What in its final message says, by agreement, that everything is done. */
+  readonly doneTexts: readonly string[];
   readonly signal: AbortSignal;
 }
 

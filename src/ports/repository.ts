@@ -24,7 +24,7 @@ export interface Repository {
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out; from `base`, where another job of this run has found the tip of the base branch. What the checkout has already is not fetched then. */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
-  /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
+  /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment, and `specs/**` for all below one. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
   readTexts(
     paths: readonly string[],
     lane: { readonly branch: string; readonly head: ObjectId } | null,
@@ -60,6 +60,8 @@ export interface WorkFiles {
   read(paths: readonly string[]): Promise<FileTexts>;
   /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
+  /** Removes a file; what is no regular file, or is not there, stays as it is. */
+  remove(path: string): Promise<void>;
 }
 
 /** The same with files of which the end is enough. */

@@ -8,6 +8,7 @@ import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
+import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { BudgetStore, Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
@@ -64,8 +65,8 @@ export interface RiverDeps extends RunDeps {
 
 /** What a run has of its machine. */
 export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
-  /** The user's prompt, or the built-in one. */
-  readonly readPrompt: () => Promise<string>;
+  /** The user's prompt, or the built-in one, with what else the checkout has for the agent. */
+  readonly readPrompt: () => Promise<UserPrompt>;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
   readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
   /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */

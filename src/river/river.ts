@@ -58,7 +58,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
 
 async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
   // Read before anything else: from the checkout as the job made it, before any agent ran.
-  const promptTemplate = await deps.machine.readPrompt();
+  const prompt = await deps.machine.readPrompt();
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
@@ -68,11 +68,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const { remote, store } = stages;
   const showLive = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote } as const;
-  const work = await runLoop(
-    deps,
-    { agent, agentName, promptTemplate, signal, outlet, store, showLive, recording },
-    begun,
-  );
+  const work = await runLoop(deps, { agent, agentName, prompt, signal, outlet, store, showLive, recording }, begun);
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };

@@ -13,7 +13,7 @@ import { sha256 } from './stages.ts';
 /** What the loop has beside the world: the agent, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agentName' | 'promptTemplate' | 'signal' | 'outlet' | 'store' | 'showLive'
+  'agentName' | 'prompt' | 'signal' | 'outlet' | 'store' | 'showLive'
 > {
   readonly agent: Agent;
   readonly recording: Recording;

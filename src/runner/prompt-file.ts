@@ -1,7 +1,17 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseDoneSignals, SIGNALS_PATH } from '../core/analysis/done-signals.ts';
+import {
+  INSTRUCTION_PLACES,
+  PIPELINE_PLACES,
+  promptPlaces,
+  SETUP_MARKER_PATH,
+  SETUP_PROMPT_PATH,
+  SPECIFICATION_PLACES,
+} from '../core/prompt/places.ts';
 import { UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
+import type { UserPrompt } from '../ports/prompt.ts';
 import { readWorkspaceFile } from './workspace-files.ts';
 
 /** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
@@ -15,16 +25,35 @@ interface PromptPlaces {
   readonly actionFolder: string;
 }
 
-/** The user's prompt, or the built-in one. A pipe in its place is not waited for. Throws a UserError where there is none at all. */
-export async function readPrompt(
+/** The user's prompt, or the built-in one, and what else the checkout has for the agent. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of .ralph/config.json cannot be used. */
+export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
+  const { workspace } = places;
+  const [prompt, setup, instructions, specifications, config] = await Promise.all([
+    readText(places, log),
+    readSetup(workspace),
+    present(workspace, INSTRUCTION_PLACES),
+    present(workspace, SPECIFICATION_PLACES),
+    readWorkspaceFile(workspace, SIGNALS_PATH, MAX_PROMPT_BYTES),
+  ]);
+  const { signals, problems } = parseDoneSignals(config);
+  if (problems.length > 0)
+    throw new UserError(
+      'configuration',
+      `The done signals cannot be used:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    );
+  if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the queue's first iteration`);
+  return { ...prompt, setup, instructions, specifications, signals };
+}
+
+async function readText(
   { workspace, promptFile, actionFolder }: PromptPlaces,
   log: Pick<Log, 'info' | 'warning'>,
-): Promise<string> {
-  for (const path of [promptFile, 'PROMPT.md']) {
+): Promise<Pick<UserPrompt, 'text' | 'path'>> {
+  for (const path of promptPlaces(promptFile)) {
     const text = await readWorkspaceFile(workspace, path, MAX_PROMPT_BYTES);
     if (text !== null && text.trim() !== '') {
       log.info(`prompt: ${path}`);
-      return text;
+      return { text, path };
     }
     if (text === null && (await lstat(join(workspace, path)).catch(() => null)) !== null)
       log.warning(`${path} is not used as the prompt: it is not a readable file of the checkout.`);
@@ -36,5 +65,29 @@ export async function readPrompt(
       `The built-in prompt cannot be read: ${join(actionFolder, 'templates', 'PROMPT.md')} is missing, or it is not a file. Run the action from a fresh copy.`,
     );
   log.info(`prompt: built-in (no text in ${promptFile})`);
-  return builtIn;
+  return { text: builtIn, path: null };
+}
+
+/** null: there is none, it was done before, or a pipeline runs it as a step of its own. */
+async function readSetup(workspace: string): Promise<string | null> {
+  const text = await readWorkspaceFile(workspace, SETUP_PROMPT_PATH, MAX_PROMPT_BYTES);
+  if (text === null || text.trim() === '') return null;
+  if ((await present(workspace, [SETUP_MARKER_PATH])).length > 0) return null;
+  const pipelines = await Promise.all(
+    PIPELINE_PLACES.map((path) => readWorkspaceFile(workspace, path, MAX_PROMPT_BYTES)),
+  );
+  return pipelines.some((pipeline) => pipeline?.includes(SETUP_PROMPT_PATH) === true) ? null : text;
+}
+
+/** Those of the paths that are there, whatever they are. */
+async function present(workspace: string, paths: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(
+    paths.map((path) =>
+      lstat(join(workspace, path)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return paths.filter((_, at) => found[at]);
 }

@@ -86,6 +86,16 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
         throw error;
       }
     },
+
+    async remove(path) {
+      try {
+        const full = await fullPathOf(path);
+        if ((await lstat(full)).isFile()) await rm(full);
+      } catch (error) {
+        // Not there, or behind a link: then there is nothing of ours to remove.
+        if (error instanceof Error && 'code' in error && error.code !== 'ENOENT') throw error;
+      }
+    },
   };
 }
 

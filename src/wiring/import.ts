@@ -74,6 +74,7 @@ async function askAgent({
       timeoutOf: 'call',
       budgetUsd: maxCostUsd,
       tokensLeft: null,
+      doneTexts: [],
       signal: interrupted.signal,
     });
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };

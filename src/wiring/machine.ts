@@ -24,6 +24,7 @@ export function createMachine(
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),
+      remove: async (path) => (await workFiles()).remove(path),
     },
     record: (record) => {
       const settings = config.settings.found;

@@ -147,7 +147,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported on stderr alone.
   if (chunks === 0) reader.push(stderr.bytes());
-  const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end());
+  const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end(), call.doneTexts);
   return {
     analysis,
     end: agentEnd(end, call),

@@ -1,6 +1,7 @@
 import { printedAnalysis } from '../../core/analysis/analysis.ts';
 import { z } from 'zod';
 import { analyze } from '../../core/analysis/analyze.ts';
+import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
 import type { TranscriptReader } from '../../core/analysis/transcript.ts';
 import { renderAnalysis } from './analysis-text.ts';
 import { parseArguments } from '../arguments.ts';
@@ -55,7 +56,7 @@ async function analyzeOutput(
     terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
     return 'failed';
   }
-  const { analysis, endsInFencedBlock } = analyze(reader.end());
+  const { analysis, endsInFencedBlock } = analyze(reader.end(), KNOWN_SIGNALS.done);
   terminal.out(
     given.has('json')
       ? `${JSON.stringify(printedAnalysis(analysis), null, 2)}\n`

@@ -1,7 +1,11 @@
 import { readdir } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
+import { promptPlaces } from '../../core/prompt/places.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 
@@ -53,6 +57,25 @@ function circle(source: { readonly kind: string; readonly key?: string }): strin
   return `${source.key === undefined ? 'this item' : JSON.stringify(source.key)} waits for others that wait for it, so none of them can begin`;
 }
 
+/** The prompt as a task, null where the checkout has none, and what is wrong with the files that it may stand in. `promptFile`: as the action's input. */
+export async function readPromptTask(
+  folder: string,
+  promptFile: string,
+): Promise<{ readonly task: Task | null; readonly problems: readonly TaskProblem[] }> {
+  const found = await readTexts(folder, promptFiles(promptFile));
+  const named = await readTexts(folder, documentsNamed(found.texts, promptFile));
+  const places = promptPlaces(promptFile);
+  return {
+    task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
+    // A picture among the specifications is nothing wrong.
+    problems: found.problems.filter(({ file }) => places.includes(file)),
+  };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
 /** Files that are there; problems with those that cannot be read. */
 async function readTexts(
   folder: string,
@@ -70,10 +93,23 @@ async function readTexts(
 
 async function matching(folder: string, pattern: string): Promise<readonly string[]> {
   if (!pattern.includes('*')) return [pattern];
+  if (pattern.endsWith('/**')) return (await allBelow(folder, dirname(pattern))).slice(0, MAX_BELOW);
   const [before = '', after = ''] = basename(pattern).split('*');
   const names = await readdir(`${folder}/${dirname(pattern)}`).catch(() => []);
   return names
     .filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after))
     .sort()
     .map((name) => `${dirname(pattern)}/${name}`);
+}
+
+/** A run reads no more of them. */
+const MAX_BELOW = 100;
+
+async function allBelow(folder: string, below: string): Promise<readonly string[]> {
+  const entries = await readdir(join(folder, below), { withFileTypes: true }).catch(() => []);
+  const found = entries
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((entry) => ({ entry, path: `${below}/${entry.name}` }))
+    .map(async ({ entry, path }) => (entry.isDirectory() ? allBelow(folder, path) : entry.isFile() ? [path] : []));
+  return (await Promise.all(found)).flat();
 }

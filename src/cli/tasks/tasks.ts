@@ -2,12 +2,14 @@ import { stat } from 'node:fs/promises';
 import { taskSources } from '../../config/inputs.ts';
 import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import { isFileSource } from '../../core/tasks/task-sources.ts';
+import { promptPlaces } from '../../core/prompt/places.ts';
+import { DEFAULT_PROMPT_FILE, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { LookAtGitHub } from '../github.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { plainLine } from '../plain-line.ts';
-import { readTasks } from './read-tasks.ts';
+import { readPromptTask, readTasks } from './read-tasks.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { renderTasks } from './tasks-text.ts';
 import { LISTED } from '../listing.ts';
@@ -22,7 +24,8 @@ origin.
 
   --dir FOLDER         the checkout (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
-                       prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}) (default: ${DEFAULT_SOURCES})
+                       prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}), prompt (PROMPT.md
+                       itself, where there is no list) (default: ${DEFAULT_SOURCES})
   --task-label LABEL   which issues, as the action's input (default: ${DEFAULT_TASK_LABEL})
   --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
 
@@ -61,17 +64,33 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
   ];
   if (misused.length > 0 || !sources.success) throw new UsageError(misused);
 
-  const files = sources.data.filter((source) => source !== 'issues');
-  const [inFiles, onGitHub] = await Promise.all([
+  const files = sources.data.filter(isFileSource);
+  const readsPrompt = sources.data.includes('prompt');
+  const [inFiles, onGitHub, prompt] = await Promise.all([
     readTasks(folder, files),
     sources.data.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
+    readsPrompt ? readPromptTask(folder, DEFAULT_PROMPT_FILE) : { task: null, problems: [] },
   ]);
-  const { inWorkOrder } = await import('../../core/tasks/work-order.ts');
-  const tasks = inWorkOrder([...onGitHub.tasks, ...inFiles.tasks]);
-  const all = [...inFiles.problems.map(problemRow), ...onGitHub.problems];
+  const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
+    import('../../core/tasks/work-order.ts'),
+    import('../../core/open-ended/prompt-task.ts'),
+  ]);
+  const listed = [...onGitHub.tasks, ...inFiles.tasks];
+  const beside = promptBeside(
+    prompt.task,
+    listed.map(({ task }) => task),
+  );
+  const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
+  const all = [...[...inFiles.problems, ...prompt.problems].map(problemRow), ...onGitHub.problems];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
-  else terminal.out(renderTasks(tasks, all, [...files.flatMap((source) => taskFilePaths[source]), ...onGitHub.looked]));
+  else {
+    const places = [
+      ...files.flatMap((source) => taskFilePaths[source]),
+      ...(readsPrompt ? promptPlaces(DEFAULT_PROMPT_FILE) : []),
+    ];
+    terminal.out(renderTasks(tasks, all, [...places, ...onGitHub.looked]));
+  }
   return 'done';
 }
 

@@ -15,14 +15,14 @@ export interface AnalyzedTranscript {
   readonly endsInFencedBlock: boolean;
 }
 
-/** Judges what the final message claims; what the agent's CLI says of itself is taken over. */
-export function analyze(transcript: Transcript): AnalyzedTranscript {
+/** Judges what the final message claims; what the agent's CLI says of itself is taken over. `doneTexts`: what says by agreement that everything is done (done-signals.ts). */
+export function analyze(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
   // With a block no phrase is read at all.
   const prose = proseOf(lines, 'prose');
-  const phrases = block === null ? findPhrases(prose) : NO_PHRASES;
+  const phrases = block === null ? findPhrases(prose, doneTexts) : NO_PHRASES;
   const signal: Signal =
     block === null
       ? {

@@ -18,24 +18,30 @@ export const CONFIDENT = 60;
 const MAX_CHARS = 64 * 1024;
 const MAX_SENTENCE_CHARS = 1_000;
 
-/** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes. Of two errors it prefers to miss what was said. */
-export function findPhrases(prose: string): Phrases {
+/** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes, `doneTexts` what says by agreement that everything is done. Of two errors it prefers to miss what was said. */
+export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
   const sentences = sentencesOf(prose);
   const isAnyStated = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
     sentences.some(
       (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
     );
 
+  const isAgreed = linesOf(prose).some((line) =>
+    doneTexts.some((text) => line.includes(flat(text)) && isPlainlyStated(line, wholeWords(text))),
+  );
   const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
+  const [only = ''] = sentences;
+  const isLoneDone = sentences.length === 1 && LONE_DONE.test(only);
   const noWork = isAnyStated(NO_WORK, CONDITION) && !isAnyStated(MAKING);
   const testOnly = isAnyStated(TEST_RUN, INTENTION) && !isAnyStated(MAKING) && !isAnyStated(OTHER_WORK);
   const stuck = isAnyStated(STUCK);
   const question =
     sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) ||
     isAnyStated(WAITING_FOR_ANSWER);
-  const score = Math.min(95, (complete ? 80 : 0) + (noWork ? 40 : 0));
+  const said = isAgreed ? 95 : complete ? 80 : isLoneDone ? CONFIDENT : 0;
+  const score = Math.min(95, said + (noWork ? 40 : 0));
   return {
-    found: complete || noWork || testOnly || stuck || question,
+    found: isAgreed || complete || isLoneDone || noWork || testOnly || stuck || question,
     confidence: stuck ? Math.min(score, 40) : score,
     noWork,
     testOnly,
@@ -63,13 +69,19 @@ const COMPLETION: readonly RegExp[] = [
     String.raw`\bno (?:${LEFT_OVER} )?(?:tasks|work|items)(?: are| is)? (?:left|remaining|remain|remains|open)\b`,
   ),
   new RegExp(String.raw`^(?:there (?:is|are) )?no ${LEFT_OVER} (?:tasks|work|items)(?=\W*$)`),
+  /^(?:the )?project(?: is)?(?: now)? ready(?=\W*$)/,
+  /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
 ];
+
+/** The whole message: the first Ralphs stopped at this word. As the opening of a report it says nothing of the project. */
+const LONE_DONE = /^\W*(?:all )?done\W*$/;
 
 const NO_WORK: readonly RegExp[] = [
   /\bnothing(?: \w{1,20})? to (?:do(?! with\b)|change|implement|fix)\b/,
   /\bno (?:code |file |further |more |additional )?changes? (?:(?:were|was|are|is) )?(?:needed|required|necessary|made)\b/,
   /\bno (?:more |further |remaining )?work (?:(?:is|was) )?(?:needed|left|remaining|required|to do)\b/,
   /\balready (?:fully )?(?:implemented|complete|completed|done|up to date|in place)\b/,
+  /^(?:(?:all|all of it|everything|it all|the (?:whole )?(?:project|code|codebase)) (?:is|are) )?(?:now )?up to date(?=\W*$)/,
 ];
 
 /** What a test run that is only wished for, or asked about, is said with. */
@@ -148,6 +160,28 @@ function isAsked(sentence: string, isLast: boolean): boolean {
     /\?[^\p{L}\p{N}]*$/u.test(sentence) &&
     (ASKING_SOMEBODY.test(sentence) || (isLast && /\b(?:which|what)\b/.test(sentence)))
   );
+}
+
+/** Lines of the message's end, in lower case, with single blanks. */
+function linesOf(prose: string): readonly string[] {
+  return prose
+    .slice(-MAX_CHARS)
+    .split('\n')
+    .map((line) => flat(line).slice(0, MAX_SENTENCE_CHARS));
+}
+
+function flat(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[*_]{2,3}/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** The text where no letter or digit goes on before or behind it. */
+function wholeWords(text: string): RegExp {
+  const literal = flat(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
 }
 
 /** Sentences of the message's end, in lower case. A sentence may go on in the next line, but not in the next list item. */

@@ -400,7 +400,8 @@ const CACHE_WRITERS: readonly string[] = [
 function notify(looked: LookedAt): readonly Finding[] {
   const sources = inputOf(looked, 'task-sources');
   const isScheduled = looked.workflow.triggers.some(({ event }) => event === 'schedule');
-  const isOfFiles = Object.hasOwn(looked.step.inputs, 'task-sources') && /\b(?:plan|prd|beads)\b/.test(sources ?? '');
+  const isOfFiles =
+    Object.hasOwn(looked.step.inputs, 'task-sources') && /\b(?:plan|prd|beads|prompt)\b/.test(sources ?? '');
   if (!isScheduled || !isOfFiles) return [];
   return inputOf(looked, 'notify') === 'auto'
     ? [

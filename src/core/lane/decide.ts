@@ -8,7 +8,7 @@ import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
-import { QUEUE } from '../tasks/ids.ts';
+import { isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { awake } from '../tasks/set-aside.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
@@ -186,6 +186,8 @@ function waitingForReview(situation: Situation): Outcome | null {
   if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
   const next = taskToWork({ ...situation, tasks: tasks.filter(({ id }) => !isShareOf(state.change, id)) });
   const goesOn = taskToWork(situation);
+  // A prompt has no end of its own that a review could wait for.
+  if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
   return next !== null && (goesOn === null || !isShareOf(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;

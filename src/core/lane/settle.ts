@@ -6,8 +6,8 @@ import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
-import { progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
-import { isIssueTask, type TaskId } from '../tasks/ids.ts';
+import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
+import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
 import { withTransition } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
@@ -160,7 +160,7 @@ export function loseProgress(
     circuit = record(before.circuit, nothing, policy.circuit, now);
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts }]) => {
-      const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
+      const spent = hasNoAttemptsLeft(id, attempts, policy);
       const known = progressOf(before.tasks, id);
       const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
       return [id, { ...known, attempts, ...(spent && known.state !== 'done' ? failed : {}) }];
@@ -209,10 +209,11 @@ function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): Lan
   });
 }
 
-/** What another task said of being blocked is nothing of this one's. */
+/** What another task said of being blocked is nothing of this one's; and that everything was done before the prompt was another one says nothing of this one. */
 function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals {
   const isOther = lastIteration !== null && lastIteration.taskId !== id;
-  return isOther ? { ...signals, blockedInARow: 0 } : signals;
+  if (!isOther) return signals;
+  return { ...signals, blockedInARow: 0, ...(isPromptTask(id) ? { indicators: [], doneInARow: 0 } : {}) };
 }
 
 function iterationSignals(
@@ -222,7 +223,7 @@ function iterationSignals(
   const { analysis, evidence } = facts;
   const overruled = verdict.vetoes.length > 0 || verdict.discrepancies.length > 0;
   return {
-    indicator: analysis.completionIndicator && !overruled,
+    indicator: (analysis.completionIndicator || claimsEverything) && !overruled,
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,

@@ -12,7 +12,7 @@ import { isTestFile } from '../review/test-files.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
-import type { TaskId } from '../tasks/ids.ts';
+import { isPromptTask, type TaskId } from '../tasks/ids.ts';
 
 export const verdictSchema = z.object({
   progress: z.boolean(),
@@ -77,6 +77,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone =
     accepts &&
+    !isPromptTask(facts.task.id) &&
     ((nothingToDo && passed) ||
       (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
@@ -84,7 +85,8 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const progress =
     changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) || (taskDone && confirmed);
   const denials = judgeDenials(facts.denials, progress, policy);
-  const vetoes = claimsEverything(analysis)
+  const claimsAll = claimsEverything(facts);
+  const vetoes = claimsAll
     ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
     : [];
   const questionOnly =
@@ -110,21 +112,31 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
     neutral: isNeutral(state, facts),
     providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
     verification,
-    claimsEverything: claimsEverything(analysis),
-    hints: hintsAfter(facts, { progress, questionOnly, verification, denials, claims: [...vetoes, ...discrepancies] }),
+    claimsEverything: claimsAll,
+    hints: hintsAfter(facts, {
+      progress,
+      questionOnly,
+      verification,
+      denials,
+      claims: [...vetoes, ...discrepancies],
+      isToConfirm: claimsAll && isPromptTask(facts.task.id),
+    }),
   };
 }
 
 /** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
 export function needsVerification(
   state: LaneState,
-  iteration: { readonly analysis: Analysis; readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist'> },
+  iteration: {
+    readonly analysis: Analysis;
+    readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist' | 'doneMarker'>;
+  },
   policy: Policy,
 ): boolean {
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
-  const claims = claimsDone(analysis) || claimsEverything(analysis) || (evidence.checklist?.finished ?? 0) > 0;
+  const claims = claimsDone(analysis) || claimsEverything(iteration) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
@@ -180,8 +192,18 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   );
 }
 
-function claimsEverything({ signal, completionIndicator }: Analysis): boolean {
-  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false);
+function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
+  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
+
+  /** A status block says it better than a file, which may be of an earlier iteration. */
+  function isMarkedDone(): boolean {
+    return evidence.doneMarker !== null && signal.from !== 'block';
+  }
+}
+
+interface Claiming {
+  readonly analysis: Pick<Analysis, 'signal' | 'completionIndicator'>;
+  readonly evidence: Pick<Evidence, 'doneMarker'>;
 }
 
 function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
@@ -227,7 +249,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   }
   if (
     evidence.withheld.length > 0 &&
-    (claimsDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)
+    (claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0)
   ) {
     found.push({
       hint: 'withheld',
@@ -298,6 +320,8 @@ interface HintFacts {
   readonly verification: LastIteration['verification'];
   readonly denials: ReturnType<typeof judgeDenials>;
   readonly claims: readonly Finding[];
+  /** It says that an open-ended task is done; once is not enough. */
+  readonly isToConfirm: boolean;
 }
 
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
@@ -311,7 +335,8 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   if (judged.questionOnly) hints.push('question');
   if (judged.denials.counted > 0) hints.push('denied');
   if (judged.denials.advice.length > 0) hints.push('compound');
-  if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
+  if (judged.isToConfirm && judged.claims.length === 0) hints.push('confirm_complete');
+  else if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
   if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
   if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
   return [...new Set(hints)];

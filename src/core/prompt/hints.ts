@@ -58,6 +58,11 @@ const hints = {
     sentence:
       'The verification command fails on the base branch as well, before any of this work: not everything that it reports is your doing.',
   },
+  confirm_complete: {
+    scope: 'task',
+    sentence:
+      'You said that everything is done. Check it once more against the instructions: if nothing is missing, change nothing and say so again with EXIT_SIGNAL: true; then the work ends. If something is missing, do it.',
+  },
   no_change: { scope: 'task', sentence: 'The last iteration changed no file content. Make one small, real step now.' },
   timeout: {
     scope: 'task',

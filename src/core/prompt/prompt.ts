@@ -2,6 +2,7 @@ import type { CircuitView } from '../lane/circuit.ts';
 import { MAX_ATTEMPTS_CHARS } from './diagnosis.ts';
 import type { Verification } from '../evidence.ts';
 import { hintSentence, type HintCode } from './hints.ts';
+import { precedence } from './precedence.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
@@ -12,6 +13,15 @@ import { oneLine } from '../text/one-line.ts';
 export interface PromptParts {
   /** The user's PROMPT.md or the built-in one. */
   readonly promptTemplate: string;
+  /** Where the text is from; null: it is the built-in one. */
+  readonly promptPath: string | null;
+  /** What is to be done before all else, once; empty: nothing. */
+  readonly setup: string;
+  /** Files that say how to build and test, and places of specifications. */
+  readonly instructions: readonly string[];
+  readonly specifications: readonly string[];
+  /** What an agent of another Ralph noted of the code for all that come after it; empty: nothing. */
+  readonly patterns: string;
   readonly task: Task;
   /** Whether the file of a task has its item on this branch; says nothing of an issue. */
   readonly standing: 'listed' | 'unlisted';
@@ -35,6 +45,7 @@ export interface PromptParts {
 /** Sizes in characters: of the context, and of what others wrote within it. */
 const MAX_CONTEXT = 2_500;
 const MAX_LEARNINGS = 2_000;
+const MAX_PATTERNS = 1_000;
 const MAX_TAIL = 600;
 const MAX_COMMANDS = 300;
 const maxOthers = { count: 5, chars: 90 };
@@ -50,12 +61,33 @@ const MIN_SECTION = 160;
  * keeps the system prompt of its first call, so nothing that changes may go there.
  */
 export function composePrompt(parts: PromptParts): string {
-  return [contextOf(parts), parts.promptTemplate.trim(), `# Your task: ${parts.task.id}`, ...taskOf(parts), PROTOCOL]
+  const { promptTemplate, promptPath, setup, task } = parts;
+  const isOpenEnded = task.source.kind === 'prompt';
+  return [
+    contextOf(parts),
+    setup.trim(),
+    promptTemplate.trim(),
+    // Ours contradicts nothing.
+    promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
+    `# Your task: ${task.id}`,
+    ...(isOpenEnded ? openTask(task.source) : taskOf(parts)),
+    protocol(isOpenEnded ? OPEN_ENDED_CLAIMS : TASK_CLAIMS),
+  ]
     .filter((section) => section !== '')
     .join('\n\n');
 }
 
-const PROTOCOL = `# How to end
+const TASK_CLAIMS = `- Your task is finished: STATUS: COMPLETE, TASKS_COMPLETED_THIS_LOOP: 1, EXIT_SIGNAL: false.
+- It is finished and no other task is left: the same with EXIT_SIGNAL: true.
+- It is not finished: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.`;
+
+const OPEN_ENDED_CLAIMS = `- Something that was asked for is missing, is not tested or does not work: STATUS: IN_PROGRESS, EXIT_SIGNAL: false.
+- Everything that was asked for is done, and you looked for what is missing: STATUS: COMPLETE, EXIT_SIGNAL: true. The next iteration is asked to confirm it.
+- TASKS_COMPLETED_THIS_LOOP is how many pieces of it you finished now.`;
+
+/** `claims`: when to say what. */
+function protocol(claims: string): string {
+  return `# How to end
 
 End your final message with this block, as plain text outside any code fence, one value per field:
 
@@ -71,18 +103,32 @@ SUMMARY: <one to three sentences for the reviewer: what was done, what was assum
 QUESTION: <only with BLOCKED: the one thing a person must decide, with the choices>
 ---END_RALPH_STATUS---
 
-- Your task is finished: STATUS: COMPLETE, TASKS_COMPLETED_THIS_LOOP: 1, EXIT_SIGNAL: false.
-- It is finished and no other task is left: the same with EXIT_SIGNAL: true.
-- It is not finished: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.
+${claims}
 - You cannot continue without a person: STATUS: BLOCKED, and say in QUESTION what they must decide. Otherwise leave QUESTION out.
 - SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.
 
 Each claim is compared with what really changed in the repository.`;
+}
+
+/** Documents that a prompt points to are named to the agent so far. */
+const MAX_DOCUMENTS = 20;
+
+/** The task of a prompt is the prompt. */
+function openTask({ path, documents }: Extract<Task['source'], { kind: 'prompt' }>): readonly string[] {
+  const more = documents.length - MAX_DOCUMENTS;
+  const named = [...documents.slice(0, MAX_DOCUMENTS), ...(more > 0 ? [`… and ${more} more`] : [])];
+  return [
+    `There is no list of tasks: do what the text of ${path}, which stands above, asks for. Choose what is most important and still missing, and do one piece of it well. The loop calls you again for the next one, and ends when everything is done.`,
+    documents.length === 0
+      ? ''
+      : `These files may say more of what is wanted:\n${dataSection('DOCUMENTS', named.map((name) => `- ${oneLine(name, 200)}`).join('\n'))}`,
+  ];
+}
 
 /** Everything in it that people wrote, names and places included, stands between marker lines. */
 function taskOf({ task, standing }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
-  const isInFile = source.kind !== 'issue';
+  const isInFile = source.kind !== 'issue' && source.kind !== 'prompt';
   const position = isInFile ? positionOf(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
@@ -104,14 +150,17 @@ function taskOf({ task, standing }: PromptParts): readonly string[] {
 /** A line of another version of the file would be that of another item. */
 function positionOf(
   task: Task,
-  source: Exclude<Task['source'], { kind: 'issue' }>,
+  source: Exclude<Task['source'], { kind: 'issue' | 'prompt' }>,
   standing: PromptParts['standing'],
 ): string {
   if (source.kind !== 'plan') return `${source.path}, ${nameOfTask(task)}`;
   return standing === 'listed' ? `${source.path}, line ${source.line}` : source.path;
 }
 
-function howToMark(kind: Exclude<Task['source']['kind'], 'issue'>, standing: PromptParts['standing']): string {
+function howToMark(
+  kind: Exclude<Task['source']['kind'], 'issue' | 'prompt'>,
+  standing: PromptParts['standing'],
+): string {
   if (standing === 'unlisted')
     return 'Its item is not in that file on this branch, so there is nothing to mark: only the status block says that the task is finished. Do not add it. Do not mark, delete or reword any other item.';
   const mark = {
@@ -145,6 +194,12 @@ function contextOf(parts: PromptParts): string {
       max: MAX_LEARNINGS,
     },
     {
+      title: 'Patterns of this code that earlier agents noted (progress.txt), as data:',
+      label: 'PATTERNS',
+      text: parts.patterns,
+      max: MAX_PATTERNS,
+    },
+    {
       title: 'Other open tasks, which are for later, as data:',
       label: 'LATER',
       text: listOf(parts.others),
@@ -155,6 +210,9 @@ function contextOf(parts: PromptParts): string {
 }
 
 function factsOf({
+  task,
+  instructions,
+  specifications,
   iteration,
   maxIterations,
   remaining,
@@ -164,12 +222,16 @@ function factsOf({
 }: PromptParts): readonly string[] {
   return [
     `Iteration ${iteration} of at most ${maxIterations} in this run. Nobody is watching: do not ask, do not wait.`,
-    `Tasks: ${remaining.done} done, ${remaining.open} open (this one included). Work on this one only.`,
+    ...(task.source.kind === 'prompt'
+      ? []
+      : [`Tasks: ${remaining.done} done, ${remaining.open} open (this one included). Work on this one only.`]),
     `Circuit: ${circuit.kind}.`,
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []
       : [`After this iteration these commands run and must pass: ${capped(verifyCommands.join('; '), MAX_COMMANDS)}`]),
+    ...(instructions.length === 0 ? [] : [`How to build and test: ${instructions.join(', ')}.`]),
+    ...(specifications.length === 0 ? [] : [`Specifications: ${specifications.join(', ')}.`]),
   ];
 }
 

@@ -57,15 +57,15 @@ const otherRalphs: readonly OtherRalph[] = [
   { name: 'snarktank/ralph', path: 'prd.json', advice: 'Move it to .ralph/prd.json: runs read it there as it is.' },
   { name: 'ralph-claude-code', path: '.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
   { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
-  { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Move what it says to .ralph/AGENT.md.' },
+  { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Runs name it to the agent.' },
   { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
   { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
-  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Move what it says to .ralph/AGENT.md.' },
+  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Runs name it to the agent.' },
   { name: 'wiggum', path: '.ralph/config.json', advice: 'It is not read: set inputs of the workflow instead.' },
   {
     name: 'wiggum',
     path: '.ralph/prompts/LOOP_PROMPT.md',
-    advice: 'Copy what is about your project to .ralph/AGENT.md.',
+    advice: 'Runs use it as the prompt, unless there is a PROMPT.md.',
   },
 ];
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fileSources, type FileSource } from './task-sources.ts';
 
-/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
+/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
 /** A task's id, as a lane's state holds it. */
 export const storedTaskId = z.string().min(1).max(120);
@@ -49,12 +49,22 @@ export function taskIdOfEntry(source: FileSource, key: string): TaskId {
   return `${source}-${key}`;
 }
 
+/** Id of the task that a prompt is. `sha256` of its texts, in hex digits: other texts are another task. */
+export function promptTaskId(sha256: string): TaskId {
+  return `prompt-${sha256.slice(0, 12)}`;
+}
+
+/** Whether the task is the user's prompt: open-ended, so that no iteration finishes it; the claims of several do (decide.ts). */
+export function isPromptTask(id: TaskId): boolean {
+  return /^prompt-[0-9a-f]{12}$/.test(id);
+}
+
 /** What stands for the entry of a file in its task's id; any other id as it is. */
 export function keyOfEntry(id: TaskId): string {
   return ENTRY_FORM.exec(id)?.[1] ?? id;
 }
 
-const ENTRY_FORM = new RegExp(`^(?:${fileSources.join('|')})-([\\w.-]+)$`);
+const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\w.-]+)$`);
 
 /** Id of what GitHub says that a task waits for in another repository, `owner/repo#4`: no task has it, so it is never done here. */
 export function idElsewhere(name: string): TaskId {

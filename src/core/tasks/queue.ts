@@ -1,5 +1,5 @@
 import { isSettled, type QueuedTask, type TaskProgress } from './task.ts';
-import type { TaskId } from './ids.ts';
+import { isPromptTask, type TaskId } from './ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
@@ -113,10 +113,11 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
   };
 }
 
-/** Whether the lane's work is done: every required task is, and at least one was. A list of optional tasks only is done when all are. */
+/** Whether the lane's work is done: every required task is, and at least one was. Without any, the prompt is what is asked for, and without a prompt all of the optional tasks. */
 export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressById): boolean {
   const required = tasks.filter((task) => !task.optional);
-  const wanted = required.length > 0 ? required : tasks;
+  const openEnded = tasks.filter(({ id }) => isPromptTask(id));
+  const wanted = [required, openEnded].find((some) => some.length > 0) ?? tasks;
   return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
 }
 

@@ -4,6 +4,7 @@ import { answered, outputDeclined } from '../lane/signals.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { IterationFacts, Judgement, Verdict } from '../lane/verdict.ts';
 import type { Policy } from '../policy.ts';
+import { isPromptTask, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
 import { awake, setAside } from './set-aside.ts';
 import type { TaskProgress } from './task.ts';
@@ -60,7 +61,7 @@ export function progressAfter(
   if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
   if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
   if (!neutral && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
-  if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
+  if (hasNoAttemptsLeft(facts.task.id, attempts, policy))
     return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
   if (aside !== null) return setAside(worked, aside, now);
   return { ...worked, state: 'in-progress', reason: null };
@@ -71,6 +72,15 @@ export function progressAfter(
     if (blockedInARow >= BLOCKED_IN_A_ROW) return true;
     return blockedInARow > 0 && facts.analysis.signal.asks !== null && hasOther(state, facts, policy, now);
   }
+}
+
+/** Whether the task got as many iterations as one may get. A prompt has no size: the limits of the run, the hour and the day bound it, and the circuit. */
+export function hasNoAttemptsLeft(
+  id: TaskId,
+  attempts: number,
+  { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
+): boolean {
+  return maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
 }
 
 /** Whether another task could be called for. One that may be done already, once the head is checked, is none. */
@@ -86,11 +96,13 @@ function circuitFacts(
   judgement: Judgement,
   policy: Policy,
 ): CircuitFacts {
-  const { countedDenials, nothingToDo, progress, questionOnly, taskDone } = judgement.verdict;
+  const { countedDenials, nothingToDo, progress, questionOnly, taskDone, vetoes, discrepancies } = judgement.verdict;
+  const saysAllDone =
+    isPromptTask(task.id) && judgement.claimsEverything && vetoes.length === 0 && discrepancies.length === 0;
   return {
     progress,
     // That there is nothing to do is an answer, and so is that nothing is left to do.
-    neutral: judgement.neutral || nothingToDo || (taskDone && countedDenials === 0),
+    neutral: judgement.neutral || nothingToDo || ((taskDone || saysAllDone) && countedDenials === 0),
     questionOnly,
     fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
     countedDenials,

@@ -16,7 +16,9 @@ type TaskSource =
   | { readonly kind: 'issue'; readonly number: number; readonly url: string; readonly labels: readonly string[] }
   | { readonly kind: 'plan'; readonly path: string; readonly line: number }
   | { readonly kind: 'prd'; readonly path: string; readonly key: string }
-  | { readonly kind: 'beads'; readonly path: string; readonly key: string };
+  | { readonly kind: 'beads'; readonly path: string; readonly key: string }
+  /** `documents`: files that the prompt points to. */
+  | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] };
 
 export interface TaskComment {
   readonly by: string;
@@ -120,7 +122,7 @@ export const answerSchema = z.object({
   approval: approvalSchema.nullable(),
 });
 
-/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
+/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   switch (source.kind) {
     case 'issue':
@@ -130,6 +132,8 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
     case 'prd':
     case 'beads':
       return source.key;
+    case 'prompt':
+      return source.path;
   }
 }
 

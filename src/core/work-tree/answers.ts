@@ -42,6 +42,7 @@ const answers = {
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
   'read-end': z.object({ kind: z.literal('read-end'), text: z.string().nullable() }),
   replace: z.object({ kind: z.literal('replace') }),
+  remove: z.object({ kind: z.literal('remove') }),
 } as const;
 
 const failed = z.object({ kind: z.literal('failed'), why: words });

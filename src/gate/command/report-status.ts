@@ -2,6 +2,7 @@ import { issueLane, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids
 import { baseBranch } from '../lane/admit.ts';
 import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';
+import { findPrompt } from '../tasks/prompt.ts';
 import { endIntake, type Answer, type Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { listTasks } from '../tasks/sources.ts';
@@ -60,12 +61,22 @@ async function listLane(deps: GateDeps, id: LaneId) {
     id === QUEUE
       ? await listTasks(
           deps,
-          { requested: 'by-queue', issues, files: await findTaskFiles(deps) },
+          {
+            requested: 'by-queue',
+            issues,
+            files: await findTaskFiles(deps),
+            prompt: config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
+          },
           { branches, state: restored.state },
         )
       : await listTasks(
           deps,
-          { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
+          {
+            requested: 'by-name',
+            issues: issues.filter(({ number }) => issueLane(number) === id),
+            files: null,
+            prompt: null,
+          },
           { branches, state: restored.state },
         );
   return { restored, listed };

@@ -80,6 +80,8 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
       redo: false,
       issues: [issue],
       files: null,
+      prompt: null,
+      promptAgain: false,
       approvedText: null,
     });
     if (own.kind === 'work') return own;
@@ -126,7 +128,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   );
   const ended = (intake: Ended['intake']): Ended => ({ kind: 'end', intake, goesOn });
 
-  if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
+  if (issuesOfLane(request, config, branches).length === 0 && request.files === null && request.prompt === null)
     return ended(allElsewhere(request));
 
   const restored = judgeLane(kept, {
@@ -161,6 +163,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const reopened = reopenProgress(restored.state, {
     named: namedBy(request),
     redo: request.redo,
+    promptAgain: request.promptAgain,
     workIsLost: foundEarly?.workIsLost ?? false,
   });
   const judged = await findTasks(deps, request, {

@@ -4,11 +4,11 @@ import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import type { Windows } from '../../core/lane/windows.ts';
-import { isStuck, type TaskProgress } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
+import { isPromptTask, nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
@@ -153,13 +153,19 @@ function newer(lane: LaneId, version: number, origin: string): UserError {
   );
 }
 
-/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name, done ones if they are to be done again. */
+/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name, done ones if they are to be done again; the prompt is meant whenever a person asks for work (`promptAgain`). */
 export function reopenProgress(
   state: LaneState,
-  now: { readonly named: readonly TaskId[]; readonly redo: boolean; readonly workIsLost: boolean },
+  now: {
+    readonly named: readonly TaskId[];
+    readonly redo: boolean;
+    readonly promptAgain: boolean;
+    readonly workIsLost: boolean;
+  },
 ): LaneState {
   const holds = ([id, progress]: [string, TaskProgress]): boolean => {
     if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
+    if (now.promptAgain && isPromptTask(id) && isSettled(progress)) return false;
     const isOver = isStuck(progress) || (progress.state === 'done' && now.redo);
     return !(now.named.includes(id) && isOver);
   };

@@ -7,7 +7,7 @@ import {
   type FileTask,
   type TaskProblem,
 } from '../../core/tasks/files/file-task.ts';
-import type { FileSource } from '../../core/tasks/task-sources.ts';
+import { isFileSource, type FileSource } from '../../core/tasks/task-sources.ts';
 import { grouped } from '../../core/tasks/files/grouped.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
@@ -41,7 +41,7 @@ export async function findTaskFiles({
   config,
   repository,
 }: Pick<GateDeps, 'config' | 'repository'>): Promise<BaseFiles | null> {
-  const sources = config.taskSources.filter((source) => source !== 'issues');
+  const sources = config.taskSources.filter(isFileSource);
   if (sources.length === 0) return null;
   const { base, unread } = await repository.readTexts(
     [...sources.flatMap((source) => taskFilePaths[source]), ...archivesOf(sources)],
@@ -105,7 +105,7 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
 /** Reports tasks that were merged without a mark: a person must say in their file that they are done, or wanted once more. */
 export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
-    unmarked.includes(id) && source.kind !== 'issue' ? [{ title, ...source }] : [],
+    unmarked.includes(id) && isFileSource(source.kind) && 'path' in source ? [{ title, ...source }] : [],
   );
   return [...grouped(open, ({ path }) => path)].map(([path, items]) => {
     const isOne = items.length === 1;

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
+import { promptBeside } from '../../core/open-ended/prompt-task.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
@@ -30,6 +31,10 @@ export interface Request {
   readonly approvedText: IssueText | null;
   /** null: there are no task files, or the lane does not work on them. */
   readonly files: BaseFiles | null;
+  /** The user's prompt as a task; null: there is none, or the lane does not work on it. */
+  readonly prompt: Task | null;
+  /** A person asks for it now, although it may be done. */
+  readonly promptAgain: boolean;
 }
 
 /** A lane as it is now. `start`: null while it is not known, which it is where there are files. */
@@ -65,7 +70,11 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked });
   const candidates = {
     issues,
-    fileTasks: [...merged.map(({ task }) => task), ...unreadable],
+    fileTasks: [
+      ...merged.map(({ task }) => task),
+      ...unreadable,
+      ...(issues.length > 0 ? [] : promptBeside(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
+    ],
     sources: isByName ? (['issues'] as const) : deps.config.taskSources,
     isByName,
     approvedText,
@@ -80,7 +89,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
 /** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
 export async function listTasks(
   deps: GateDeps,
-  request: Pick<Request, 'requested' | 'issues' | 'files'>,
+  request: Pick<Request, 'requested' | 'issues' | 'files' | 'prompt'>,
   lane: Pick<LaneNow, 'branches' | 'state'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
   const { base, unreadable } =
@@ -90,8 +99,9 @@ export async function listTasks(
     obstacle: obstacleByLabel(task),
   }));
   const tasks = fileProgress(lane.state.tasks, base, { beginsAgain: false, unmarked: lane.state.unmarked });
+  const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]),
+    tasks: inOrderOfWork([...listed, ...promptBeside(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }

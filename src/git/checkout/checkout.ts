@@ -259,6 +259,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       read: (paths) => (theirFiles ?? own).read(paths),
       readEnd: (path, maxBytes) => (theirFiles ?? own).readEnd(path, maxBytes),
       replace: (change) => (theirFiles ?? own).replace(change),
+      remove: (path) => (theirFiles ?? own).remove(path),
     }),
   };
 }

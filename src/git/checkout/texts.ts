@@ -16,7 +16,7 @@ export interface CommitTexts {
   readonly unread: FileTexts;
 }
 
-/** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder. */
+/** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder, `**` at its end is all below it. */
 export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
   const listed = await filesOf(git, commit, paths);
   const texts = new Map<ObjectId, string>();
@@ -47,7 +47,8 @@ async function filesOf(git: Git, commit: ObjectId, paths: readonly string[]): Pr
   const isWanted = matcher(paths);
   // `ls-tree` knows no patterns: of one, the whole folder is listed.
   const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
-  const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...new Set(asked)]);
+  const below = paths.some((path) => path.endsWith('/**')) ? ['-r'] : [];
+  const records = await git.records(['ls-tree', ...below, '-z', '--full-tree', commit, '--', ...new Set(asked)]);
   const entries = records.flatMap((record) => {
     const [, id = '', path = ''] = /^100(?:644|755) blob ([0-9a-f]+)\t([^]*)$/.exec(record) ?? [];
     return isWanted(path) ? [[path, id] as const] : [];

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 
 /** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
@@ -28,6 +29,8 @@ const loopState = matcher([
   '.ralph/status.json',
   '.ralph/journal*.jsonl',
   '.ralph/progress.json',
+  // A message to the loop, which reads it and takes it away.
+  '**/.ralph-complete',
 ]);
 
 /** The agent's notebook and the task files, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
@@ -35,6 +38,7 @@ export const agentNotes: readonly string[] = [
   '.ralph/learnings.md',
   '.ralph/learnings_archive.md',
   '.ralph/prd_archive.json',
+  ...PROGRESS_PLACES,
   ...Object.values(taskFilePaths).flat(),
 ];
 

@@ -1,11 +1,11 @@
 import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
 import { firstLines } from '../../core/text/lists.ts';
-import { isStuck, issueOfTask } from '../../core/tasks/task.ts';
+import { isStuck, issueOfTask, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { link, linkPages, prose, text } from '../markdown.ts';
+import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
@@ -83,7 +83,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
 
 function headline(report: WorkedReport, tests: TestState): string {
   const [done, all] = [doneTasks(report).length, report.tasks.length];
-  const tasks = all === 0 ? '' : `${done} of ${String(all)} tasks done`;
+  const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = testWords(tests);
   switch (tests.kind) {
     case 'passed':
@@ -94,6 +94,13 @@ function headline(report: WorkedReport, tests: TestState): string {
     case 'unset':
       return `## ⚠️ ${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}`;
   }
+}
+
+/** An open-ended task is not counted. */
+function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
+  const [first] = tasks;
+  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return `${done} of ${String(all)} tasks done`;
+  return `${code(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 
 /** What nobody may miss, who has to decide what, and the one next step. */

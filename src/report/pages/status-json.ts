@@ -45,7 +45,7 @@ const ralphStatusSchema = z.object({
       source: z
         .object({
           kind: z.enum(taskSourceKinds),
-          name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.'),
+          name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, `PROMPT.md`, or the id in its file.'),
         })
         .optional(),
       title: z.string(),

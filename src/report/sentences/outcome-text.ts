@@ -153,8 +153,23 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
   }
 }
 
+/** Whether the prompt is all that the run had to do: then nothing is to be counted. */
+function isPromptAlone(report: RunReport): boolean {
+  const tasks = tasksOf(report);
+  return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
+}
+
+function promptName(report: RunReport): string {
+  return tasksOf(report)
+    .slice(0, 1)
+    .map(({ task }) => nameOfTask(task).replaceAll('`', "'"))
+    .join('');
+}
+
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
-  const done = `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
+  const done = isPromptAlone(report)
+    ? `nothing is left of \`${promptName(report)}\``
+    : `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
   switch (reason) {
     case 'plan_complete':
       return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
@@ -311,7 +326,9 @@ function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   const { title, value, input } = limits[reason];
   return {
     title,
-    what: `Stopped at the limit of ${value} for one run, with ${done}.`,
+    what: isPromptAlone(report)
+      ? `Stopped at the limit of ${value} for one run; \`${promptName(report)}\` is not done yet.`
+      : `Stopped at the limit of ${value} for one run, with ${done}.`,
     next: `${goesOn(report, 'from here')}${more(input, report)}`,
   };
 }
@@ -336,8 +353,12 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
     case 'all_done':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done already.`,
-        next: `Merge the pull request. For more work, ${taskInvitation(where)}.`,
+        what: isPromptAlone(report)
+          ? 'Nothing to do: what the prompt asks for is done already.'
+          : `Nothing to do: ${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done already.`,
+        next: isPromptAlone(report)
+          ? `Merge the pull request. Work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\`.`
+          : `Merge the pull request. For more work, ${taskInvitation(where)}.`,
       };
     case 'waiting_for_review':
       return {
@@ -361,7 +382,8 @@ function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
   const open = tasksOf(report).length - doneTasks(report).length;
-  const left = open === 0 ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
+  const left =
+    open === 0 || isPromptAlone(report) ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
   return pull === null && report.kind !== 'worked'
     ? `Ralph has as many open pull requests as \`max-open-prs\` allows, so the queue opens no more.${left}`
     : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} is as large as one review should be (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;

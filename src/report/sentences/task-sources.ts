@@ -13,6 +13,7 @@ export function noTasks(where: TaskSources, leftOut: boolean): string {
       ? [leftOut ? `no open issue with ${where.label} is for this run` : `no open issue has ${where.label}`]
       : []),
     ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`]),
+    ...(looksAtPrompt(where) ? ['there is no `PROMPT.md`'] : []),
   ].join(', and ');
 }
 
@@ -22,6 +23,7 @@ export function taskInvitation(where: TaskSources): string {
   return [
     ...(looksAtIssues(where) ? [`put ${where.label} on an issue that an agent should work on`] : []),
     ...(file === undefined ? [] : [`write a task into ${file}`]),
+    ...(looksAtPrompt(where) ? ['write what you want into `PROMPT.md` on the base branch'] : []),
   ].join(', or ');
 }
 
@@ -33,6 +35,10 @@ const FILES: ReadonlyMap<string, string> = new Map([
 
 function filesOf({ sources }: TaskSources): readonly string[] {
   return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);
+}
+
+function looksAtPrompt({ sources }: TaskSources): boolean {
+  return sources.includes('prompt');
 }
 
 /** A run that ended before it knew its sources speaks of the label. */

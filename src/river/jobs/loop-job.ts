@@ -17,7 +17,7 @@ import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIn
 export async function loopJob(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
   // Read before anything else: from the checkout as the job made it, before any agent ran.
-  const promptTemplate = await machine.readPrompt();
+  const prompt = await machine.readPrompt();
   const folder = await connect.handoff();
   const taken = await takeIntake(folder, config.handoff);
   const giving: Giving = {
@@ -34,7 +34,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
       {
         agent,
         agentName,
-        promptTemplate,
+        prompt,
         signal,
         recording,
         outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },

@@ -91,6 +91,7 @@ export function createAgentOn(
 /** A call without limits but the one named in `given`. */
 export function callOf(given: Partial<AgentCall> & { readonly prompt: string }): AgentCall {
   return {
+    doneTexts: [],
     resume: null,
     timeoutMs: 60_000,
     timeoutOf: 'call',

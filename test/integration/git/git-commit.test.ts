@@ -226,11 +226,14 @@ describe('commit() takes what the agent left and the contents of what it committ
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
       await scene.write('.ralph/state/queue.json', 'state');
+      await scene.write('.ralph-complete', '');
       await scene.write('.ralph/fix_plan.md', '- [ ] x\n');
       await scene.git('add', '-f', '.');
       await scene.git('commit', '--quiet', '-m', 'all of it');
     });
-    expect(await scene.git('ls-tree', '-r', '--name-only', committed.head, '.ralph')).toBe('.ralph/fix_plan.md');
+    expect(await scene.git('ls-tree', '-r', '--name-only', committed.head, '.ralph', '.ralph-complete')).toBe(
+      '.ralph/fix_plan.md',
+    );
   });
 });
 

@@ -23,6 +23,18 @@ describe('readTexts()', () => {
     expect((await scene.repository.readTexts([PLAN], null)).base).toEqual({ [PLAN]: '- [ ] one\n' });
   });
 
+  test('`**` at the end of a path is all below the folder, and a pattern beside it stays within its own', async () => {
+    await using scene = await setScene();
+    const files = ['specs/a.md', 'specs/deep/er/b.md', 'specs2/c.md', '.beads/a.jsonl', '.beads/old/b.jsonl'];
+    await commitFiles(scene, Object.fromEntries(files.map((path) => [path, path])));
+    const asked = ['specs/**', '.ralph/specs/**', '.beads/*.jsonl'];
+    expect(Object.keys((await scene.repository.readTexts(asked, null)).base).sort()).toEqual([
+      '.beads/a.jsonl',
+      'specs/a.md',
+      'specs/deep/er/b.md',
+    ]);
+  });
+
   test('reads the branch of a lane as the remote has it, and leaves the checkout alone', async () => {
     await using scene = await setScene();
     const before = await scene.git('rev-parse', 'HEAD');

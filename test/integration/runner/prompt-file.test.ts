@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { readPrompt } from '../../../src/runner/prompt-file.ts';
 
 let folder = '';
@@ -26,7 +27,7 @@ function pipe(path: string): void {
   execFileSync('mkfifo', [join(folder, path)]);
 }
 
-async function read(): Promise<{ readonly prompt: string; readonly warnings: readonly string[] }> {
+async function readAll(): Promise<{ readonly prompt: UserPrompt; readonly warnings: readonly string[] }> {
   const warnings: string[] = [];
   const prompt = await readPrompt(
     { workspace: join(folder, 'workspace'), promptFile: '.ralph/PROMPT.md', actionFolder: join(folder, 'action') },
@@ -83,10 +84,86 @@ test.each<[string, () => void, string, readonly string[]]>([
   ],
 ])('%s', async (_, given, prompt, warnings) => {
   given();
-  expect(await read()).toEqual({ prompt, warnings });
+  const read = await readAll();
+  expect({ prompt: read.prompt.text, warnings: read.warnings }).toEqual({ prompt, warnings });
 });
 
 test('a named pipe in the place of the built-in prompt is an error, not a run that hangs', async () => {
   pipe('action/templates/PROMPT.md');
-  await expect(read()).rejects.toThrow(/built-in prompt cannot be read.*is missing, or it is not a file/);
+  await expect(readAll()).rejects.toThrow(/built-in prompt cannot be read.*is missing, or it is not a file/);
+});
+
+test.each<[string, readonly string[], string, string | null]>([
+  [
+    'the loop of another Ralph',
+    ['.ralph/prompts/LOOP_PROMPT.md', 'scripts/ralph/CLAUDE.md'],
+    '.ralph/prompts/LOOP_PROMPT.md',
+    null,
+  ],
+  [
+    'scripts/, for one agent and for another',
+    ['scripts/ralph/prompt.md', 'scripts/ralph/CLAUDE.md'],
+    'scripts/ralph/CLAUDE.md',
+    null,
+  ],
+  ['a CLAUDE.md at the root, which is none', ['CLAUDE.md'], 'templates/PROMPT.md', 'built-in'],
+])('%s', async (_, paths, path, builtIn) => {
+  for (const one of paths) write(`workspace/${one}`, one);
+  expect((await readAll()).prompt).toMatchObject(
+    builtIn === null ? { text: path, path } : { text: builtIn, path: null },
+  );
+});
+
+test('what describes the project is named, wherever it is', async () => {
+  for (const path of ['@AGENT.md', '.ralph/AGENT.md', 'specs/a.md', '.ralph/SPECS_INDEX.md'])
+    write(`workspace/${path}`, path);
+  expect((await readAll()).prompt).toMatchObject({
+    instructions: ['.ralph/AGENT.md', '@AGENT.md'],
+    specifications: ['.ralph/SPECS_INDEX.md', 'specs'],
+  });
+});
+
+const SETUP = 'workspace/.ralph/prompts/SETUP_PROMPT.md';
+test.each<[string, () => void, string | null]>([
+  ['no set-up prompt', () => undefined, null],
+  [
+    'a set-up prompt',
+    () => {
+      write(SETUP, 'once');
+    },
+    'once',
+  ],
+  [
+    'one that says nothing',
+    () => {
+      write(SETUP, '\n');
+    },
+    null,
+  ],
+  [
+    'one that was followed before',
+    () => {
+      write(SETUP, 'once');
+      write('workspace/.ralph/.ralph_setup_done', '');
+    },
+    null,
+  ],
+  [
+    'one that is a step of a pipeline',
+    () => {
+      write(SETUP, 'once');
+      write('workspace/.ralph/configs/default.json', '{ "prompt_file": ".ralph/prompts/SETUP_PROMPT.md" }');
+    },
+    null,
+  ],
+])('%s', async (_, given, setup) => {
+  given();
+  expect((await readAll()).prompt.setup).toBe(setup);
+});
+
+test('signals that cannot be used end the run, all of them named', async () => {
+  write('workspace/.ralph/config.json', '{ "signals": { "done": ["x"], "markers": ["../y"] } }');
+  await expect(readAll()).rejects.toThrow(
+    /done signals cannot be used:\n- \.ralph\/config\.json: signals\.done\[0\].*\n- \.ralph\/config\.json: signals\.markers\[0\]/,
+  );
 });

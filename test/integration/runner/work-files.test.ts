@@ -139,6 +139,37 @@ describe('replace()', () => {
   });
 });
 
+describe('remove()', () => {
+  test('removes a file, and says nothing where there is none', async () => {
+    await using scene = await setScene();
+    await scene.lay('.ralph-complete', '');
+    await scene.files.remove('.ralph-complete');
+    await scene.files.remove('.ralph-complete');
+    await scene.files.remove('no/folder/at/all');
+    expect(await readdir(scene.root)).toEqual([]);
+  });
+
+  test.each<[string, string, (scene: Scene) => Promise<unknown>]>([
+    ['a folder', 'DONE', ({ root }) => mkdir(join(root, 'DONE'))],
+    ['a link to a file', 'DONE', ({ root, lay }) => lay('other', 'x').then(() => symlink('other', join(root, 'DONE')))],
+    [
+      'a file behind a link out',
+      'out/DONE',
+      async ({ root }) => {
+        await mkdir(join(root, '..', 'elsewhere'));
+        await writeFile(join(root, '..', 'elsewhere', 'DONE'), 'x');
+        await symlink('../elsewhere', join(root, 'out'));
+      },
+    ],
+  ])('leaves %s alone', async (_, path, lay) => {
+    await using scene = await setScene();
+    await lay(scene);
+    const before = await contents(scene.root);
+    await scene.files.remove(path).catch(() => undefined);
+    expect(await contents(scene.root)).toEqual(before);
+  });
+});
+
 /** Every file below a folder, by path; of a link that it is one. */
 async function contents(folder: string): Promise<Readonly<Record<string, string>>> {
   const entries = await readdir(join(folder, '..'), { recursive: true, withFileTypes: true });

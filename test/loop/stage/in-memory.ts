@@ -151,7 +151,9 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     publishedTexts: (paths) =>
       guarded(faults, 'publishedTexts', () =>
-        Object.fromEntries(Object.entries(treeOf(head)).filter(([path]) => paths.includes(path))),
+        Object.fromEntries(
+          Object.entries(treeOf(head)).filter(([path]) => paths.some((pattern) => matches(path, pattern))),
+        ),
       ),
     commitTexts: ({ texts, message, trailers }) =>
       guarded(faults, 'commitTexts', () => {
@@ -611,11 +613,16 @@ export function workFilesOf(checkout: Checkout): WorkFiles {
       checkout.files[path] = text;
       return Promise.resolve();
     },
+    remove: (path) => {
+      checkout.files = Object.fromEntries(Object.entries(checkout.files).filter(([name]) => name !== path));
+      return Promise.resolve();
+    },
   };
 }
 
-/** `*` stands for anything within the last segment. */
+/** `*` stands for anything within the last segment, `**` at the end for all below. */
 function matches(path: string, pattern: string): boolean {
+  if (pattern.endsWith('/**')) return path.startsWith(pattern.slice(0, -2));
   const [before = '', after] = pattern.split('*');
   return after === undefined
     ? path === pattern

@@ -6,6 +6,9 @@ import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
+import { parseDoneSignals, SIGNALS_PATH } from '../../../src/core/analysis/done-signals.ts';
+import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
+import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
@@ -246,7 +249,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     setting.onRecord?.(work, machine.checkout, machine);
   };
   const machineOfRun: MachineOfRun = {
-    readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
+    readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve(promptOf(machine))),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     files: tapped('files', workFilesOf(machine.checkout), tap),
     record: (change) => {
@@ -281,6 +284,20 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   return {
     ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
     handedOver: end?.handedOver ?? null,
+  };
+}
+
+/** What the checkout has for the agent, as main reads it from the disk. */
+function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
+  const own = promptAmong(files, config.promptFile);
+  const { signals } = parseDoneSignals(files[SIGNALS_PATH] ?? null);
+  return {
+    text: own?.text ?? 'Work.',
+    path: own?.path ?? null,
+    setup: files[SETUP_PROMPT_PATH] ?? null,
+    instructions: [],
+    specifications: [],
+    signals,
   };
 }
 

@@ -12,6 +12,7 @@ import {
   DEFAULT_COOLDOWN_MINUTES,
   DEFAULT_MAX_COST_USD_PER_DAY,
   DEFAULT_MAX_MINUTES,
+  DEFAULT_PROMPT_FILE,
   DEFAULT_SOURCES,
   DEFAULT_NOTIFY,
   DEFAULT_OPTIONAL_SECTIONS,
@@ -339,12 +340,12 @@ describe('ralph tasks with arguments that make no sense ends with 2', () => {
     [['--dir', '/nowhere/at/all'], 'ralph tasks: --dir: "/nowhere/at/all" is not a folder.'],
     [
       ['--task-sources', 'plan,todo'],
-      'ralph tasks: --task-sources: "plan,todo" must be a list of: issues, plan, prd, beads.',
+      'ralph tasks: --task-sources: "plan,todo" must be a list of: issues, plan, prd, beads, prompt.',
     ],
     [['--task-sources', 'plan,plan'], 'ralph tasks: --task-sources: "plan,plan" names a source twice.'],
     [
       ['--task-sources', ''],
-      'ralph tasks: --task-sources: "" is empty: name at least one of issues, plan, prd, beads.',
+      'ralph tasks: --task-sources: "" is empty: name at least one of issues, plan, prd, beads, prompt.',
     ],
     [['here'], 'ralph tasks: too many arguments: "here".'],
     [['--dirs', 'x'], 'ralph tasks: there is no option --dirs. Did you mean --dir?'],
@@ -355,9 +356,50 @@ describe('ralph tasks with arguments that make no sense ends with 2', () => {
   });
 });
 
+describe('a prompt without a list', () => {
+  const prompt = {
+    'PROMPT.md': '# Build the shop\n\nSee docs/api.md.',
+    'specs/deep/cart.md': 'A cart.',
+    'docs/api.md': 'x',
+  };
+
+  test('is a task where it is named as a source, another one when what it points to changes', async () => {
+    const { tasks: found, problems } = await report(prompt, '--task-sources', 'plan,prompt');
+    expect(found).toEqual([
+      {
+        id: expect.stringMatching(/^prompt-[0-9a-f]{12}$/) as string,
+        title: 'Build the shop',
+        source: 'prompt',
+        state: 'todo',
+        priority: 1,
+        optional: true,
+        dependsOn: [],
+      },
+    ]);
+    expect(problems).toEqual([]);
+    for (const path of ['specs/deep/cart.md', 'docs/api.md'])
+      expect((await report({ ...prompt, [path]: 'other' }, '--task-sources', 'prompt')).tasks[0]?.id).not.toBe(
+        found[0]?.id,
+      );
+    expect((await report({ ...prompt, 'src/a.md': 'other' }, '--task-sources', 'prompt')).tasks).toEqual(found);
+  });
+
+  test('is none beside a list, nor where nobody asks for it', async () => {
+    const beside = await report({ ...prompt, '.ralph/fix_plan.md': '- [x] Parser\n' }, '--task-sources', 'plan,prompt');
+    expect(beside.tasks.map(({ source }) => source)).toEqual(['plan']);
+    expect((await report(prompt, '--task-sources', 'plan')).tasks).toEqual([]);
+  });
+
+  test('without one, its places are named', async () => {
+    const { out } = await tasks({}, '--task-sources', 'prompt');
+    expect(out).toContain('No tasks found in .ralph/PROMPT.md, PROMPT.md, ');
+  });
+});
+
 test.each([
   ['task-sources', DEFAULT_SOURCES],
   ['optional-sections', DEFAULT_OPTIONAL_SECTIONS],
+  ['prompt-file', DEFAULT_PROMPT_FILE],
   ['branch-prefix', DEFAULT_BRANCH_PREFIX],
   ['task-label', DEFAULT_TASK_LABEL],
   ['state-store', DEFAULT_STATE_STORE],

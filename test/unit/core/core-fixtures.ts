@@ -65,6 +65,11 @@ export function task(number: number, change: Partial<Task> = {}): Task {
 /** What a prompt is made of. */
 export const promptParts: PromptParts = {
   promptTemplate: '# Instructions\n\nYou are Ralph.',
+  promptPath: null,
+  setup: '',
+  instructions: [],
+  specifications: [],
+  patterns: '',
   task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
   iteration: 3,
   maxIterations: 10,
@@ -136,6 +141,7 @@ export interface Play {
   readonly chars?: number;
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
+  readonly doneMarker?: string;
   readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
@@ -156,6 +162,7 @@ export function evidence(from: string, play: Play): Evidence {
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
+    doneMarker: play.doneMarker ?? null,
     checklist:
       play.checklist === undefined
         ? null

@@ -141,6 +141,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       outputChars: 800,
       fencedBlock: false,
       withheld: [],
+      doneMarker: null,
       checklist: null,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,

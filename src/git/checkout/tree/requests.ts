@@ -34,6 +34,7 @@ interface Questions {
   readonly 'read-texts': { readonly paths: readonly string[] };
   readonly 'read-end': { readonly path: string; readonly maxBytes: number };
   readonly replace: Parameters<WorkFiles['replace']>[0];
+  readonly remove: { readonly path: string };
 }
 
 /** What a question of a kind says beside its kind. */

@@ -134,6 +134,10 @@ export function createRoomSide({ quarantine, inbox, withWorker }: RoomSideOption
         withWorker(async (talk) => {
           await talk.ask('replace', change);
         }),
+      remove: (path) =>
+        withWorker(async (talk) => {
+          await talk.ask('remove', { path });
+        }),
     },
   };
 }

@@ -137,6 +137,9 @@ function openDesk(
       case 'replace':
         await files.replace(request);
         return { answer: { kind: 'replace' } };
+      case 'remove':
+        await files.remove(request.path);
+        return { answer: { kind: 'remove' } };
     }
   };
 }

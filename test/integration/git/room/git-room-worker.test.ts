@@ -155,7 +155,7 @@ describe('a worker that is none of ours', () => {
     const after = await scene.repository.snapshot();
     const committed = await scene.repository.commit(messageFor(before, after));
     expect(await scene.quarantineGit('show', `${committed.head}:new.txt`)).toBe('new');
-    const files = scene.repository.files({ read: never, readEnd: never, replace: never });
+    const files = scene.repository.files({ read: never, readEnd: never, replace: never, remove: never });
     if (kind === 'read-texts')
       await expect(files.read(['README.md'])).rejects.toThrow(
         /the worker was ended by SIGKILL\. Re-run the workflow\./,
@@ -209,7 +209,7 @@ test('a change of the same length is seen, however soon it comes', async () => {
 test('concurrent calls wait for each other', async () => {
   command = null;
   await using scene = await handedOver();
-  const files = scene.repository.files({ read: never, readEnd: never, replace: never });
+  const files = scene.repository.files({ read: never, readEnd: never, replace: never, remove: never });
   const [snapshot, texts, end] = await Promise.all([
     scene.repository.snapshot(),
     files.read(['README.md']),

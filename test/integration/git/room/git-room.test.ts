@@ -271,6 +271,10 @@ describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', 
     await expect(files.replace({ path: '.ralph/notes.md', old: 'ours', text: 'newer' })).rejects.toThrow(/was changed/);
     await expect(files.replace({ path: 'stolen.md', old: null, text: 'x' })).rejects.toThrow(/is a link/);
     expect(lstatSync(join(scene.folder, '.ralph', 'notes.md')).uid).toBe(AGENT_UID);
+    await files.remove('.ralph/long.md');
+    await files.remove('stolen.md');
+    expect(await files.readEnd('.ralph/long.md', 4)).toBeNull();
+    expect(lstatSync(join(scene.folder, 'stolen.md')).isSymbolicLink()).toBe(true);
     await takeBack();
     expect(await files.readEnd('.ralph/notes.md', 10)).toBe('new');
   });

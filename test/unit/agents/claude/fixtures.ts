@@ -1,3 +1,4 @@
+import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { analysisJsonSchema, printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
@@ -26,7 +27,7 @@ export function analyzeChunks(
 ): Analysis {
   const reader = createOutputReader({ now, onEvent });
   for (const chunk of chunks) reader.push(chunk);
-  return analyze(reader.end()).analysis;
+  return analyze(reader.end(), KNOWN_SIGNALS.done).analysis;
 }
 
 /** The output in chunks of `size` bytes. */

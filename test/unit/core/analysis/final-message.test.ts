@@ -23,7 +23,7 @@ const TAIL = 192 * 1024;
 describe('of a message longer than 256 Ki characters', () => {
   const yes = block('EXIT_SIGNAL: true');
   const filler = (chars: number): string => `\n${'x'.repeat(chars - 2)}\n`;
-  const exitSignalOf = (text: string): boolean | null => analyze(transcriptOf(text)).analysis.signal.exitSignal;
+  const exitSignalOf = (text: string): boolean | null => analyze(transcriptOf(text), []).analysis.signal.exitSignal;
 
   test.each<[string, string, boolean | null]>([
     ['the beginning is read', `${yes}${filler(HEAD + TAIL)}`, true],
@@ -40,7 +40,7 @@ test.each([
   [`\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\``, true],
   ['done', false],
 ])('of %j the length is known, and whether it ends in a fenced block', (finalMessage, endsInFencedBlock) => {
-  expect(analyze(transcriptOf(finalMessage))).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
+  expect(analyze(transcriptOf(finalMessage), [])).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
 });
 
 test.each<[string, string, object]>([

@@ -127,6 +127,7 @@ test.each<[string, string, boolean]>([
 
 test.each<[string, string, Finding['kind'] | undefined]>([
   ['entries of files on a schedule have nobody who asked', 'task-sources: plan, prd', 'warning'],
+  ['a prompt has nobody who asked either', 'task-sources: prompt', 'warning'],
   ['with somebody named', 'task-sources: plan\nnotify: ann', 'ok'],
   ['without messages, since that was wanted', 'task-sources: plan\nnotify: none', 'ok'],
   ['beside issues as well', 'task-sources: issues, plan', 'warning'],

@@ -464,14 +464,14 @@ test.each<[string, boolean, LaneState, Play]>([
   expect(
     needsVerification(
       state,
-      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null } },
+      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null, doneMarker: null } },
       verifies,
     ),
   ).toBe(expected);
   expect(
     needsVerification(
       state,
-      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null } },
+      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null, doneMarker: null } },
       policy,
     ),
   ).toBe(false);

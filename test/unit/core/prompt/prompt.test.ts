@@ -449,3 +449,50 @@ function withoutData(prompt: string): string {
   }
   return kept.join('\n');
 }
+
+describe('a prompt that is the task', () => {
+  const open = task(0, {
+    id: 'prompt-0123456789ab',
+    title: 'Build the shop',
+    body: '',
+    optional: true,
+    source: { kind: 'prompt', path: 'PROMPT.md', documents: ['specs/cart.md', 'specs/till.md'] },
+  });
+
+  test('is told with what it points to as data, and without counts, marks or a title of its own', () => {
+    const prompt = compose({ task: open });
+    expect(prompt).toContain('do what the text of PROMPT.md, which stands above, asks for');
+    expect(dataOf(prompt, 'DOCUMENTS')).toBe('- specs/cart.md\n- specs/till.md');
+    expect(prompt).not.toMatch(/Work on this one only|Its first line says where|BEGIN TASK|no other task is left/);
+    expect(prompt).toContain('STATUS: COMPLETE, EXIT_SIGNAL: true. The next iteration is asked to confirm it.');
+  });
+
+  test('names the first 20 of many documents, and none where there are none', () => {
+    const documents = Array.from({ length: 30 }, (_, at) => `specs/${String(at)}.md`);
+    const named = dataOf(
+      compose({ task: { ...open, source: { kind: 'prompt', path: 'PROMPT.md', documents } } }),
+      'DOCUMENTS',
+    );
+    expect(named?.split('\n').slice(-2)).toEqual(['- specs/19.md', '- … and 10 more']);
+    const none = compose({ task: { ...open, source: { kind: 'prompt', path: 'PROMPT.md', documents: [] } } });
+    expect(none).not.toContain('BEGIN DOCUMENTS');
+  });
+});
+
+test('what is to be done once stands before the instructions', () => {
+  const prompt = compose({ setup: 'Lay the foundations.\n' });
+  expect(prompt).toContain('Lay the foundations.\n\n# Instructions');
+});
+
+test('the files that describe the project are named, and notes on its code are data', () => {
+  const prompt = compose({
+    instructions: ['@AGENT.md'],
+    specifications: ['.ralph/SPECS_INDEX.md', 'specs'],
+    patterns: '- Use vitest',
+  });
+  expect(contextOf(prompt)).toContain(
+    '- How to build and test: @AGENT.md.\n- Specifications: .ralph/SPECS_INDEX.md, specs.',
+  );
+  expect(dataOf(prompt, 'PATTERNS')).toBe('- Use vitest');
+  expect(dataOf(compose({ patterns: 'x'.repeat(9_000) }), 'PATTERNS')).toHaveLength(1_000);
+});

@@ -86,7 +86,7 @@ describe('any bytes', () => {
             chunk.fill(0x7b);
             at += size;
           }
-          expect(analyze(reader.end()).analysis).toEqual(analyzeAt(output));
+          expect(analyze(reader.end(), []).analysis).toEqual(analyzeAt(output));
         },
       ),
       { numRuns: runs(2_000) },

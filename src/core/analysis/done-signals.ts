@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { tryJson } from '../text/try-json.ts';
+
+/** Where a repository says by what else its agent says that everything is done: the key `signals` of this file. */
+export const SIGNALS_PATH = '.ralph/config.json';
+
+const MAX_TEXTS = 20;
+const MAX_TEXT_CHARS = 200;
+const MIN_TEXT_CHARS = 4;
+const MAX_MARKERS = 10;
+const MAX_PATH_CHARS = 200;
+
+const doneText = z
+  .string()
+  .trim()
+  .min(MIN_TEXT_CHARS, `is shorter than ${MIN_TEXT_CHARS} characters, so it would be found in any message`)
+  .max(MAX_TEXT_CHARS, `is longer than ${MAX_TEXT_CHARS} characters`)
+  .regex(/^[^\r\n]*$/, 'has more than one line')
+  .regex(/[\p{L}\p{N}]/u, 'has neither letters nor digits');
+
+const marker = z
+  .string()
+  .min(1, 'is empty')
+  .max(MAX_PATH_CHARS, `is longer than ${MAX_PATH_CHARS} characters`)
+  .regex(/^[^\p{Cc}*?[\]{}\\]*$/u, 'must be the path of one file, without patterns, backslashes or control characters')
+  .regex(/^(?!\/|[a-z]:)/i, 'must be relative to the repository')
+  .refine(
+    (path) => path.split('/').every((name) => !['', '.', '..'].includes(name) && name.toLowerCase() !== '.git'),
+    'must stay in the repository, and out of .git',
+  );
+
+/** Other words and files by which an agent says that everything is done: `done`, texts that are looked for as whole words in its final message; `markers`, files that it makes. */
+export const doneSignalsSchema = z.strictObject(
+  {
+    done: z.array(doneText).max(MAX_TEXTS, `has more than ${MAX_TEXTS} entries`).default([]),
+    markers: z.array(marker).max(MAX_MARKERS, `has more than ${MAX_MARKERS} entries`).default([]),
+  },
+  { error: (issue) => (issue.code === 'unrecognized_keys' ? 'only knows `done` and `markers`' : undefined) },
+);
+
+/** What counts as the agent's word that everything is done, beside its status block and what its sentences say. */
+export type DoneSignals = Immutable<z.infer<typeof doneSignalsSchema>>;
+
+/** Those that need no setting: the file is the one that other Ralphs use. */
+export const KNOWN_SIGNALS: DoneSignals = { done: ['<promise>COMPLETE</promise>'], markers: ['.ralph-complete'] };
+
+const settingSchema = z.object({ signals: doneSignalsSchema.optional() });
+
+/** What `.ralph/config.json` adds to the known signals. `text` null: there is no such file. `problems`: sentences with file and key. */
+export function parseDoneSignals(text: string | null): {
+  readonly signals: DoneSignals;
+  readonly problems: readonly string[];
+} {
+  const nothing = { signals: KNOWN_SIGNALS, problems: [] };
+  if (text === null) return nothing;
+  const json = tryJson(text.replace(/^\uFEFF/, ''));
+  if (json === undefined) return { ...nothing, problems: [`${SIGNALS_PATH} is not valid JSON.`] };
+  // Whatever else the file holds is for others to judge.
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return nothing;
+  const parsed = settingSchema.safeParse(json);
+  if (!parsed.success)
+    return {
+      ...nothing,
+      problems: parsed.error.issues.map(
+        ({ path, message }) =>
+          `${SIGNALS_PATH}: ${keyOf(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
+      ),
+    };
+  const { done, markers } = parsed.data.signals ?? { done: [], markers: [] };
+  return {
+    problems: [],
+    signals: {
+      done: [...new Set([...KNOWN_SIGNALS.done, ...done])],
+      markers: [...new Set([...KNOWN_SIGNALS.markers, ...markers])],
+    },
+  };
+}
+
+/** `signals.done[2]` */
+function keyOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
+    .join('');
+}

@@ -1,0 +1,41 @@
+/** Where a repository's own prompt may be, first choice first, behind what the input `prompt-file` names. The last ones are those of other Ralphs. */
+const PROMPT_PLACES: readonly string[] = [
+  '.ralph/PROMPT.md',
+  'PROMPT.md',
+  '.ralph/prompts/LOOP_PROMPT.md',
+  'scripts/ralph/CLAUDE.md',
+  'scripts/ralph/prompt.md',
+];
+
+/** The prompt of a Ralph that prepares a project before its first iteration, and the file that says that it did. */
+export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
+export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
+
+/** Where a pipeline may be defined. */
+export const PIPELINE_PLACES: readonly string[] = ['.ralph/config.json', '.ralph/configs/default.json', 'config.yaml'];
+
+/** Where the instructions for building and testing may be, in the order in which they are named. */
+export const INSTRUCTION_PLACES: readonly string[] = ['.ralph/AGENT.md', '.ralph/@AGENT.md', 'AGENT.md', '@AGENT.md'];
+
+/** Folders and files of specifications. */
+export const SPECIFICATION_PLACES: readonly string[] = ['.ralph/SPECS_INDEX.md', '.ralph/specs', 'specs'];
+
+/** Logs in which another Ralph's agent keeps what it has learnt of the code. */
+export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scripts/ralph/progress.txt', 'progress.txt'];
+
+/** Where a run looks for the prompt. `promptFile`: the input `prompt-file`. */
+export function promptPlaces(promptFile: string): readonly string[] {
+  return [...new Set([promptFile, ...PROMPT_PLACES])];
+}
+
+/** Of these files, path → text, the one that is the prompt: the first that says anything; null: none does. */
+export function promptAmong(
+  texts: Readonly<Record<string, string>>,
+  promptFile: string,
+): { readonly path: string; readonly text: string } | null {
+  for (const path of promptPlaces(promptFile)) {
+    const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
+    if (text !== undefined && text.trim() !== '') return { path, text };
+  }
+  return null;
+}

@@ -1,0 +1,69 @@
+import type { Task } from '../tasks/task.ts';
+
+/** What the rules look at: the user's prompt, and the task that it is told with. */
+interface Told {
+  readonly prompt: string;
+  readonly task: Pick<Task, 'source'>;
+  /** Whether the file of the task has its item on this branch. */
+  readonly standing: 'listed' | 'unlisted';
+}
+
+interface Rule {
+  readonly isNeeded: (told: Told) => boolean;
+  /** One line; all of them together stay below 600 characters with the heading. */
+  readonly sentence: (told: Told) => string;
+}
+
+const HEADING =
+  '# What holds\n\nThe text above may be written for another loop. Where it differs from the rest of this prompt:\n';
+
+/** What holds where a user's prompt and the loop's own rules could contradict each other: only what this prompt speaks of, at most 600 characters; empty: nothing. The user's text stays as it is. */
+export function precedence(told: Told): string {
+  const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
+  return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
+}
+
+const rules: readonly Rule[] = [
+  {
+    // `- .ralph/ (entire directory and all contents)` below `Protected Files (DO NOT MODIFY)`.
+    isNeeded: (told) =>
+      isListed(told) &&
+      /\b(?:never|not|don['’]?t|no)\b[^\n]{0,100}\b(?:modif|edit|chang|touch|updat|overwrit|rewrit|delet|remov|writ|mov|renam|put )/i.test(
+        told.prompt,
+      ) &&
+      /\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt),
+    sentence: ({ task: { source } }) =>
+      `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
+  },
+  {
+    isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
+    sentence: () => 'Your task is an issue: no list has an item of it to mark.',
+  },
+  {
+    isNeeded: ({ prompt, task }) =>
+      task.source.kind !== 'prompt' &&
+      /\b(?:pick|choose|select|take|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|unchecked|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
+        prompt,
+      ),
+    sentence: () => 'Your task is chosen already: the one below, and no other.',
+  },
+  {
+    isNeeded: ({ prompt }) =>
+      /\bgit (?:push|checkout|switch|tag)\b|\bpush(?:es|ed)?\b|\bpull requests?\b|\b(?:correct|new|right|feature) branch\b|\bbranchName\b/i.test(
+        prompt,
+      ),
+    sentence: () => 'Stay on this branch, and neither push nor open pull requests: the loop does.',
+  },
+  {
+    isNeeded: ({ prompt }) => /RALPH_STATUS|EXIT_SIGNAL/.test(prompt),
+    sentence: () => 'Of all status blocks, the one at the end of this prompt counts.',
+  },
+  {
+    isNeeded: ({ prompt }) => /<promise>|\.ralph-complete\b|\bexit immediately\b/i.test(prompt),
+    sentence: () => 'EXIT_SIGNAL in that block says whether everything is done, whatever else you print or write.',
+  },
+];
+
+function isListed({ task: { source }, standing }: Told): boolean {
+  return source.kind !== 'issue' && source.kind !== 'prompt' && standing === 'listed';
+}
