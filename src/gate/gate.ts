@@ -15,7 +15,7 @@ import { workIssue, workQueue } from './work.ts';
 export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false });
+      return workQueue(deps, { asked: false, byHand: intent.actor !== null });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

@@ -6,6 +6,7 @@ import { admit } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
+import type { Request } from './tasks/sources.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 
@@ -17,15 +18,24 @@ export interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
-/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now. */
-export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
+/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
+export async function workQueue(deps: GateDeps, { asked, byHand }: Pick<Request, 'asked' | 'byHand'>): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   if (issues.length === 0 && files === null) {
     await needCheckout(deps);
     return endIntake({ kind: 'idle', reason: 'no_tasks' });
   }
-  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
+  return admit(deps, {
+    id: QUEUE,
+    requested: 'by-queue',
+    asked,
+    byHand,
+    redo: false,
+    issues,
+    files,
+    approvedText: null,
+  });
 }
 
 /** A job without a checkout never sees a task of a file: where there are no others, that is no rest but a mistake. */
@@ -61,6 +71,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
     id: issueLane(number),
     requested: 'by-name',
     asked: deps.context.runAttempt === 1,
+    byHand: true,
     redo: redo && deps.context.runAttempt === 1,
     issues: [issue],
     files: null,

@@ -22,6 +22,7 @@ import { callAgent, type Iteration } from './call.ts';
 import { bounded } from './bounded.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
+import { markEntries } from './marks.ts';
 import type { Work } from '../handover/work.ts';
 import { MINUTE_MS } from '../core/time.ts';
 
@@ -79,11 +80,14 @@ export async function iterate(
         lookAt: moreToLookAt(begun.lookAt, committed.lookAt),
       };
       deps.record(worked);
-      return conclude(
+      const concluded = await conclude(
         deps,
         { ...iteration, work: worked },
         { before, after: committed.published, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed },
       );
+      const marked = await markEntries(deps, concluded.work, iteration.opened);
+      if (marked !== concluded.work) deps.record(marked);
+      return { ...concluded, work: marked };
     },
   );
   // Behind the group: who opens none still reads what became of each iteration.

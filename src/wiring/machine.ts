@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
@@ -21,6 +22,14 @@ export function createMachine(
   return {
     readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
     readLearnings: async () => (await (await workFiles()).readEnd('.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    readLeftCircuit: async () => {
+      const { readEnd } = await workFiles();
+      for (const path of LEFT_CIRCUIT_PATHS) {
+        const text = await readEnd(path, MAX_LEFT_CIRCUIT_BYTES);
+        if (text !== null) return { path, text };
+      }
+      return null;
+    },
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),

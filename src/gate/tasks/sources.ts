@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
-import type { LaneState } from '../../core/lane/state.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
+import { MAX_RETRIED, type LaneState } from '../../core/lane/state.ts';
+import { fileProgress, mergeFileTasks, stillRetried, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
@@ -23,6 +23,8 @@ export interface Request {
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
   /** A person asks for it now, by a label or a command. */
   readonly asked: boolean;
+  /** A person started this run, so that entries are tried again that an earlier Ralph failed. */
+  readonly byHand: boolean;
   /** What is done is to be done again. */
   readonly redo: boolean;
   readonly issues: readonly Issue[];
@@ -62,7 +64,10 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     tasks: merged,
     areWhole: unreadable.length === 0,
   });
-  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked });
+  const retried = stillRetried(lane.state.retried, merged, request.byHand).slice(-MAX_RETRIED);
+  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked, retried });
+  // What a person asked for holds until their files are there again.
+  const asked = read === null ? lane.state.retried : retried;
   const candidates = {
     issues,
     fileTasks: [...merged.map(({ task }) => task), ...unreadable],
@@ -70,7 +75,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     isByName,
     approvedText,
   };
-  const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked });
+  const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked, retried: asked });
   return {
     ...judged,
     warnings: [...(read?.problems ?? []), ...(beginsAgain ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
@@ -89,7 +94,11 @@ export async function listTasks(
     ...task,
     obstacle: obstacleByLabel(task),
   }));
-  const tasks = fileProgress(lane.state.tasks, base, { beginsAgain: false, unmarked: lane.state.unmarked });
+  const tasks = fileProgress(lane.state.tasks, base, {
+    beginsAgain: false,
+    unmarked: lane.state.unmarked,
+    retried: stillRetried(lane.state.retried, base, false),
+  });
   return {
     tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]),
     state: { ...lane.state, tasks },

@@ -233,6 +233,12 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const machineOfRun: MachineOfRun = {
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
+    readLeftCircuit: () =>
+      tap.call('place.readLeftCircuit', () => {
+        const path = '.ralph/.circuit_breaker_state';
+        const text = machine.checkout.files[path];
+        return Promise.resolve(text === undefined ? null : { path, text });
+      }),
     files: tapped('files', workFilesOf(machine.checkout), tap),
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {

@@ -1,6 +1,7 @@
 import { appendChildren, applyEdits, childIndent, layoutOf, renderJson } from '../../../json/edit.ts';
-import { itemsOf, member, parseJson, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, member, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
+import { parsePrdJson } from './fenced.ts';
 import type { AddedTask, NewTask } from './new-task.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
@@ -36,7 +37,7 @@ export function addToPrd(
       problem: { file: path, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },
     };
 
-  const archived = archive === null || archive.trim() === '' ? null : parseJson(archive);
+  const archived = archive === null || archive.trim() === '' ? null : parsePrdJson(archive);
   if (archived?.kind === 'malformed')
     return {
       kind: 'refused',

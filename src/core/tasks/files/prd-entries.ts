@@ -1,13 +1,6 @@
-import {
-  itemsOf,
-  member,
-  membersOf,
-  parseJson,
-  positionsIn,
-  type JsonNode,
-  type JsonPosition,
-} from '../../../json/parse.ts';
+import { itemsOf, member, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
+import { parsePrdJson } from './fenced.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import { cut } from '../../text/cut.ts';
@@ -46,7 +39,7 @@ const MAX_KEY_CHARS = 76;
 
 /** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
 export function parsePrdFile(path: string, text: string): PrdFile {
-  const parsed = parseJson(text);
+  const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed')
     return {
       kind: 'unreadable',

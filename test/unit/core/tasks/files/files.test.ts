@@ -307,7 +307,7 @@ describe('the order of work', () => {
       id,
       title: id,
       body: '',
-      source: { kind: 'prd', path: 'p', key: id },
+      source: { kind: 'prd', path: 'p', key: id, issue: null },
       comments: [],
       priority: fields.priority ?? 2,
       dependsOn: fields.dependsOn ?? [],
