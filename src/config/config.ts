@@ -1,3 +1,4 @@
+import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/level.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
@@ -28,7 +29,9 @@ export interface Config {
   /** Words of a command for a dispatched run; empty = none. */
   readonly command: string;
   readonly agent: AgentConfig;
-  /** Relative to the workspace. */
+  /** Where tasks, prompts, `.ralph/` and verify are. */
+  readonly workingDirectory: Folder;
+  /** Relative to the working directory. */
   readonly promptFile: string;
   readonly policy: Policy;
   /** One shell command each, from the workflow file and never from the branch. */

@@ -2,6 +2,7 @@ import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
+import { taskSeenFrom } from '../core/folder.ts';
 import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -45,7 +46,10 @@ export async function callAgent(
   const call = {
     prompt: composePrompt({
       promptTemplate: deps.promptTemplate,
-      task: item === undefined ? step.task : { ...step.task, source: item.task.source },
+      task:
+        item === undefined
+          ? taskSeenFrom(deps.config.workingDirectory, step.task)
+          : { ...step.task, source: item.task.source },
       standing: item === undefined ? 'unlisted' : 'listed',
       others: othersOf(work, step.task),
       iteration: soFar.iterations + 1,

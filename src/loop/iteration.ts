@@ -5,6 +5,7 @@ import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
+import { taskFromRoot } from '../core/folder.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
@@ -154,7 +155,9 @@ async function conclude(
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
-  const found = newItems(items).filter(({ id }) => deps.redact(id) === id);
+  const found = newItems(items)
+    .filter(({ id }) => deps.redact(id) === id)
+    .map((item) => taskFromRoot(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
   const denials = classifyDenials(analysis.denials, policy, deps.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };

@@ -20,7 +20,10 @@ export function createMachine(
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
   const steering = steeringDigest(environment, runKey);
   return {
-    readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
+    readPrompt: () => {
+      const { promptFile, workingDirectory: folder } = config;
+      return readPrompt({ workspace: context.workspace, folder, promptFile, actionFolder }, log);
+    },
     readLearnings: async () => (await (await workFiles()).readEnd('.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     readLeftCircuit: async () => {
       const { readEnd } = await workFiles();

@@ -79,6 +79,7 @@ export function createAgentOn(
     broker: given.broker ?? null,
     room: null,
     workFolder: machine.workFolder,
+    alsoFolder: null,
     configFolder,
     runTag,
     log,

@@ -106,9 +106,10 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   });
 
   const room = openRoom === null ? null : await openRoom(root);
-  const reopen = (changed: Partial<PublishingRules> = {}, at = folder): Checkout => {
+  const reopen = (changed: Partial<PublishingRules> = {}, at = folder, workingDirectory = ''): Checkout => {
     const repository = createRepository({
       folder: at,
+      workingDirectory,
       room: () => Promise.resolve(room),
       remote: { url: server.url, token: TOKEN },
       workFolder,
@@ -133,6 +134,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         url: server.url,
         token: TOKEN,
         branchPrefix: 'ralph/',
+        folder: '',
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),
         rules: withSecrets({ ...ordinaryRules, ...rules }),

@@ -74,6 +74,7 @@ interface Given {
   readonly signal?: AbortSignal;
   readonly now?: () => number;
   readonly bash?: () => string | null;
+  readonly folder?: string;
 }
 
 async function verify(
@@ -87,6 +88,7 @@ async function verify(
     commands,
     bash: given.bash ?? (() => '/bin/bash'),
     workFolder: machine.workFolder,
+    folder: given.folder ?? '',
     environment: machine.environment,
     room: null,
     runTag,

@@ -2,6 +2,7 @@ import { beadsFile, parseBeads } from './beads.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
+import { withoutOtherJson } from './form/root-prd.ts';
 import type { FileSource } from '../task-sources.ts';
 
 /** What was read from task files. */
@@ -12,7 +13,8 @@ export interface ParsedTasks {
 
 /** Parses the tasks of some files (path → text; the archive beside a prd says what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
 export function parseTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ParsedTasks {
-  const parsed = sources.map((source) => parseSource(files, source));
+  const counting = withoutOtherJson(files);
+  const parsed = sources.map((source) => parseSource(counting, source));
   return {
     tasks: parsed
       .flatMap(({ tasks }) => tasks)

@@ -10,10 +10,11 @@ import {
   transplant,
 } from '../../../json/edit.ts';
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
-import { parsePrdJson } from './fenced.ts';
+import { parsePrdJson } from './form/fenced.ts';
 import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
-import { nameOf, prdLists, parsePrdFile, type PrdEntry, type PrdList } from './prd-entries.ts';
+import { nameOf, parsePrdFile, type PrdEntry } from './prd-entries.ts';
+import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };

@@ -1,14 +1,11 @@
 import { itemsOf, member, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
-import { parsePrdJson } from './fenced.ts';
+import { parsePrdJson } from './form/fenced.ts';
+import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import { cut } from '../../text/cut.ts';
 import { sentence } from '../../text/sentence.ts';
-
-/** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
-export const prdLists = ['tasks', 'userStories'] as const;
-export type PrdList = (typeof prdLists)[number];
 
 /** An entry that is a task, with its place in the text. */
 export interface PrdEntry {

@@ -1,4 +1,4 @@
-import { parseJson, type ParsedJson } from '../../../json/parse.ts';
+import { parseJson, type ParsedJson } from '../../../../json/parse.ts';
 
 /** Reads the JSON of a prd or its archive. Where the text is one code fence, perhaps with words around it, what stands in the fence is read; every offset is one of the whole text. */
 export function parsePrdJson(text: string): ParsedJson {
