@@ -57,7 +57,7 @@ export interface Scene {
   readonly room: RepositoryRoom | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Another Repository on the same checkout, as a new process would have it. */
-  reopen(rules?: Partial<PublishingRules>): Checkout;
+  reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): Checkout;
   /** The same on another folder. */
   reopenIn(folder: string): Checkout;
   /** The agent's git, in the workspace. */

@@ -37,6 +37,7 @@ import {
   type FakeForge,
 } from './in-memory.ts';
 import { createKept } from './in-memory-state.ts';
+import { placedFiles } from './placed.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
@@ -239,7 +240,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
         const text = machine.checkout.files[path];
         return Promise.resolve(text === undefined ? null : { path, text });
       }),
-    files: tapped('files', workFilesOf(machine.checkout), tap),
+    files: tapped('files', placedFiles(workFilesOf(machine.checkout), config.workingDirectory), tap),
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {
         record(change);

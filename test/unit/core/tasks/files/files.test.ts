@@ -68,7 +68,9 @@ describe('task files', () => {
     ['plan', ['@fix_plan.md', '.ralph/fix_plan.md'], '.ralph/fix_plan.md'],
     ['plan', ['README.md'], undefined],
     ['prd', ['.ralph/prd_archive.json', '.ralph/prd.json'], '.ralph/prd.json'],
-    ['prd', ['prd.json'], undefined],
+    ['prd', ['prd.json', 'scripts/ralph/prd.json'], 'scripts/ralph/prd.json'],
+    ['prd', ['prd.json'], 'prd.json'],
+    ['prd', ['config/prd.json'], undefined],
     ['beads', ['.beads/b.jsonl', '.beads/a.jsonl'], '.beads/a.jsonl'],
     ['beads', ['.beads/beads.db', '.beads/more/a.jsonl', 'x/.beads/a.jsonl', '.beads/a.jsonl.bak'], undefined],
   ])('of the source %s among %j it is %s', (source, paths, expected) => {
