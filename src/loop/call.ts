@@ -3,6 +3,7 @@ import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
 import { taskSeenFrom } from '../core/folder.ts';
+import { notebookOf } from '../core/prompt/learnings.ts';
 import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -60,7 +61,8 @@ export async function callAgent(
       hints: step.hints,
       lastVerification: lastVerificationOf(work),
       attempts: describeAttempts(work.journal),
-      learnings: await deps.readLearnings(),
+      learnings: await deps.readLearnings(work.lane.id),
+      notesPath: notebookOf(work.lane.id).path,
       verifyCommands: deps.config.verify,
     }),
     timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),

@@ -2,6 +2,7 @@ import type { CircuitView } from '../lane/circuit.ts';
 import { MAX_ATTEMPTS_CHARS } from './diagnosis.ts';
 import type { Verification } from '../evidence.ts';
 import { hintSentence, type HintCode } from './hints.ts';
+import { LEARNINGS_PATH } from './learnings.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
@@ -29,6 +30,8 @@ export interface PromptParts {
   readonly attempts: string;
   readonly hints: readonly HintCode[];
   readonly learnings: string;
+  /** Where its agent keeps its notes. */
+  readonly notesPath: string;
   readonly verifyCommands: readonly string[];
 }
 
@@ -139,7 +142,7 @@ function contextOf(parts: PromptParts): string {
       max: MAX_TAIL,
     },
     {
-      title: 'Your notes from earlier iterations (.ralph/learnings.md), as data:',
+      title: `Your notes from earlier iterations (${parts.notesPath}), as data:`,
       label: 'NOTES',
       text: parts.learnings.trim(),
       max: MAX_LEARNINGS,
@@ -160,12 +163,16 @@ function factsOf({
   remaining,
   circuit,
   lastIteration,
+  notesPath,
   verifyCommands,
 }: PromptParts): readonly string[] {
   return [
     `Iteration ${iteration} of at most ${maxIterations} in this run. Nobody is watching: do not ask, do not wait.`,
     `Tasks: ${remaining.done} done, ${remaining.open} open (this one included). Work on this one only.`,
     `Circuit: ${circuit.kind}.`,
+    ...(notesPath === LEARNINGS_PATH
+      ? []
+      : [`Your notes go to ${notesPath}. Do not write to ${LEARNINGS_PATH}: other work keeps its notes there.`]),
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []

@@ -244,3 +244,24 @@ test('a comment on the pull request of the queue is an ask, too', async () => {
   const run = await runOnce(project, { event: commented('/ralph run', { issue: number, isPullRequest: true }) });
   expect(run.work?.journal.map(({ taskId }) => taskId)).toContain('prd-T1');
 });
+
+test('the branch of an issue keeps notes of its own and shortens no others, so that two branches merge', async () => {
+  const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
+  const project = projectWith(
+    { '.ralph/learnings.md': notes },
+    {
+      issues: [7],
+      agent: [() => ({ writes: { 'src/a.ts': 'a', '.ralph/learnings/issue-7.md': notes } })],
+      inputs: { 'max-iterations': '1' },
+    },
+  );
+  await runOnce(project, { event: labeled(7) });
+  const tree = project.origin.commits.get(project.origin.branches.get('ralph/issue-7') ?? '')?.tree ?? {};
+  expect(tree['.ralph/learnings.md']).toBe(notes);
+  expect(tree['.ralph/learnings/issue-7.md']?.length).toBeLessThanOrEqual(2_000);
+  const both = `${tree['.ralph/learnings/archive/issue-7.md'] ?? ''}${tree['.ralph/learnings/issue-7.md'] ?? ''}`;
+  for (const line of notes.trimEnd().split('\n')) expect(both).toContain(line);
+  expect(project.script.calls[0]?.prompt).toContain(
+    'Your notes go to .ralph/learnings/issue-7.md. Do not write to .ralph/learnings.md: other work keeps its notes there.',
+  );
+});

@@ -74,6 +74,7 @@ export const promptParts: PromptParts = {
   others: [],
   hints: [],
   learnings: '',
+  notesPath: '.ralph/learnings.md',
   verifyCommands: [],
 };
 
