@@ -4,12 +4,12 @@ import { honourLeftCircuit } from '../../../../src/core/others/left-circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { HOUR, MINUTE, noon, policy } from '../core-fixtures.ts';
 
-const path = '.ralph/.circuit_breaker_state';
-const hash = 'ab'.repeat(32);
+const PATH = '.ralph/.circuit_breaker_state';
+const HASH = 'ab'.repeat(32);
 const state = initialState('queue', noon);
 const iso = (at: number): string => new Date(at).toISOString();
 const honour = (text: string, of: LaneState = state): ReturnType<typeof honourLeftCircuit> =>
-  honourLeftCircuit(of, { path, text, hash }, noon);
+  honourLeftCircuit(of, { path: PATH, text, hash: HASH }, noon);
 const file = (change: object): string =>
   JSON.stringify({ state: 'OPEN', reason: 'No progress detected in 3 consecutive loops', total_opens: 1, ...change });
 
@@ -40,7 +40,7 @@ describe('a circuit that another Ralph left open', () => {
   ])('is open here as it was there: %s', (_, change, reason, openedAt) => {
     const { state: after, warning } = honour(file(change));
     expect(after.circuit).toEqual({ kind: 'open', totalOpens: 0, reason, openedAt, taskId: null });
-    expect(after.leftCircuit).toBe(hash);
+    expect(after.leftCircuit).toBe(HASH);
     expect(after.transitions).toMatchObject([{ subject: 'circuit', to: 'open', reason: 'left open by another Ralph' }]);
     expect(warning).toContain('Another Ralph left its circuit open');
   });
@@ -69,13 +69,13 @@ describe('a circuit that another Ralph left open', () => {
     const once = honour(file({})).state;
     const closed: LaneState = { ...once, circuit: state.circuit };
     expect(honour(file({}), closed)).toEqual({ state: closed, warning: null });
-    const later = honourLeftCircuit(closed, { path, text: file({}), hash: 'cd'.repeat(32) }, noon);
+    const later = honourLeftCircuit(closed, { path: PATH, text: file({}), hash: 'cd'.repeat(32) }, noon);
     expect(later.state.circuit.kind).toBe('open');
   });
 
   test('changes nothing where the circuit is open already', () => {
     const open: LaneState = { ...state, circuit: unreadableCircuit };
-    expect(honour(file({}), open)).toEqual({ state: { ...open, leftCircuit: hash }, warning: null });
+    expect(honour(file({}), open)).toEqual({ state: { ...open, leftCircuit: HASH }, warning: null });
   });
 });
 
