@@ -21,6 +21,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     room: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
+    workingDirectory: '',
     workFolder: join(folder, 'own'),
     sealKey: Buffer.alloc(32),
     learnSecrets: () => undefined,

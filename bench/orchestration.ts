@@ -37,6 +37,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     room: () => Promise.resolve(null),
     folder: ours,
     remote: { url: remote.url, token: TOKEN },
+    workingDirectory: '',
     workFolder: join(folder, 'own'),
     sealKey: Buffer.alloc(32),
     learnSecrets: () => undefined,

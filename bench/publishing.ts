@@ -72,6 +72,7 @@ async function ready(
     room: () => Promise.resolve(null),
     folder: workspace,
     remote: { url: origin.url, token: 'bench' },
+    workingDirectory: '',
     workFolder,
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },

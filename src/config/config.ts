@@ -1,3 +1,4 @@
+import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/level.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
@@ -31,7 +32,9 @@ export interface Config {
   /** Words of a command for a dispatched run; empty = none. */
   readonly command: string;
   readonly agent: AgentConfig;
-  /** Relative to the workspace. */
+  /** Where tasks, prompts, `.ralph/` and verify are. */
+  readonly workingDirectory: Folder;
+  /** Relative to the working directory. */
   readonly promptFile: string;
   readonly policy: Policy;
   /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */

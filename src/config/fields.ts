@@ -52,6 +52,16 @@ export function allowedHosts() {
   });
 }
 
+/** A folder of the repository, as a path from its root; `.` is the root. */
+export function folder() {
+  return filled('a folder of the repository, or . for its root').transform((text, problems): string => {
+    const steps = text.split('/').filter((step) => step !== '' && step !== '.');
+    const isPlain = !/^\/|[\\*?[\]:\0-\x1f]/.test(text) && steps.every((step) => !/^(?:\.\.|\.git)$/i.test(step));
+    if (!isPlain) problems.addIssue('must be a path from the root of the repository, for example packages/shop');
+    return steps.join('/');
+  });
+}
+
 const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
 /** One of the values. */

@@ -5,7 +5,7 @@ import { wantedIsolations } from '../core/isolation/level.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
-import { allowedHosts, choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
+import { allowedHosts, choice, filled, flag, folder, lines, list, optional, recipients, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
@@ -97,9 +97,10 @@ const inputs: InputTable<Settings> = {
     'prompt-file',
     filled('a path').refine(
       (path) => !path.startsWith('/') && !path.split('/').includes('..'),
-      'must be a path inside the workspace',
+      'must be a path inside the working directory',
     ),
   ),
+  workingDirectory: input('working-directory', folder()),
   verify: input('verify', lines()),
   branchPrefix: input(
     'branch-prefix',

@@ -1,4 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
+import type { LeftCircuit } from '../core/others/left-circuit.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Examine } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -19,6 +20,8 @@ export interface GateDeps {
   readonly examine: Examine;
   readonly clock: Clock;
   readonly log: Log;
+  /** What another Ralph left of its circuit in the checkout, as the job made it; null: there is none. */
+  readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
   /** Text → its hash, in hex digits. */
   readonly sha256: (text: string) => string;
   /** UUID of this run's process tree. */

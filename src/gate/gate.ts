@@ -25,7 +25,7 @@ const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = ['work-queue', 'work-issue'
 async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false });
+      return workQueue(deps, { asked: false, byHand: intent.actor !== null });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

@@ -6,6 +6,7 @@ import { admit } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
+import type { Request } from './tasks/sources.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -19,8 +20,8 @@ export interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
-/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now. */
-export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
+/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
+export async function workQueue(deps: GateDeps, { asked, byHand }: Pick<Request, 'asked' | 'byHand'>): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
@@ -31,7 +32,7 @@ export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boo
   // A second attempt of a run is no second request.
   const again = asked && deps.context.runAttempt === 1;
   const request = { issues, files, prompt, promptAgain: again, approvedText: null };
-  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, ...request });
+  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, byHand, redo: false, ...request });
 }
 
 /** Where there is nothing to do but what a prompt may ask for, people are told how to have it done. */
@@ -76,6 +77,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
     id: issueLane(number),
     requested: 'by-name',
     asked: deps.context.runAttempt === 1,
+    byHand: true,
     redo: redo && deps.context.runAttempt === 1,
     issues: [issue],
     files: null,

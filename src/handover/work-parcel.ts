@@ -37,7 +37,14 @@ const foundTaskSchema = queuedTaskSchema.extend({
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: count }),
-    z.object({ kind: z.enum(['prd', 'beads']), path: z.string().max(MAX_PATH_CHARS), key: words }),
+    // What an agent wrote closes no issue.
+    z.object({
+      kind: z.literal('prd'),
+      path: z.string().max(MAX_PATH_CHARS),
+      key: words,
+      issue: z.null().default(null),
+    }),
+    z.object({ kind: z.literal('beads'), path: z.string().max(MAX_PATH_CHARS), key: words }),
   ]),
 });
 

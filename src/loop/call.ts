@@ -3,6 +3,8 @@ import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/patterns.ts';
+import { taskSeenFrom } from '../core/folder.ts';
+import { notebookOf } from '../core/prompt/learnings.ts';
 import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -52,7 +54,10 @@ export async function callAgent(
       instructions: deps.prompt.instructions,
       specifications: deps.prompt.specifications,
       patterns: codebasePatterns(notes),
-      task: item === undefined ? step.task : { ...step.task, source: item.task.source },
+      task:
+        item === undefined
+          ? taskSeenFrom(deps.config.workingDirectory, step.task)
+          : { ...step.task, source: item.task.source },
       standing: item === undefined ? 'unlisted' : 'listed',
       others: othersOf(work, step.task),
       iteration: soFar.iterations + 1,
@@ -63,7 +68,8 @@ export async function callAgent(
       hints: step.hints,
       lastVerification: lastVerificationOf(work),
       attempts: describeAttempts(work.journal),
-      learnings: await deps.readLearnings(),
+      learnings: await deps.readLearnings(work.lane.id),
+      notesPath: notebookOf(work.lane.id).path,
       verifyCommands: deps.config.verify,
     }),
     timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),

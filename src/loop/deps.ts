@@ -1,6 +1,7 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Order } from '../core/sharing/orders.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
@@ -50,8 +51,8 @@ export interface LoopDeps {
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   readonly prompt: UserPrompt;
-  /** The agent's notebook, as it is now; empty when there is none. */
-  readonly readLearnings: () => Promise<string>;
+  /** What the lane's agent gets to read of its notebook and those of other lanes, as they are now; empty when there are none. */
+  readonly readLearnings: (lane: LaneId) => Promise<string>;
   readonly files: WorkFiles;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;

@@ -5,6 +5,7 @@ import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
+import { taskFromRoot } from '../core/folder.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
@@ -24,6 +25,7 @@ import { bounded } from './bounded.ts';
 import { readAside, takeDoneMarker } from './done-marker.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
+import { markEntries } from './marks.ts';
 import type { Work } from '../handover/work.ts';
 import { MINUTE_MS } from '../core/time.ts';
 
@@ -88,7 +90,7 @@ export async function iterate(
         lookAt: moreToLookAt(begun.lookAt, committed.lookAt),
       };
       deps.record(worked);
-      return conclude(
+      const concluded = await conclude(
         deps,
         { ...iteration, work: worked },
         {
@@ -103,6 +105,9 @@ export async function iterate(
           committed,
         },
       );
+      const marked = await markEntries(deps, concluded.work, iteration.opened);
+      if (marked !== concluded.work) deps.record(marked);
+      return { ...concluded, work: marked };
     },
   );
   // Behind the group: who opens none still reads what became of each iteration.
@@ -172,7 +177,9 @@ async function conclude(
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
-  const found = newItems(items).filter(({ id }) => deps.redact(id) === id);
+  const found = newItems(items)
+    .filter(({ id }) => deps.redact(id) === id)
+    .map((item) => taskFromRoot(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
   const denials = classifyDenials(analysis.denials, policy, deps.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };

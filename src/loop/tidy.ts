@@ -1,4 +1,4 @@
-import { compactLearnings } from '../core/prompt/learnings.ts';
+import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { FileTexts } from '../ports/repository.ts';
@@ -48,8 +48,6 @@ async function writeOut({ files }: LoopDeps, rewrites: readonly Rewrite[]): Prom
   for (const rewrite of rewrites) await files.replace(rewrite).catch(() => undefined);
 }
 
-const LEARNINGS_PATH = '.ralph/learnings.md';
-const LEARNINGS_ARCHIVE_PATH = '.ralph/learnings_archive.md';
 const PRD_PATH = '.ralph/prd.json';
 
 /** What is to be written, and why a part of it cannot be; null: nothing is in the way. */
@@ -61,7 +59,7 @@ interface Rewrites {
 /** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
 async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
   const { rewrites, obstacle } = await archivedEntries(deps, work);
-  return { rewrites: [...rewrites, ...(await compactedNotes(deps))], obstacle };
+  return { rewrites: [...rewrites, ...(await compactedNotes(deps, work))], obstacle };
 }
 
 async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
@@ -96,13 +94,15 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   };
 }
 
-async function compactedNotes({ repository }: LoopDeps): Promise<readonly Rewrite[]> {
-  const texts = await repository.publishedTexts([LEARNINGS_PATH, LEARNINGS_ARCHIVE_PATH]);
-  const learnings = texts[LEARNINGS_PATH];
-  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[LEARNINGS_ARCHIVE_PATH] ?? '');
+/** A lane's own notebook alone: what two branches shorten conflicts when both are merged. */
+async function compactedNotes({ repository }: LoopDeps, { lane }: Work): Promise<readonly Rewrite[]> {
+  const { path, archive } = notebookOf(lane.id);
+  const texts = await repository.publishedTexts([path, archive]);
+  const learnings = texts[path];
+  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[archive] ?? '');
   return compacted === null
     ? []
-    : [rewrite(texts, LEARNINGS_ARCHIVE_PATH, compacted.archive), rewrite(texts, LEARNINGS_PATH, compacted.learnings)];
+    : [rewrite(texts, archive, compacted.archive), rewrite(texts, path, compacted.learnings)];
 }
 
 function rewrite(texts: FileTexts, path: string, text: string): Rewrite {

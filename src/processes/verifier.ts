@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import type { Folder } from '../core/folder.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
@@ -15,7 +17,10 @@ interface VerifierOptions {
   readonly commands: readonly string[];
   /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
   readonly bash: () => string | null;
+  /** The checkout. */
   readonly workFolder: string;
+  /** Of it, and of a clean clone, where the commands run. */
+  readonly folder: Folder;
   /** Without any key: the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
   /** What takes the place of `environment` in a clean clone. */
@@ -73,7 +78,7 @@ type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
 
 async function runCommand(
   command: string,
-  { bash, workFolder, environment, room, runTag, insteadOf }: Surroundings,
+  { bash, workFolder, folder, environment, room, runTag, insteadOf }: Surroundings,
   bounds: Bounds,
 ): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
@@ -86,7 +91,7 @@ async function runCommand(
   const end = await runProgram({
     file,
     args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
-    cwd: workFolder,
+    cwd: join(workFolder, folder),
     environment,
     input: '',
     ...bounds,
@@ -96,7 +101,7 @@ async function runCommand(
   if (end.kind === 'not-started')
     throw new UserError(
       'infrastructure',
-      `The verify command "${logLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
+      `The verify command "${logLine(command, 200)}" cannot be run: bash cannot be started in ${join(workFolder, folder)}.`,
       { cause: end.cause },
     );
   return { end, tail: stripVTControlCharacters(output.text()) };

@@ -1,5 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
+import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
@@ -64,7 +65,7 @@ export interface RiverDeps extends RunDeps {
 }
 
 /** What a run has of its machine. */
-export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
+export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'>, Pick<GateDeps, 'readLeftCircuit'> {
   /** The user's prompt, or the built-in one, with what else the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */

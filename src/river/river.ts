@@ -89,7 +89,8 @@ async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal)
   const repository = await connect.repository();
   const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
-  const intake = await gate({ ...stages, repository, examine, claiming: recording.claiming }, intent);
+  const { readLeftCircuit } = deps.machine;
+  const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, intent);
   return intake.kind === 'end'
     ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
     : { kind: 'work', stages, intake };

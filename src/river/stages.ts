@@ -13,7 +13,7 @@ import type { RunDeps } from './deps.ts';
 /** What the stages have in common, and the publisher's part. */
 export type Stages = PublishDeps &
   Pick<LoopDeps, 'seal' | 'store'> &
-  Omit<GateDeps, 'repository' | 'examine' | 'claiming'> & { readonly remote: Remote };
+  Omit<GateDeps, 'repository' | 'examine' | 'readLeftCircuit' | 'claiming'> & { readonly remote: Remote };
 
 /** `agent` (null: none at hand) knows where the session's transcript is. */
 export async function connectStages(

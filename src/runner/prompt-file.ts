@@ -9,6 +9,7 @@ import {
   SETUP_PROMPT_PATH,
   SPECIFICATION_PLACES,
 } from '../core/prompt/places.ts';
+import { fromRoot, type Folder } from '../core/folder.ts';
 import { UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
@@ -19,21 +20,22 @@ const MAX_PROMPT_BYTES = 1024 * 1024;
 
 interface PromptPlaces {
   readonly workspace: string;
-  /** Input prompt-file: a path in the workspace. */
+  /** Input working-directory. */
+  readonly folder: Folder;
+  /** Input prompt-file: a path in it. */
   readonly promptFile: string;
   /** Folder of the action: its templates/ hold the built-in prompt. */
   readonly actionFolder: string;
 }
 
-/** The user's prompt, or the built-in one, and what else the checkout has for the agent. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of .ralph/config.json cannot be used. */
+/** The user's prompt, or the built-in one, and what else the checkout has for the agent; paths as they are seen from the folder. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of .ralph/config.json cannot be used. */
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
-  const { workspace } = places;
   const [prompt, setup, instructions, specifications, config] = await Promise.all([
     readText(places, log),
-    readSetup(workspace),
-    present(workspace, INSTRUCTION_PLACES),
-    present(workspace, SPECIFICATION_PLACES),
-    readWorkspaceFile(workspace, SIGNALS_PATH, MAX_PROMPT_BYTES),
+    readSetup(places),
+    present(places, INSTRUCTION_PLACES),
+    present(places, SPECIFICATION_PLACES),
+    textOf(places, SIGNALS_PATH),
   ]);
   const { signals, problems } = parseDoneSignals(config);
   if (problems.length > 0)
@@ -46,17 +48,18 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
 }
 
 async function readText(
-  { workspace, promptFile, actionFolder }: PromptPlaces,
+  places: PromptPlaces,
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<Pick<UserPrompt, 'text' | 'path'>> {
+  const { folder, promptFile, actionFolder } = places;
   for (const path of promptPlaces(promptFile)) {
-    const text = await readWorkspaceFile(workspace, path, MAX_PROMPT_BYTES);
+    const text = await textOf(places, path);
     if (text !== null && text.trim() !== '') {
-      log.info(`prompt: ${path}`);
+      log.info(`prompt: ${fromRoot(folder, path)}`);
       return { text, path };
     }
-    if (text === null && (await lstat(join(workspace, path)).catch(() => null)) !== null)
-      log.warning(`${path} is not used as the prompt: it is not a readable file of the checkout.`);
+    if (text === null && (await present(places, [path])).length > 0)
+      log.warning(`${fromRoot(folder, path)} is not used as the prompt: it is not a readable file of the checkout.`);
   }
   const builtIn = await readWorkspaceFile(actionFolder, 'templates/PROMPT.md', MAX_PROMPT_BYTES);
   if (builtIn === null)
@@ -64,26 +67,28 @@ async function readText(
       'infrastructure',
       `The built-in prompt cannot be read: ${join(actionFolder, 'templates', 'PROMPT.md')} is missing, or it is not a file. Run the action from a fresh copy.`,
     );
-  log.info(`prompt: built-in (no text in ${promptFile})`);
+  log.info(`prompt: built-in (no text in ${fromRoot(folder, promptFile)})`);
   return { text: builtIn, path: null };
 }
 
 /** null: there is none, it was done before, or a pipeline runs it as a step of its own. */
-async function readSetup(workspace: string): Promise<string | null> {
-  const text = await readWorkspaceFile(workspace, SETUP_PROMPT_PATH, MAX_PROMPT_BYTES);
+async function readSetup(places: PromptPlaces): Promise<string | null> {
+  const text = await textOf(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;
-  if ((await present(workspace, [SETUP_MARKER_PATH])).length > 0) return null;
-  const pipelines = await Promise.all(
-    PIPELINE_PLACES.map((path) => readWorkspaceFile(workspace, path, MAX_PROMPT_BYTES)),
-  );
+  if ((await present(places, [SETUP_MARKER_PATH])).length > 0) return null;
+  const pipelines = await Promise.all(PIPELINE_PLACES.map((path) => textOf(places, path)));
   return pipelines.some((pipeline) => pipeline?.includes(SETUP_PROMPT_PATH) === true) ? null : text;
 }
 
+function textOf({ workspace, folder }: PromptPlaces, path: string): Promise<string | null> {
+  return readWorkspaceFile(workspace, fromRoot(folder, path), MAX_PROMPT_BYTES);
+}
+
 /** Those of the paths that are there, whatever they are. */
-async function present(workspace: string, paths: readonly string[]): Promise<readonly string[]> {
+async function present({ workspace, folder }: PromptPlaces, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>
-      lstat(join(workspace, path)).then(
+      lstat(join(workspace, fromRoot(folder, path))).then(
         () => true,
         () => false,
       ),

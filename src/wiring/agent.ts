@@ -33,13 +33,19 @@ export async function createAgent(
     installEnvironment: login.environment,
     broker: login.broker,
     room,
-    workFolder: context.workspace,
+    workFolder: workFolderOf(world),
+    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
     configFolder: room === null ? join(world.runFolder, 'agent') : room.folders.session,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
     redact: world.redact,
   });
+}
+
+/** Where everything that works for the lane is started: the input working-directory. */
+function workFolderOf({ context, config }: World): string {
+  return join(context.workspace, config.workingDirectory);
 }
 
 /** How the agent logs in, and what keeps its keys. */
@@ -74,6 +80,7 @@ export async function createCommands(world: World, { room, environmentFor }: Iso
     commands: config.verify,
     bash,
     workFolder: context.workspace,
+    folder: config.workingDirectory,
     environment,
     clean:
       room === null

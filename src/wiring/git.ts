@@ -27,6 +27,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     url: remoteUrl(world.context),
     token: world.config.githubToken,
     branchPrefix: world.config.branchPrefix,
+    folder: world.config.workingDirectory,
     workFolder: join(world.runFolder, 'push'),
     quarantineFolder: quarantineFolder(gitFolder(world)),
     rules,
@@ -48,6 +49,7 @@ export async function openRepository(
   return createRepository({
     folder: context.workspace,
     remote: { url: remoteUrl(context), token: config.githubToken },
+    workingDirectory: config.workingDirectory,
     workFolder: gitFolder(world),
     sealKey: world.runKey,
     rules,

@@ -56,6 +56,7 @@ async function askAgent({
       broker: null,
       room: null,
       workFolder,
+      alsoFolder: null,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
       runTag,

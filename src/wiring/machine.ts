@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
+import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
@@ -19,8 +21,26 @@ export function createMachine(
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
   const steering = steeringDigest(environment, runKey);
   return {
-    readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
-    readLearnings: async () => (await (await workFiles()).readEnd('.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    readPrompt: () => {
+      const { promptFile, workingDirectory: folder } = config;
+      return readPrompt({ workspace: context.workspace, folder, promptFile, actionFolder }, log);
+    },
+    readLearnings: async (lane) => {
+      const files = await workFiles();
+      const { path } = notebookOf(lane);
+      const ofIssues = Object.entries(await files.read([ISSUE_NOTES])).filter(([name]) => name !== path);
+      const end = async (name: string): Promise<string> => (await files.readEnd(name, MAX_LEARNINGS_BYTES)) ?? '';
+      const shared = path === LEARNINGS_PATH ? [] : [await end(LEARNINGS_PATH)];
+      return shownNotes(await end(path), [...shared, ...ofIssues.map(([, text]) => text).reverse()]);
+    },
+    readLeftCircuit: async () => {
+      const { readEnd } = await workFiles();
+      for (const path of LEFT_CIRCUIT_PATHS) {
+        const text = await readEnd(path, MAX_LEFT_CIRCUIT_BYTES);
+        if (text !== null) return { path, text };
+      }
+      return null;
+    },
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),

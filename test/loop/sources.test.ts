@@ -111,9 +111,8 @@ describe('the queue merges its sources', () => {
         };
       },
     });
-    // Once for tasks, once for what another Ralph may have left: both end at the disk.
-    // For the task files, and for a prompt that nobody named as a source.
-    expect(asked).toEqual([null, null]);
+    // For the task files, for what another Ralph may have left, and for a prompt that nobody named as a source: all end at the disk.
+    expect(asked).toEqual([null, null, null]);
     expect(project.forge.requests().sent).toBe(1);
   });
 });

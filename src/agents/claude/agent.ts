@@ -38,6 +38,8 @@ interface ClaudeOptions {
   readonly room: Room | null;
   readonly broker: Broker | null;
   readonly workFolder: string;
+  /** Where it may edit files as well, since `workFolder` is a part of it; null: nowhere. */
+  readonly alsoFolder: string | null;
   /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
   readonly configFolder: string;
   /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */

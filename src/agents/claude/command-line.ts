@@ -10,6 +10,8 @@ interface ClaudeRequest {
   readonly extraArgs: readonly string[];
   /** Ignored unless it is a UUID: anything else could be taken for an option. */
   readonly resume: string | null;
+  /** Another folder in which it may edit files; null: none. */
+  readonly alsoFolder: string | null;
   /** null = no limit. */
   readonly budgetUsd: number | null;
 }
@@ -18,7 +20,14 @@ interface ClaudeRequest {
 const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
 /** Command line of Claude Code without a person beside it; the prompt goes to stdin, since one argument holds at most 128 KiB. */
-export function claudeArguments({ model, allowedTools, extraArgs, resume, budgetUsd }: ClaudeRequest): string[] {
+export function claudeArguments({
+  model,
+  allowedTools,
+  extraArgs,
+  resume,
+  alsoFolder,
+  budgetUsd,
+}: ClaudeRequest): string[] {
   const disallowed = NOT_UNASKED.filter(
     (tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)),
   );
@@ -31,6 +40,7 @@ export function claudeArguments({ model, allowedTools, extraArgs, resume, budget
     // Settings, hooks and servers that the repository names would run with the key in their environment.
     ...['--setting-sources', 'user', '--strict-mcp-config'],
     ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
+    ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
     ...(model === null ? [] : ['--model', model]),
     // Zero is refused by the CLI.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),

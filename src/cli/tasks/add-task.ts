@@ -1,4 +1,5 @@
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
+import { holdsPrd, ROOT_PRD } from '../../core/tasks/files/form/root-prd.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import type { AddedTask, NewTask } from '../../core/tasks/files/new-task.ts';
 import type { AddReport } from './add-schema.ts';
@@ -29,9 +30,13 @@ async function fileFor(folder: string, wanted: readonly Target[]): Promise<Found
   const found: FoundFile[] = [];
   for (const { target, path } of paths) found.push({ target, path, file: await readCheckoutFile(folder, path) });
   return (
-    found.find(({ file }) => file.kind !== 'absent') ??
+    found.find(({ path, file }) => file.kind !== 'absent' && !isOtherFile(path, file)) ??
     found[0] ?? { target: 'plan', path: '', file: { kind: 'refused', line: null, why: 'there is no place for it' } }
   );
+}
+
+function isOtherFile(path: string, file: CheckoutFile): boolean {
+  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !holdsPrd(file.text);
 }
 
 async function addTo(folder: string, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {

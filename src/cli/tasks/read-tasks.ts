@@ -17,7 +17,7 @@ export async function readTasks(
   sources: readonly FileSource[],
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
-  const [{ parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
+  const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/dependencies.ts'),
     import('../../core/tasks/files/prd-entries.ts'),
@@ -36,7 +36,7 @@ export async function readTasks(
     })),
     { states: new Map(), isDone: (id) => done.has(id) },
   );
-  const positions = positionsInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
+  const positions = positionsInPrd(texts[fileOfSource(Object.keys(texts), 'prd') ?? ''] ?? '');
   const circular = tasks.flatMap(({ id, obstacle, source }) =>
     obstacle === 'dependency-cycle' && source.kind !== 'issue'
       ? [

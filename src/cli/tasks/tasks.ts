@@ -24,8 +24,8 @@ origin.
 
   --dir FOLDER         the checkout (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
-                       prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}), prompt (PROMPT.md
-                       itself, where there is no list) (default: ${DEFAULT_SOURCES})
+                       prd (${taskFilePaths.prd.join(', ')}), beads (${taskFilePaths.beads.join()}),
+                       prompt (PROMPT.md itself, where there is no list) (default: ${DEFAULT_SOURCES})
   --task-label LABEL   which issues, as the action's input (default: ${DEFAULT_TASK_LABEL})
   --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
 

@@ -46,7 +46,8 @@ export function beginIteration(
   };
   return {
     ...withTask(ready, call.taskId, started, { reason: 'started', now }),
-    unmarked: state.unmarked.filter((id) => id !== call.taskId),
+    unmarked: withoutTask(state.unmarked, call.taskId),
+    retried: state.retried === 'all' ? 'all' : withoutTask(state.retried, call.taskId),
     answers: withoutAnswer(state.answers, call.taskId),
     currentTask: call.taskId,
     park: null,

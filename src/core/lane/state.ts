@@ -26,6 +26,7 @@ export const MAX_STATE_BYTES = 64 * 1024;
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 export const MAX_UNMARKED = 100;
 export const MAX_UNVERIFIED = 100;
+export const MAX_RETRIED = 100;
 /** Of what is kept of a server's words. */
 export const MAX_REFUSAL_CHARS = 1000;
 
@@ -89,6 +90,10 @@ const bodySchema = z.object({
   unmarked: z.array(storedTaskId).max(MAX_UNMARKED),
   /** Tasks that were finished, but then the head failed its check: the next check that passes makes them done. */
   unverified: z.array(storedTaskId).max(MAX_UNVERIFIED).default([]),
+  /** Entries that a person had tried again although their file says that they failed, until an iteration is spent on them; `all`: whichever those are, which the next run finds out. */
+  retried: z.union([z.literal('all'), z.array(storedTaskId).max(MAX_RETRIED)]).default([]),
+  /** Hash of the circuit that another Ralph left open in the checkout, once it was honoured. */
+  leftCircuit: hash.nullable().default(null),
   currentTask: storedTaskId.nullable(),
   park: z
     .object({
@@ -154,6 +159,8 @@ export function initialState(lane: LaneId, now: number): LaneState {
     answers: {},
     unmarked: [],
     unverified: [],
+    retried: [],
+    leftCircuit: null,
     currentTask: null,
     park: null,
     pause: null,
@@ -281,6 +288,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     notified: state.notified.slice(-50),
     unmarked: state.unmarked.slice(-50),
     unverified: state.unverified.slice(-50),
+    retried: state.retried === 'all' ? 'all' : state.retried.slice(-50),
   }),
 ];
 

@@ -1,9 +1,49 @@
+import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capped } from '../text/cut.ts';
 
 /** A notebook of more characters than this is compacted. */
 export const MAX_LEARNINGS_CHARS = 8_000;
 /** What a compacted notebook has at most: as much as a prompt shows of it. */
 export const KEPT_LEARNINGS_CHARS = 2_000;
+
+/** The notebook of the queue, which everybody reads: only the queue's agent writes there, so that branches of issues never conflict in it. */
+export const LEARNINGS_PATH = '.ralph/learnings.md';
+/** The notebooks of issues, each written on its own branch alone. */
+export const ISSUE_NOTES = '.ralph/learnings/*.md';
+
+/** Where a lane's agent keeps its notes, and where those go that the notebook has no more room for. */
+export function notebookOf(lane: LaneId): { readonly path: string; readonly archive: string } {
+  return issueOfId(lane) === null
+    ? { path: LEARNINGS_PATH, archive: '.ralph/learnings_archive.md' }
+    : { path: `.ralph/learnings/${lane}.md`, archive: `.ralph/learnings/archive/${lane}.md` };
+}
+
+/**
+ * What a prompt shows of the notes, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own, which stands last and has at least
+ * half of the room, and before it the ends of the others, the most important first.
+ */
+export function shownNotes(own: string, others: readonly string[]): string {
+  const wanted = others.map((text) => text.trim()).filter((text) => text !== '');
+  const needed = wanted.reduce((sum, text) => sum + text.length + BETWEEN.length, 0);
+  const mine = endOf(own.trim(), Math.max(KEPT_LEARNINGS_CHARS / 2, KEPT_LEARNINGS_CHARS - needed));
+  const shown: string[] = mine === '' ? [] : [mine];
+  let room = KEPT_LEARNINGS_CHARS - mine.length;
+  for (const text of wanted) {
+    const piece = endOf(text, room - BETWEEN.length);
+    if (piece.length < Math.min(text.length, MIN_NOTES_CHARS)) break;
+    shown.unshift(piece);
+    room -= piece.length + BETWEEN.length;
+  }
+  return shown.join(BETWEEN);
+}
+
+const BETWEEN = '\n\n';
+/** A shorter end of somebody's notes says nothing. */
+const MIN_NOTES_CHARS = 80;
+
+function endOf(text: string, count: number): string {
+  return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
+}
 
 /** A longer first heading is an entry like any other. */
 const MAX_TITLE_CHARS = 200;

@@ -3,6 +3,7 @@ import { MAX_ATTEMPTS_CHARS } from './diagnosis.ts';
 import type { Verification } from '../evidence.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import { precedence } from './precedence.ts';
+import { LEARNINGS_PATH } from './learnings.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
@@ -39,6 +40,8 @@ export interface PromptParts {
   readonly attempts: string;
   readonly hints: readonly HintCode[];
   readonly learnings: string;
+  /** Where its agent keeps its notes. */
+  readonly notesPath: string;
   readonly verifyCommands: readonly string[];
 }
 
@@ -188,7 +191,7 @@ function contextOf(parts: PromptParts): string {
       max: MAX_TAIL,
     },
     {
-      title: 'Your notes from earlier iterations (.ralph/learnings.md), as data:',
+      title: `Your notes from earlier iterations (${parts.notesPath}), as data:`,
       label: 'NOTES',
       text: parts.learnings.trim(),
       max: MAX_LEARNINGS,
@@ -218,6 +221,7 @@ function factsOf({
   remaining,
   circuit,
   lastIteration,
+  notesPath,
   verifyCommands,
 }: PromptParts): readonly string[] {
   return [
@@ -226,6 +230,9 @@ function factsOf({
       ? []
       : [`Tasks: ${remaining.done} done, ${remaining.open} open (this one included). Work on this one only.`]),
     `Circuit: ${circuit.kind}.`,
+    ...(notesPath === LEARNINGS_PATH
+      ? []
+      : [`Your notes go to ${notesPath}. Do not write to ${LEARNINGS_PATH}: other work keeps its notes there.`]),
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []

@@ -20,6 +20,7 @@ export const lookAtKinds = [
   'package-source',
   'large-file-source',
   'agent-instructions',
+  'outside',
   'dependencies',
   'new-binary',
   'large-file',

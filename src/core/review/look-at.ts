@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Folder } from '../folder.ts';
 import { count } from '../numbers.ts';
 import { capped } from '../text/cut.ts';
 import { flatten } from '../text/one-line.ts';
@@ -56,6 +57,15 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
     const files = (byKind.get(kind) ?? []).sort((a, b) => depthOf(a.path) - depthOf(b.path));
     return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
   });
+}
+
+/** Changed files outside of the folder that the run works in. */
+export function changedOutside(folder: Folder, paths: readonly string[]): readonly LookAt[] {
+  if (paths.length === 0) return [];
+  const files = paths
+    .map((path) => ({ path, what: `outside of ${folder}` }))
+    .sort((a, b) => depthOf(a.path) - depthOf(b.path));
+  return [{ kind: 'outside', fileCount: files.length, files: named(files) }];
 }
 
 /** Both together. A file that both count and neither names counts twice. */

@@ -49,12 +49,8 @@ const OWN_WORKFLOW = SETUP_PATHS.workflow;
 const packageMarks: readonly string[] = ['pnpm-workspace.yaml', 'nx.json', 'turbo.json', 'lerna.json', 'go.work'];
 
 const otherRalphs: readonly OtherRalph[] = [
-  {
-    name: 'snarktank/ralph',
-    path: 'scripts/ralph/prd.json',
-    advice: 'Move it to .ralph/prd.json: runs read it there as it is.',
-  },
-  { name: 'snarktank/ralph', path: 'prd.json', advice: 'Move it to .ralph/prd.json: runs read it there as it is.' },
+  { name: 'snarktank/ralph', path: 'scripts/ralph/prd.json', advice: 'Runs read it as it is.' },
+  { name: 'snarktank/ralph', path: 'prd.json', advice: 'Runs read it as it is.' },
   { name: 'ralph-claude-code', path: '.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
   { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
   { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Runs name it to the agent.' },

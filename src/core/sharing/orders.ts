@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
-import type { LaneState } from '../lane/state.ts';
+import { MAX_RETRIED, type LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/transitions.ts';
 import { anyInstant, instant } from '../numbers.ts';
 import { progressOf } from '../tasks/queue.ts';
-import type { TaskId } from '../tasks/ids.ts';
+import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isStuck } from '../tasks/task.ts';
 
 /**
@@ -94,6 +94,13 @@ function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
+/** What only its file calls failed is not in the state, or would be failed again by its file. */
+function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
+  if (asked === null || state.retried === 'all') return { ...state, retried: 'all' };
+  if (isIssueTask(asked)) return state;
+  return { ...state, retried: [...state.retried.filter((id) => id !== asked), asked].slice(-MAX_RETRIED) };
+}
+
 function obey(state: LaneState, order: Order): LaneState {
   const { at } = order;
   const reason = `by ${order.by} (${order.from})`;
@@ -113,7 +120,7 @@ function obey(state: LaneState, order: Order): LaneState {
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
         (retried, id) => retryTask(retried, id, reason, at),
-        takenUpNext(state, order.task),
+        takenUpNext(triedAgain(state, order.task), order.task),
       );
     case 'reset-circuit':
       return resetCircuit(state, reason, at);

@@ -45,7 +45,9 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     ),
     unmarked: received.unmarked.filter((id) => isOf(id) || before.unmarked.includes(id)),
     unverified: received.unverified.filter((id) => isOf(id) || before.unverified.includes(id)),
+    retried: stillAsked(before.retried, received.retried),
     currentTask: received.currentTask !== null && isOf(received.currentTask) ? received.currentTask : null,
+    leftCircuit: before.leftCircuit,
     pause: before.pause,
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
@@ -58,6 +60,12 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     // An instant to come would keep it open for as long as anybody likes.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
   };
+}
+
+/** What a loop worked on is asked for no more; nothing is asked for by a loop. */
+function stillAsked(before: LaneState['retried'], received: LaneState['retried']): LaneState['retried'] {
+  if (before === 'all' || received === 'all') return before;
+  return before.filter((id) => received.includes(id));
 }
 
 /** The request that reaches the limit is paid in full, however little was left. */

@@ -1,7 +1,7 @@
 import type { Checklist } from '../evidence.ts';
 import type { FileTask } from './files/file-task.ts';
 import { progressOf } from './queue.ts';
-import type { QueuedTask, Task, TaskProgress } from './task.ts';
+import { withoutIssue, type QueuedTask, type Task, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
 /** The task files around one iteration on `taskId`, with what the lane knows of its tasks. */
@@ -49,7 +49,7 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
     .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
     .slice(0, MAX_FOUND);
   const known = new Set([...lane, ...added.map(({ task }) => task.id)]);
-  return added.map(({ task }) => ({ ...task, dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
+  return added.map(({ task }) => ({ ...withoutIssue(task), dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }
 
 /** The items of before, by their id of then, as they stand now. */

@@ -34,8 +34,10 @@ export function priorityOfLabel(label: string): number | null {
   return word === undefined ? null : priorityOfWord(word);
 }
 
-/** What a heading that begins with such a word means: `High Priority`, `🔴 P0 – now`, `Priority: low`; null: it gives no priority. */
+/** What a heading that begins with such a word means: `High Priority`, `🔴 P0 – now`, `Priority: low`, `Priority 1` to `Priority 5`; null: it gives no priority. */
 export function priorityOfHeading(heading: string): number | null {
+  const number = /^[^\p{L}\p{N}]*priority[\s:–—#-]+([1-5])(?![\p{L}\p{N}_]|[.,]\d)/iu.exec(heading)?.[1];
+  if (number !== undefined) return Number(number);
   const word =
     /^[^\p{L}]*(?:priority[\s:–—-]+)?(critical|urgent|high(?:est)?|medium|normal|low(?:est)?|p[0-3])(?:[\s-]*priority|(?![\p{L}\p{N}_]|-\p{L}))/iu.exec(
       heading,

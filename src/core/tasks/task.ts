@@ -11,11 +11,11 @@ export interface Task extends QueuedTask {
   readonly comments: readonly TaskComment[];
 }
 
-/** Where a task comes from. Paths are relative to the checkout; `key` is the entry's own id in its file. */
+/** Where a task comes from. Paths are relative to the checkout; `key` is the entry's own id in its file; `issue`: what the people who wrote the entry say that it is about. */
 type TaskSource =
   | { readonly kind: 'issue'; readonly number: number; readonly url: string; readonly labels: readonly string[] }
   | { readonly kind: 'plan'; readonly path: string; readonly line: number }
-  | { readonly kind: 'prd'; readonly path: string; readonly key: string }
+  | { readonly kind: 'prd'; readonly path: string; readonly key: string; readonly issue: number | null }
   | { readonly kind: 'beads'; readonly path: string; readonly key: string }
   /** `documents`: files that the prompt points to. */
   | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] };
@@ -140,4 +140,15 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
 /** Number of the issue that the task is; null for one of a file. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
+}
+
+/** The issue that is closed once the task is done: itself, or what the entry of a file names; null: none. */
+export function issueToClose({ source }: Pick<Task, 'source'>): number | null {
+  if (source.kind === 'issue') return source.number;
+  return source.kind === 'prd' ? source.issue : null;
+}
+
+/** The same task, about no issue: an entry that an agent wrote closes none. */
+export function withoutIssue(task: Task): Task {
+  return task.source.kind === 'prd' ? { ...task, source: { ...task.source, issue: null } } : task;
 }

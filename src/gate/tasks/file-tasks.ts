@@ -1,3 +1,4 @@
+import { problemFromRoot, taskFromRoot } from '../../core/folder.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
@@ -53,7 +54,7 @@ export async function findTaskFiles({
 
 /** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
 export async function readTasks(
-  { repository, config: { optionalSections } }: Pick<GateDeps, 'repository' | 'config'>,
+  { repository, config: { optionalSections, workingDirectory } }: Pick<GateDeps, 'repository' | 'config'>,
   { sources, base, unread }: BaseFiles,
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
@@ -81,6 +82,8 @@ export async function readTasks(
       ? null
       : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
   const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources, optionalSections);
+  const sentence = (problem: TaskProblem): string => sentenceOf(problemFromRoot(workingDirectory, problem));
+  const placed = (item: FileTask): FileTask => ({ ...item, task: taskFromRoot(workingDirectory, item.task) });
   const sentences = problems.map(sentence);
   const ofBranch = (ofLane?.problems ?? [])
     .map(sentence)
@@ -91,9 +94,9 @@ export async function readTasks(
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);
   return {
-    base: ofBase.tasks,
-    lane: ofLane === null ? null : { now: ofLane.tasks, fork },
-    unreadable,
+    base: ofBase.tasks.map(placed),
+    lane: ofLane === null ? null : { now: ofLane.tasks.map(placed), fork: fork.map(placed) },
+    unreadable: unreadable.map((task) => taskFromRoot(workingDirectory, task)),
     problems: firstProblems([...sentences, ...ofBranch]),
   };
 }
@@ -120,7 +123,7 @@ export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly File
 }
 
 /** `.ralph/prd.json:3:7 …` */
-function sentence(problem: TaskProblem): string {
+function sentenceOf(problem: TaskProblem): string {
   return `${positionOf(problem)} ${problem.message}`;
 }
 

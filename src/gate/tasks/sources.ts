@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
-import type { LaneState } from '../../core/lane/state.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
+import { MAX_RETRIED, type LaneState } from '../../core/lane/state.ts';
+import { fileProgress, mergeFileTasks, stillRetried, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
 import { promptBeside } from '../../core/open-ended/prompt-task.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
@@ -24,6 +24,8 @@ export interface Request {
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
   /** A person asks for it now, by a label or a command. */
   readonly asked: boolean;
+  /** A person started this run, so that entries are tried again that an earlier Ralph failed. */
+  readonly byHand: boolean;
   /** What is done is to be done again. */
   readonly redo: boolean;
   readonly issues: readonly Issue[];
@@ -67,7 +69,10 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     tasks: merged,
     areWhole: unreadable.length === 0,
   });
-  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked });
+  const retried = stillRetried(lane.state.retried, merged, request.byHand).slice(-MAX_RETRIED);
+  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked, retried });
+  // What a person asked for holds until their files are there again.
+  const asked = read === null ? lane.state.retried : retried;
   const candidates = {
     issues,
     fileTasks: [
@@ -79,7 +84,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     isByName,
     approvedText,
   };
-  const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked });
+  const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked, retried: asked });
   return {
     ...judged,
     warnings: [...(read?.problems ?? []), ...(beginsAgain ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
@@ -98,7 +103,11 @@ export async function listTasks(
     ...task,
     obstacle: obstacleByLabel(task),
   }));
-  const tasks = fileProgress(lane.state.tasks, base, { beginsAgain: false, unmarked: lane.state.unmarked });
+  const tasks = fileProgress(lane.state.tasks, base, {
+    beginsAgain: false,
+    unmarked: lane.state.unmarked,
+    retried: stillRetried(lane.state.retried, base, false),
+  });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
     tasks: inOrderOfWork([...listed, ...promptBeside(request.prompt, listed)]),

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
@@ -22,6 +23,7 @@ import { configToRestore, createWorkspaceRestorer } from './tree/restore.ts';
 import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/side.ts';
 import { readWorkTree } from './tree/work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
+import { checkWorkingDirectory } from './working-directory.ts';
 import { headOf } from './workspace.ts';
 
 /** The checkout, and what only those need who wire it. */
@@ -33,6 +35,7 @@ export interface Checkout extends Repository {
 /** The checkout behind the port Repository. Nothing is read or written before the first call. */
 export function createRepository(options: RepositoryOptions): Checkout {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
+  const { workingDirectory } = options;
   const roomOf = once(options.room);
   const opened = once(() => openCheckout(options));
   let lane: Lane | null = null;
@@ -86,7 +89,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
     if (quarantined === null || lane === null) {
       const { workspace, repository } = await needOurs();
       const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
-      return { head, content: contentOf(found, await withoutNotesOf(workspace, repository, found.tree)) };
+      return {
+        head,
+        content: contentOf(
+          found,
+          await withoutNotesOf({ workspace, repository, folder: workingDirectory }, found.tree),
+        ),
+      };
     }
     const { side } = quarantined;
     const { head, ...found } = await side.read(lane.tip);
@@ -110,7 +119,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   /** What judges and commits by way of a quarantine. */
   function over(quarantine: Quarantine): Pick<Quarantined, 'quarantine' | 'committer'> {
     const inspection = createInspection(quarantine.git, options.rules);
-    return { quarantine, committer: { repository: quarantine, inspection, identity: options.identity } };
+    const { identity } = options;
+    return { quarantine, committer: { repository: quarantine, inspection, identity, folder: workingDirectory } };
   }
 
   return {
@@ -121,6 +131,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
       const { lane: started, base, fork, answer } = await openLane(source, wanted, found ?? null);
+      // A branch may lack a folder that the base has had since.
+      await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
       withheld = new Map();
       lastRead = null;
@@ -133,7 +145,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       });
       await quarantine.keep(started.tip);
       const exchange = createExchange({ workspace, checkout: repository, own: quarantine, roots, heads });
-      const side = createLocalSide({ workspace, own: quarantine, exchange, restore });
+      const side = createLocalSide({ workspace, folder: workingDirectory, own: quarantine, exchange, restore });
       quarantined = { ...over(quarantine), fork, side };
       return answer;
     },
@@ -180,7 +192,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async publishedTexts(paths) {
       if (lane === null || quarantined === null) return {};
-      return (await textsOf(quarantined.quarantine.git, lane.tip, paths)).texts;
+      const placed = paths.map((path) => fromRoot(workingDirectory, path));
+      const { texts } = await textsOf(quarantined.quarantine.git, lane.tip, placed);
+      return allSeenFrom(workingDirectory, texts);
     },
 
     async commitTexts(wanted) {
@@ -192,7 +206,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const made = await withObjects(quarantine.git, async (objects) => {
         const tree = await objects.treeOf(known);
         if (tree === null) throw lostObjects(workspace);
-        return await commitTextsOn(committer, objects, { ...wanted, tip: { commit: known, tree } });
+        const texts = Object.fromEntries(
+          Object.entries(wanted.texts).map(([path, text]) => [fromRoot(workingDirectory, path), text]),
+        );
+        return await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
       });
       if (made.head === known) return made;
       lane = { ...lane, tip: made.head };
@@ -207,7 +224,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async review() {
       if (quarantined === null || lane === null) return null;
-      return await reviewBranch(quarantined.quarantine.git, quarantined.fork, lane.tip);
+      const { quarantine, fork } = quarantined;
+      return await reviewBranch(quarantine.git, { fork, tip: lane.tip, folder: workingDirectory });
     },
 
     async keepIgnored(signal) {
@@ -241,7 +259,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       if (lane === null || quarantined === null) throw new Error('handOver() before openLane()');
       const { workspace, repository } = await needOurs();
       const { quarantine, side, takeBack } = await handOverWorkTree(
-        { ...options, ...given, workspace, branch: lane.branch, own: repository.setup },
+        { ...options, ...given, workspace, folder: workingDirectory, branch: lane.branch, own: repository.setup },
         quarantined.quarantine,
         lane.tip,
       );
@@ -256,10 +274,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
     },
 
     files: (own) => ({
-      read: (paths) => (theirFiles ?? own).read(paths),
-      readEnd: (path, maxBytes) => (theirFiles ?? own).readEnd(path, maxBytes),
-      replace: (change) => (theirFiles ?? own).replace(change),
-      remove: (path) => (theirFiles ?? own).remove(path),
+      read: async (paths) => {
+        const placed = paths.map((path) => fromRoot(workingDirectory, path));
+        return allSeenFrom(workingDirectory, await (theirFiles ?? own).read(placed));
+      },
+      readEnd: (path, maxBytes) => (theirFiles ?? own).readEnd(fromRoot(workingDirectory, path), maxBytes),
+      replace: (change) => (theirFiles ?? own).replace({ ...change, path: fromRoot(workingDirectory, change.path) }),
+      remove: (path) => (theirFiles ?? own).remove(fromRoot(workingDirectory, path)),
     }),
   };
 }

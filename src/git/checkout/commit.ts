@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import type { Folder } from '../../core/folder.ts';
 import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
@@ -47,6 +48,8 @@ export interface Committer {
   readonly repository: PrivateRepository;
   readonly inspection: Inspection;
   readonly identity: Identity;
+  /** The working directory: what is changed outside of it is shown to reviewers. */
+  readonly folder: Folder;
 }
 
 /** More commits than this in one iteration are taken together as one: each is made again by a process of its own. */
@@ -82,7 +85,7 @@ export async function commitIteration(
     tree,
     changes,
     commit: newHead === tip.commit ? null : newHead,
-    lookAt: await lookAtOf(objects, changes),
+    lookAt: await lookAtOf(objects, changes, committer.folder),
     withheld: await newlyWithheld(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };

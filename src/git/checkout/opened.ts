@@ -1,3 +1,4 @@
+import type { Folder } from '../../core/folder.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
 import { authorization, basicCredentials } from '../git.ts';
@@ -17,6 +18,8 @@ export interface OpenOptions {
   readonly remote: { readonly url: string; readonly token: string };
   /** A folder outside of the checkout for this program's own files; the same one in `post`. */
   readonly workFolder: string;
+  /** In which task files and notes are; paths of the port's texts are relative to it. */
+  readonly workingDirectory: Folder;
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
@@ -56,7 +59,7 @@ export async function openCheckout({
   env,
   log,
   remote,
-}: OpenOptions): Promise<Opened | { readonly why: string }> {
+}: Omit<OpenOptions, 'workingDirectory'>): Promise<Opened | { readonly why: string }> {
   const workspace = await findWorkspace(folder, { env, log });
   if ('why' in workspace) return workspace;
   const repository = await createPrivateRepository(workspace, {

@@ -1,11 +1,13 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import type { Repository } from '../../ports/repository.ts';
+import { allSeenFrom, fromRoot } from '../../core/folder.ts';
+import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorization, createGit, versionProblem, type Git } from '../git.ts';
 import { fetchLane } from './lane.ts';
 import { notAWorkTree, type Opened, type OpenOptions } from './opened.ts';
 import { problemsOf } from './problems.ts';
 import { mayHave, topOf } from './on-disk.ts';
 import { textsOf } from './texts.ts';
+import { checkWorkingDirectory, workingDirectoryProblem } from './working-directory.ts';
 
 /** The checkout as it is asked about. `isUntouched`: no lane was opened in it yet. */
 interface Asked {
@@ -20,7 +22,7 @@ export function createQuestions(
   options: OpenOptions,
   { opened, needOurs, isUntouched }: Asked,
 ): Pick<Repository, 'missing' | 'problems' | 'readTexts'> {
-  const { folder, env, remote } = options;
+  const { folder, env, remote, workingDirectory } = options;
   return {
     async missing() {
       return (await topOf(folder)) !== null
@@ -32,10 +34,16 @@ export function createQuestions(
       const old = versionProblem((await createGit({ folder, env }).answer(['version'])).stdout.toString());
       if (old !== null) return [old];
       const found = await opened();
-      return 'why' in found ? [notAWorkTree(folder, found.why)] : await problemsOf(found.workspace, found);
+      if ('why' in found) return [notAWorkTree(folder, found.why)];
+      const misplaced = await workingDirectoryProblem(found.workspace.top, workingDirectory);
+      return [...(await problemsOf(found.workspace, found)), ...(misplaced === null ? [] : [misplaced])];
     },
 
-    async readTexts(paths, wanted) {
+    async readTexts(asked, wanted) {
+      const paths = asked.map((path) => fromRoot(workingDirectory, path));
+      const top = wanted === null && isUntouched() ? await topOf(folder) : null;
+      // Where it is missing there are no tasks, which must not look as if there was nothing to do.
+      if (top !== null) await checkWorkingDirectory(top, workingDirectory);
       // What the job checked out is on the disk until a lane is opened.
       if (wanted === null && isUntouched() && !(await mayHave(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {} };
@@ -50,11 +58,12 @@ export function createQuestions(
           commit === null ? null : await textsOf(repository.git, commit, paths),
         ),
       );
+      const seen = (texts: FileTexts | undefined): FileTexts => allSeenFrom(workingDirectory, texts ?? {});
       return {
-        base: base?.texts ?? {},
-        lane: ofLane?.texts ?? null,
-        fork: ofFork?.texts ?? null,
-        unread: base?.unread ?? {},
+        base: seen(base?.texts),
+        lane: ofLane == null ? null : seen(ofLane.texts),
+        fork: ofFork == null ? null : seen(ofFork.texts),
+        unread: seen(base?.unread),
       };
     },
   };

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
+import { fromRoot, type Folder } from '../../core/folder.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 
 /** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
@@ -20,27 +21,43 @@ const protectedGlobs = [
   '.ralph/.ralphrc',
 ];
 
-/** The loop's own files; everything else under `.ralph/` is the user's. */
+/** What loops of other Ralphs keep from run to run, in `.ralph/` or, in their first versions, at the root. */
+const STATE_OF_OTHERS: readonly string[] = [
+  '.call_count',
+  '.last_reset',
+  '.exit_signals',
+  '.response_analysis',
+  '.circuit_breaker_state',
+  '.circuit_breaker_history',
+  '.claude_session_id',
+  '.ralph_session',
+  '.ralph_session_history',
+];
+
+/** The loop's own files, in whatever folder it worked; everything else under `.ralph/` is the user's. */
 const loopState = matcher([
-  '.ralph/state',
-  '.ralph/state/**',
-  '.ralph/logs',
-  '.ralph/logs/**',
-  '.ralph/status.json',
-  '.ralph/journal*.jsonl',
-  '.ralph/progress.json',
+  ...['state', 'state/**', 'logs', 'logs/**', 'status.json', 'journal*.jsonl', 'progress.json'].map(
+    (name) => `**/.ralph/${name}`,
+  ),
+  ...STATE_OF_OTHERS.flatMap((name) => [`**/.ralph/${name}`, name]),
   // A message to the loop, which reads it and takes it away.
   '**/.ralph-complete',
 ]);
 
 /** The agent's notebook and the task files, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
-export const agentNotes: readonly string[] = [
+const agentNotes: readonly string[] = [
   '.ralph/learnings.md',
   '.ralph/learnings_archive.md',
+  '.ralph/learnings/**',
   '.ralph/prd_archive.json',
   ...PROGRESS_PLACES,
   ...Object.values(taskFilePaths).flat(),
 ];
+
+/** Globs of the notes of a run that works in this folder. */
+export function notesIn(folder: Folder): readonly string[] {
+  return agentNotes.map((path) => fromRoot(folder, path));
+}
 
 /** True for files that are neither measured nor ever committed. */
 export function isLoopState(path: string): boolean {

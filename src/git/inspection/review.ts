@@ -1,7 +1,14 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { isInFolder, type Folder } from '../../core/folder.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import { isGenerated } from '../../core/review/generated.ts';
-import { lookAtFirst, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
+import {
+  changedOutside,
+  lookAtFirst,
+  moreToLookAt,
+  type LookAt,
+  type ReviewedChange,
+} from '../../core/review/look-at.ts';
 import { readsTexts, toRead } from '../../core/review/texts.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
@@ -11,12 +18,15 @@ import { changesOfEach, withObjects, type Change, type Objects } from '../object
 /** More commits of a branch are not measured. */
 const MOST_COMMITS = 1000;
 
-/** All that a branch has changed: `fork` is where it left its base, both are commits. */
-export async function reviewBranch(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review> {
+/** All that a branch has changed: `fork` is where it left its base, both are commits; `folder`: the working directory. */
+export async function reviewBranch(
+  git: Git,
+  { fork, tip, folder }: { readonly fork: ObjectId; readonly tip: ObjectId; readonly folder: Folder },
+): Promise<Review> {
   return withObjects(git, async (objects) => {
     const [changes, sizes] = await Promise.all([objects.changesBetween(fork, tip), sizesByTask(git, fork, tip)]);
     return {
-      lookAt: await lookAtOf(objects, changes),
+      lookAt: await lookAtOf(objects, changes, folder),
       lines: changes
         .filter(({ path }) => !isGenerated(path))
         .reduce((sum, { insertions, deletions }) => sum + (insertions ?? 0) + (deletions ?? 0), 0),
@@ -71,7 +81,11 @@ async function commitsOfTasks(git: Git, fork: ObjectId, tip: ObjectId): Promise<
 }
 
 /** What a reviewer of what is published looks at first. */
-export async function lookAtOf(objects: Objects, changes: readonly Change[]): Promise<readonly LookAt[]> {
+export async function lookAtOf(
+  objects: Objects,
+  changes: readonly Change[],
+  folder: Folder,
+): Promise<readonly LookAt[]> {
   const asked = changes.flatMap((change) => [...(readsTexts(bare(change)) ? [change.oldId] : []), change.newId]);
   const sizes = await objects.sizesOf([...new Set(asked.filter((id) => id !== null))]);
   const sized = changes.map((change) => ({
@@ -86,7 +100,7 @@ export async function lookAtOf(objects: Objects, changes: readonly Change[]): Pr
   await objects.each(new Map([...sizes].filter(([id]) => ids.has(id))), (id, content) => {
     texts.set(id, content.toString());
   });
-  return lookAtFirst(
+  const found = lookAtFirst(
     sized.map(({ change, path, kind, bytesAfter }): ReviewedChange => ({
       path,
       kind,
@@ -98,6 +112,8 @@ export async function lookAtOf(objects: Objects, changes: readonly Change[]): Pr
       after: texts.get(change.newId) ?? null,
     })),
   );
+  const outside = changes.map(({ path }) => path).filter((path) => !isInFolder(folder, path));
+  return moreToLookAt(found, changedOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'kind'> {

@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Received, ReceivedBranch } from '../../ports/repository.ts';
+import type { Folder } from '../../core/folder.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { problemOfOwnMessage } from '../../core/text/commit-message.ts';
 import { withBareRepository } from '../bare-repository.ts';
@@ -15,6 +16,8 @@ interface ReceiveOptions {
   /** Where commits wait to be published. */
   readonly quarantineFolder: string;
   readonly workFolder: string;
+  /** The working directory: what is changed outside of it is shown to reviewers. */
+  readonly folder: Folder;
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
   /** Of all commits of ours. */
@@ -35,7 +38,7 @@ const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '-
  */
 export async function receiveBranch(
   { fork, since, bundle, names }: ReceivedBranch,
-  { url, quarantineFolder, workFolder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
+  { url, quarantineFolder, workFolder, folder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
 ): Promise<Received> {
   const objects = join(quarantineFolder, 'objects');
   await rm(quarantineFolder, { recursive: true, force: true });
@@ -62,7 +65,7 @@ export async function receiveBranch(
     }
     const shallow = await readRegular(join(gitFolder, 'shallow'));
     if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
-    return { kind: 'received', review: await reviewBranch(git, fork, bundle?.commit ?? since) };
+    return { kind: 'received', review: await reviewBranch(git, { fork, tip: bundle?.commit ?? since, folder }) };
   });
 }
 

@@ -12,6 +12,7 @@ import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { newestPublished } from './published.ts';
 import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
+import type { Folder } from '../../core/folder.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -21,6 +22,8 @@ export interface RemoteOptions {
   readonly token: string;
   /** Only branches that start with it are ever pushed. */
   readonly branchPrefix: string;
+  /** The working directory, empty for the root: what is changed outside of it is shown to reviewers. */
+  readonly folder: Folder;
   /** A folder outside of the checkout. */
   readonly workFolder: string;
   /** The git directory whose commits are pushed; it may not be there yet. */

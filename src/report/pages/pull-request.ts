@@ -1,9 +1,9 @@
 import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
 import { firstLines } from '../../core/text/lists.ts';
-import { isStuck, issueOfTask, nameOfTask } from '../../core/tasks/task.ts';
+import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.ts';
+import { doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
@@ -254,14 +254,17 @@ function costLine({ change }: WorkedReport): string {
   ].join(' · ')}`;
 }
 
-/** `Closes` for what is done; `Part of` mentions an issue without closing it. */
+/** `Closes` for what is done; `Part of` mentions an issue without closing it, as long as one of its tasks is open. */
 function issueLine(report: WorkedReport): string {
-  const numbers = (tasks: readonly TaskReport[]): readonly number[] =>
-    tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
-  const done = numbers(doneTasks(report)).map((number) => `Closes #${number}`);
-  const unfinished = numbers(startedTasks(report).filter(({ progress }) => progress.state !== 'done')).map(
-    (number) => `Part of #${number}`,
-  );
+  const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
+    ...new Set(tasks.map(({ task }) => issueToClose(task)).filter((number) => number !== null)),
+  ];
+  const open = new Set(numbers(tasksOf(report).filter(({ progress }) => progress.state !== 'done')));
+  const done = numbers(doneTasks(report))
+    .filter((number) => !open.has(number))
+    .map((number) => `Closes #${number}`);
+  const begun = numbers([...doneTasks(report), ...startedTasks(report)]).filter((number) => open.has(number));
+  const unfinished = begun.map((number) => `Part of #${number}`);
   return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join(', ');
 }
 

@@ -22,6 +22,7 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'package-source': 'Settings that decide where packages come from',
   'large-file-source': 'Settings that decide where large files come from',
   'agent-instructions': 'Instructions for agents',
+  outside: 'Changes outside of the working directory',
   dependencies: 'Dependencies',
   'new-binary': 'New binary files',
   'large-file': 'Large files',

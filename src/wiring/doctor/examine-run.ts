@@ -5,6 +5,7 @@ import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import { typicalBranches, type Asked, type BaseTrial, type KeyTrial } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
+import { fromRoot } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -34,7 +35,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const checkoutProblems = await repository.problems();
   const files = await workflowFiles(context.workspace);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(context.workspace, '.ralph/AGENT.md');
+  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
   const name = `${context.repository.owner}/${context.repository.repo}`;
   const settings = await effectiveSettingsOf(files, {
     folder: context.workspace,

@@ -185,6 +185,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       commands,
       bash: () => trustedProgram('bash', process.env),
       workFolder: clone,
+      folder: '',
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, clones: parent }),
       // A person's own checkout, on a person's own machine.

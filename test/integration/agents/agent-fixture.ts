@@ -58,6 +58,8 @@ export function createAgentOn(
     readonly allowedTools?: readonly string[];
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
+    /** The folder of the repository that it works in. */
+    readonly folder?: string;
   },
 ): AgentUnderTest {
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
@@ -78,7 +80,8 @@ export function createAgentOn(
     installEnvironment: { ...machine.environment, ...given.environment },
     broker: given.broker ?? null,
     room: null,
-    workFolder: machine.workFolder,
+    workFolder: join(machine.workFolder, given.folder ?? ''),
+    alsoFolder: given.folder === undefined ? null : machine.workFolder,
     configFolder,
     runTag,
     log,

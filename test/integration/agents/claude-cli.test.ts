@@ -48,6 +48,20 @@ describe('work', () => {
     expect(world.log.lines).toContain('→ Write hello.txt');
   });
 
+  test('in a folder of the repository it writes there and beside it, and its session goes on there', async () => {
+    await using world = await createWorld({
+      script: [write('here.txt', 'here\n'), write('../../shared.txt', 'there\n'), { kind: 'reply', text: 'Done.' }],
+      folder: 'packages/a',
+    });
+    const folder = join(world.machine.workFolder, 'packages/a');
+    mkdirSync(folder, { recursive: true });
+    const run = await world.call('write both');
+    expect(run.analysis.denials).toEqual([]);
+    expect(readFileSync(join(folder, 'here.txt'), 'utf8')).toBe('here\n');
+    expect(readFileSync(join(world.machine.workFolder, 'shared.txt'), 'utf8')).toBe('there\n');
+    expect(await world.agent.exportSession(run.analysis.sessionId ?? '')).not.toBeNull();
+  });
+
   test('it commits, and a resumed session on a fresh config folder knows what went before', async () => {
     await using world = await createWorld({ script: workerScript() });
     const first = await world.call(promptFor({ open: 2 }));

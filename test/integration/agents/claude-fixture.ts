@@ -39,6 +39,7 @@ interface WorldOptions {
   readonly environment?: Readonly<Record<string, string>> | ((url: string) => Readonly<Record<string, string>>);
   readonly extraArgs?: readonly string[];
   readonly allowedTools?: readonly string[];
+  readonly folder?: string;
 }
 
 export async function createWorld({ script, environment: given, ...rest }: WorldOptions): Promise<World> {

@@ -57,7 +57,7 @@ export interface Scene {
   readonly room: RepositoryRoom | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Another Repository on the same checkout, as a new process would have it. */
-  reopen(rules?: Partial<PublishingRules>): Checkout;
+  reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): Checkout;
   /** The same on another folder. */
   reopenIn(folder: string): Checkout;
   /** The agent's git, in the workspace. */
@@ -106,9 +106,10 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   });
 
   const room = openRoom === null ? null : await openRoom(root);
-  const reopen = (changed: Partial<PublishingRules> = {}, at = folder): Checkout => {
+  const reopen = (changed: Partial<PublishingRules> = {}, at = folder, workingDirectory = ''): Checkout => {
     const repository = createRepository({
       folder: at,
+      workingDirectory,
       room: () => Promise.resolve(room),
       remote: { url: server.url, token: TOKEN },
       workFolder,
@@ -133,6 +134,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         url: server.url,
         token: TOKEN,
         branchPrefix: 'ralph/',
+        folder: '',
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),
         rules: withSecrets({ ...ordinaryRules, ...rules }),

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createVerifier } from '../../../src/processes/verifier.ts';
 import type { Verification } from '../../../src/core/evidence.ts';
@@ -23,6 +25,14 @@ test.each<{ rule: string; commands: string[]; result: Record<string, unknown> }>
   { rule: 'colours', commands: [`printf '\\033[31mred\\033[0m'; exit 1`], result: { kind: 'failed', tail: 'red' } },
 ])('$rule: $result.kind', async ({ commands, result }) => {
   expect((await verify(commands)).verification).toMatchObject(result);
+});
+
+test('runs in the folder that the run works in', async () => {
+  const inFolder = await verify(['test "$(basename "$PWD")" = a'], {
+    folder: 'a',
+    prepare: (top) => mkdirSync(join(top, 'a')),
+  });
+  expect(inFolder.verification.kind).toBe('passed');
 });
 
 test('of a long output the end is kept, 4 KiB of it', async () => {
@@ -74,6 +84,9 @@ interface Given {
   readonly signal?: AbortSignal;
   readonly now?: () => number;
   readonly bash?: () => string | null;
+  readonly folder?: string;
+  /** Of the work tree, before anything runs. */
+  readonly prepare?: (workFolder: string) => void;
 }
 
 async function verify(
@@ -81,12 +94,14 @@ async function verify(
   given: Given = {},
 ): Promise<{ verification: Verification; log: readonly string[]; runTag: string }> {
   await using machine = await createMachine();
+  given.prepare?.(machine.workFolder);
   const [runTag, log] = [randomUUID(), createMemoryLog()];
   const verifier = createVerifier({
     clean: { lay: () => Promise.reject(new Error('not in a clean clone')) },
     commands,
     bash: given.bash ?? (() => '/bin/bash'),
     workFolder: machine.workFolder,
+    folder: given.folder ?? '',
     environment: machine.environment,
     room: null,
     runTag,

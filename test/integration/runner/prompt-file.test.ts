@@ -30,7 +30,12 @@ function pipe(path: string): void {
 async function readAll(): Promise<{ readonly prompt: UserPrompt; readonly warnings: readonly string[] }> {
   const warnings: string[] = [];
   const prompt = await readPrompt(
-    { workspace: join(folder, 'workspace'), promptFile: '.ralph/PROMPT.md', actionFolder: join(folder, 'action') },
+    {
+      workspace: join(folder, 'workspace'),
+      folder: '',
+      promptFile: '.ralph/PROMPT.md',
+      actionFolder: join(folder, 'action'),
+    },
     { info: () => undefined, warning: (text) => void warnings.push(text) },
   );
   return { prompt, warnings };

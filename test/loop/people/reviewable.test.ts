@@ -78,7 +78,7 @@ describe('a task that was set aside', () => {
 
 test('a pull request with more lines than max-lines-per-pr takes no further task, in the very run that wrote them', async () => {
   const long: Behaviour = ({ task }) => ({
-    ...finisher({ task, turn: 1, resume: null }),
+    ...finisher({ task, turn: 1, resume: null, files: {} }),
     writes: { [`src/${task}.ts`]: 'line\n'.repeat(50) },
   });
   const project = createProject({ issues: [1, 2, 3], agent: [long], inputs: { 'max-lines-per-pr': '60' } });

@@ -18,8 +18,13 @@ interface Act {
   readonly meanwhile?: () => void;
 }
 
-/** The agent's part in one call; `task` is the id in its prompt, `turn` counts all calls of the project. */
-export type Behaviour = (call: { readonly task: string; readonly turn: number; readonly resume: string | null }) => Act;
+/** The agent's part in one call; `task` is the id in its prompt, `turn` counts all calls of the project, `files` are those of the work tree. */
+export type Behaviour = (call: {
+  readonly task: string;
+  readonly turn: number;
+  readonly resume: string | null;
+  readonly files: Readonly<Record<string, string>>;
+}) => Act;
 
 const working = { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } as const;
 const finished = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } as const;
@@ -109,6 +114,7 @@ export function createAgent(
             task: /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '',
             turn: script.calls.length,
             resume: call.resume,
+            files: checkout.files,
           }) ?? {})
         : { minutes: 0, exitCode: 1, output: unknownSession };
       return Promise.resolve(perform(act, call));

@@ -631,7 +631,9 @@ function matches(path: string, pattern: string): boolean {
 
 /** Task files and notes are committed like any other, and are no evidence. */
 function isNote(path: string): boolean {
-  return /^\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|prd(?:_archive)?\.json)$|^\.beads\//.test(path);
+  return /(?:^|\/)(?:\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|learnings\/.*|prd(?:_archive)?\.json)$|\.beads\/|scripts\/ralph\/prd\.json$)/.test(
+    path,
+  );
 }
 
 function evidenceOf(files: Files): ObjectId {

@@ -12,6 +12,7 @@ import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { createAgent } from './behaviours.ts';
 import { sealWith } from './in-memory-state.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
+import { placedCheckout } from './placed.ts';
 import type { Project } from './project.ts';
 import { tapped, type Tap } from './tap.ts';
 
@@ -101,7 +102,8 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
     requests: () => project.forge.requests(),
     remote: () => Promise.resolve(tapped('remote', project.remote, tap)),
-    repository: () => Promise.resolve(tapped('repository', machine.checkout, tap)),
+    repository: () =>
+      Promise.resolve(tapped('repository', placedCheckout(machine.checkout, config.workingDirectory), tap)),
     store: () => Promise.resolve(store),
     budget: () => Promise.resolve(budget),
     seal: () => Promise.resolve(sealWith(project.script.key)),

@@ -42,6 +42,7 @@ import {
   type FakeForge,
 } from './in-memory.ts';
 import { createKept } from './in-memory-state.ts';
+import { placedFiles } from './placed.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
@@ -251,7 +252,13 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const machineOfRun: MachineOfRun = {
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve(promptOf(machine))),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
-    files: tapped('files', workFilesOf(machine.checkout), tap),
+    readLeftCircuit: () =>
+      tap.call('place.readLeftCircuit', () => {
+        const path = '.ralph/.circuit_breaker_state';
+        const text = machine.checkout.files[path];
+        return Promise.resolve(text === undefined ? null : { path, text });
+      }),
+    files: tapped('files', placedFiles(workFilesOf(machine.checkout), config.workingDirectory), tap),
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {
         record(change);

@@ -197,7 +197,7 @@ describe('what says that it is done', () => {
   test.each<[string, Behaviour, string]>([
     [
       'works on',
-      ({ turn }) => says(true, { 'src/shop.ts': `step ${String(turn)}` })({ task: '', turn, resume: null }),
+      ({ turn }) => says(true, { 'src/shop.ts': `step ${String(turn)}` })({ task: '', turn, resume: null, files: {} }),
       'halted (safety)',
     ],
     ['changes nothing', says(true), 'halted (circuit_open)'],

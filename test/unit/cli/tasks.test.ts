@@ -322,7 +322,7 @@ describe('ralph tasks for people', () => {
     const { code, out } = await tasks({ '.ralph/prd.json': '[]' });
     expect(code).toBe(0);
     expect(out).toBe(
-      `No tasks found in .ralph/fix_plan.md, .ralph/@fix_plan.md, @fix_plan.md, .ralph/prd.json.\n\nProblems:\n  .ralph/prd.json:1: column 1: it is an array, not an object with \`tasks\` or \`userStories\`\n  issues: ${offline.message}\n`,
+      `No tasks found in .ralph/fix_plan.md, .ralph/@fix_plan.md, @fix_plan.md, .ralph/prd.json, scripts/ralph/prd.json, prd.json.\n\nProblems:\n  .ralph/prd.json:1: column 1: it is an array, not an object with \`tasks\` or \`userStories\`\n  issues: ${offline.message}\n`,
     );
   });
 

@@ -82,6 +82,7 @@ export const promptParts: PromptParts = {
   others: [],
   hints: [],
   learnings: '',
+  notesPath: '.ralph/learnings.md',
   verifyCommands: [],
 };
 

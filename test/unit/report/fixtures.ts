@@ -241,6 +241,8 @@ export const laneState: LaneState = {
   approvals: {},
   answers: {},
   unmarked: [],
+  retried: [],
+  leftCircuit: null,
   unverified: [],
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },

@@ -4,11 +4,11 @@ import type { Task, TaskProgress } from '../task.ts';
 /** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. Kept apart from the parsers, which a run without such files does not load. */
 export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
   plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
-  prd: ['.ralph/prd.json'],
+  prd: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
   beads: ['.beads/*.jsonl'],
 };
 
-/** Where done entries of `.ralph/prd.json` go. */
+/** Where done entries of `.ralph/prd.json` go. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
 /** A task as its file has it; `state` is what the file says. */

@@ -2,6 +2,7 @@ import { beadsFile, parseBeads } from './beads.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
+import { withoutOtherJson } from './form/root-prd.ts';
 import type { FileSource } from '../task-sources.ts';
 
 /** What was read from task files. */
@@ -16,7 +17,8 @@ export function parseTaskFiles(
   sources: readonly FileSource[],
   optionalSections: readonly string[],
 ): ParsedTasks {
-  const parsed = sources.map((source) => parseSource(files, source, optionalSections));
+  const counting = withoutOtherJson(files);
+  const parsed = sources.map((source) => parseSource(counting, source, optionalSections));
   return {
     tasks: parsed
       .flatMap(({ tasks }) => tasks)

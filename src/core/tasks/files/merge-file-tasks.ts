@@ -1,6 +1,6 @@
 import type { FileTask } from './file-task.ts';
 import { progressOf, untouched } from '../queue.ts';
-import type { TaskProgress } from '../task.ts';
+import { withoutIssue, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -22,22 +22,37 @@ export function mergeFileTasks(
   const living = (lane?.now ?? []).flatMap((item): readonly FileTask[] => {
     const { id } = item.task;
     const asked = ofBase.get(id);
-    if (asked !== undefined) return [{ task: { ...asked.task, source: item.task.source }, state: asked.state }];
+    if (asked !== undefined) return [{ task: placedAs(asked.task, item.task), state: asked.state }];
     const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
     const isTakenOut = askedOnce.has(id) && progressOf(progress, id).state !== 'done';
-    return isNote || isTakenOut ? [] : [{ ...item, state: 'todo' }];
+    return isNote || isTakenOut ? [] : [{ task: withoutIssue(item.task), state: 'todo' }];
   });
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
 }
 
+/** Where the lane's branch has it; which issue it closes is what the base says. */
+function placedAs(asked: Task, { source }: Task): Task {
+  const issue = asked.source.kind === 'prd' ? asked.source.issue : null;
+  return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
+}
+
+/** What is known of a lane beside its progress and its files. */
+interface LaneFacts {
+  readonly beginsAgain: boolean;
+  readonly unmarked: readonly TaskId[];
+  /** What a person had tried again, whatever its file says. */
+  readonly retried: readonly TaskId[];
+}
+
 /**
- * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it. On a lane that
- * `beginsAgain` everything it ever did is in the base or lost, so the base alone says what is done, but for what is `unmarked`.
+ * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it, unless it was
+ * `retried`. On a lane that `beginsAgain` everything it ever did is in the base or lost, so the base alone says what is done, but
+ * for what is `unmarked`.
  */
 export function fileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
-  { beginsAgain, unmarked }: { readonly beginsAgain: boolean; readonly unmarked: readonly TaskId[] },
+  { beginsAgain, unmarked, retried }: LaneFacts,
 ): ProgressById {
   const own = new Map(Object.entries(progress));
   const ofFile: [TaskId, TaskProgress][] = [];
@@ -51,11 +66,33 @@ export function fileProgress(
     const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
     if (isAsInFile || isUndone) {
       own.delete(id);
-      if (state !== 'todo') ofFile.push([id, { ...untouched, state }]);
+      const isRetried = retried.includes(id) && isGivenUp(state);
+      if (state !== 'todo' && !isRetried) ofFile.push([id, { ...untouched, state }]);
     } else if (state === 'done') own.set(id, { ...known, state });
   }
   // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.
   return Object.fromEntries([...ofFile, ...own]);
+}
+
+/**
+ * Of tasks that their files call failed or blocked, those that a person had tried again: by an order (`all`: whichever those are),
+ * or because they started this run (`byHand`), which is for what an earlier Ralph failed. No run on the schedule tries them.
+ */
+export function stillRetried(
+  retried: 'all' | readonly TaskId[],
+  tasks: readonly FileTask[],
+  byHand: boolean,
+): readonly TaskId[] {
+  return tasks
+    .filter(({ task: { id }, state }) => {
+      const isOrdered = isGivenUp(state) && (retried === 'all' || retried.includes(id));
+      return isOrdered || (byHand && state === 'failed');
+    })
+    .map(({ task }) => task.id);
+}
+
+function isGivenUp(state: TaskProgress['state']): boolean {
+  return state === 'failed' || state === 'blocked';
 }
 
 /** Those of the `unmarked` tasks that are done and that files still have open. What is in no file is asked for no more, unless one of them cannot be read: `areWhole`. */

@@ -9,10 +9,12 @@ import {
   renderJson,
   transplant,
 } from '../../../json/edit.ts';
-import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { parsePrdJson } from './form/fenced.ts';
 import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
-import { nameOf, prdLists, parsePrdFile, type PrdEntry, type PrdList } from './prd-entries.ts';
+import { nameOf, parsePrdFile, type PrdEntry } from './prd-entries.ts';
+import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
@@ -56,7 +58,7 @@ export function archivePrd(
 /** Why nothing can be added to an archive; null: nothing is in the way. */
 export function archiveObstacle(archive: string | null): TaskProblem | null {
   if (archive === null || archive.trim() === '') return null;
-  const parsed = parseJson(archive);
+  const parsed = parsePrdJson(archive);
   const problem = (position: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
     file: PRD_ARCHIVE_PATH,
     line: position?.line ?? null,
@@ -90,7 +92,7 @@ function movable(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): re
 
 /** The prd's text with nothing but its lists: the form of a new archive. Lists without entries go too. */
 function listsAlone(text: string): string {
-  const parsed = parseJson(text);
+  const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed') return text;
   const lists = new Set(listsOf(parsed.root).filter((list) => itemsOf(list).length > 0));
   return applyEdits(text, [
@@ -109,7 +111,7 @@ function appended(
   from: { readonly prd: string; readonly entries: readonly PrdEntry[] },
 ): string {
   const entries = from.entries.filter((entry) => entry.list === list);
-  const parsed = parseJson(archive);
+  const parsed = parsePrdJson(archive);
   if (entries.length === 0 || parsed.kind === 'malformed') return archive;
   const { root } = parsed;
   const target = member(root, list);

@@ -1,10 +1,12 @@
 import { appendChildren, applyEdits, childIndent, layoutOf, renderJson } from '../../../json/edit.ts';
-import { itemsOf, member, parseJson, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, member, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
+import { parsePrdJson } from './form/fenced.ts';
 import type { AddedTask, NewTask } from './new-task.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
-import { prdLists, parsePrdFile, textMember, type PrdList } from './prd-entries.ts';
+import { parsePrdFile, textMember } from './prd-entries.ts';
+import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { PriorityWord } from '../priority.ts';
 
 /** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */
@@ -36,7 +38,7 @@ export function addToPrd(
       problem: { file: path, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },
     };
 
-  const archived = archive === null || archive.trim() === '' ? null : parseJson(archive);
+  const archived = archive === null || archive.trim() === '' ? null : parsePrdJson(archive);
   if (archived?.kind === 'malformed')
     return {
       kind: 'refused',

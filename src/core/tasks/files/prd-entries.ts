@@ -1,21 +1,11 @@
-import {
-  itemsOf,
-  member,
-  membersOf,
-  parseJson,
-  positionsIn,
-  type JsonNode,
-  type JsonPosition,
-} from '../../../json/parse.ts';
+import { itemsOf, member, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
+import { parsePrdJson } from './form/fenced.ts';
+import { prdLists, type PrdList } from './form/prd-lists.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import { cut } from '../../text/cut.ts';
 import { sentence } from '../../text/sentence.ts';
-
-/** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
-export const prdLists = ['tasks', 'userStories'] as const;
-export type PrdList = (typeof prdLists)[number];
 
 /** An entry that is a task, with its place in the text. */
 export interface PrdEntry {
@@ -46,7 +36,7 @@ const MAX_KEY_CHARS = 76;
 
 /** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
 export function parsePrdFile(path: string, text: string): PrdFile {
-  const parsed = parseJson(text);
+  const parsed = parsePrdJson(text);
   if (parsed.kind === 'malformed')
     return {
       kind: 'unreadable',

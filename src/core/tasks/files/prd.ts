@@ -28,7 +28,12 @@ export function parsePrd(
       id: entry.id,
       title: entry.title,
       body: bodyOf(entry.node),
-      source: { kind: 'prd' as const, path, key: cleanTitle(entry.key ?? '').text || hashId(entry.title) },
+      source: {
+        kind: 'prd' as const,
+        path,
+        key: cleanTitle(entry.key ?? '').text || hashId(entry.title),
+        issue: issueOf(entry.node, note),
+      },
       comments: [],
       priority: priorityOf(entry.node, note),
       dependsOn: dependenciesOf(entry.node, { idOfKey, archived }, note),
@@ -37,6 +42,23 @@ export function parsePrd(
     },
   }));
   return { tasks, problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
+}
+
+/** What its file says of an entry. */
+export function stateOfEntry(entry: PrdEntry): State {
+  return stateOf(entry, () => undefined);
+}
+
+/** Number of the issue that an entry is about: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`; null: it names none. */
+function issueOf(entry: JsonNode, note: Note): number | null {
+  const given = member(entry, 'issue');
+  if (given === null || given.type === 'null') return null;
+  const node = member(given, 'number') ?? given;
+  const text = node.type === 'string' || node.type === 'number' ? String(node.value).trim() : '';
+  const number = /^#?([1-9]\d{0,8})$/.exec(text)?.[1];
+  if (number !== undefined) return Number(number);
+  if (text !== '') note(node, `the issue ${quoted(text)} is not a number, so the pull request names none`);
+  return null;
 }
 
 /** Says what a person should correct at a value. */
@@ -66,7 +88,7 @@ export function dependencyKeys(
 /** The entries' own ids of what an archive has as done. */
 function doneKeys(archive: string | null): ReadonlySet<string> {
   const file = archive === null ? null : parsePrdFile('', archive);
-  const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOf(entry, () => undefined) === 'done') : [];
+  const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOfEntry(entry) === 'done') : [];
   return new Set(done.flatMap(({ key }) => key ?? []));
 }
 

@@ -21,11 +21,16 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
     id: `${source}-unreadable`,
     title: cleanTitle(`${positionOf(problem)} cannot be read`).text,
     body: '',
-    source: source === 'plan' ? { kind: source, path, line: line ?? 1 } : { kind: source, path, key: path },
+    source: sourceOf(source, path, line),
     comments: [],
     priority: NORMAL_PRIORITY,
     dependsOn: [],
     optional: false,
     obstacle: 'unreadable',
   };
+}
+
+function sourceOf(source: FileSource, path: string, line: number | null): Task['source'] {
+  if (source === 'plan') return { kind: source, path, line: line ?? 1 };
+  return source === 'prd' ? { kind: source, path, key: path, issue: null } : { kind: source, path, key: path };
 }

@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
+import type { Folder } from '../../../core/folder.ts';
 import { namesOf } from '../../../core/text/lists.ts';
 import { sentence } from '../../../core/text/sentence.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
@@ -31,6 +32,7 @@ export interface HandOverOptions extends RepositoryRoom {
   readonly workFolder: string;
   readonly workspace: Workspace;
   readonly branch: string;
+  readonly folder: Folder;
   /** Settings and excludes of git directories of ours over the work tree. */
   readonly own: TreeSetup['own'];
   readonly env: NodeJS.ProcessEnv;
@@ -72,7 +74,7 @@ export async function handOverWorkTree(
     },
     log,
   });
-  const side = createRoomSide({ quarantine, inbox, withWorker });
+  const side = createRoomSide({ quarantine, folder: options.folder, inbox, withWorker });
   await give({ ...options, config, indexFile: quarantine.indexFile });
   return { side, quarantine, takeBack: () => takeBack(options) };
 }

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
+import type { Folder } from '../../../core/folder.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,6 +12,8 @@ import { notePlaces, putBackWorkTree, readWorkTree, withoutNotes } from './work-
 /** What works in the work tree as this process: over `own`, whose objects no agent writes. */
 export interface LocalSideOptions {
   readonly workspace: Workspace;
+  /** The working directory, where notes are. */
+  readonly folder: Folder;
   readonly own: PrivateRepository;
   readonly exchange: Exchange;
   /** Makes the git directory one that git accepts again. */
@@ -18,7 +21,7 @@ export interface LocalSideOptions {
 }
 
 /** A work tree that belongs to the user of this process. */
-export function createLocalSide({ workspace, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
+export function createLocalSide({ workspace, folder, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
   /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
@@ -33,7 +36,7 @@ export function createLocalSide({ workspace, own, exchange, restore }: LocalSide
       return { head, ...content };
     },
 
-    withoutNotes: (tree) => withoutNotesOf(workspace, own, tree),
+    withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 
     putBack: (wanted) => putBackWorkTree(own, workspace, wanted),
 
@@ -58,19 +61,25 @@ export function createLocalSide({ workspace, own, exchange, restore }: LocalSide
   };
 }
 
+/** A work tree in which notes may be. */
+interface NotedTree {
+  readonly workspace: Pick<Workspace, 'top'>;
+  readonly repository: PrivateRepository;
+  readonly folder: Folder;
+}
+
 /** The tree without the agent's notes; nothing is asked of git where there are none on the disk. */
 export async function withoutNotesOf(
-  { top }: Workspace,
-  repository: PrivateRepository,
+  { workspace: { top }, repository, folder }: NotedTree,
   tree: ObjectId,
 ): Promise<ObjectId> {
   const found = await Promise.all(
-    notePlaces.map((path) =>
+    notePlaces(folder).map((path) =>
       lstat(join(top, path)).then(
         () => true,
         () => false,
       ),
     ),
   );
-  return found.includes(true) ? await withoutNotes(repository, tree) : tree;
+  return found.includes(true) ? await withoutNotes(repository, folder, tree) : tree;
 }

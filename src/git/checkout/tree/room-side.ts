@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { ObjectId } from '../../../core/evidence.ts';
+import type { Folder } from '../../../core/folder.ts';
 import { CHUNK_BYTES, type TreeAnswer } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
@@ -16,6 +17,8 @@ import type { TreeTalk, WithWorker } from './worker-process.ts';
 export interface RoomSideOptions {
   /** Detached: nothing of it comes near the work tree. */
   readonly quarantine: Quarantine;
+  /** The working directory, where notes are. */
+  readonly folder: Folder;
   readonly inbox: Inbox;
   readonly withWorker: WithWorker;
 }
@@ -26,7 +29,7 @@ export interface RoomSide extends WorkTreeSide {
 }
 
 /** Works through a worker that runs as the room's user. What it answers may be the agent's word, and counts only for what the quarantine then holds. */
-export function createRoomSide({ quarantine, inbox, withWorker }: RoomSideOptions): RoomSide {
+export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSideOptions): RoomSide {
   const { git } = quarantine;
   /** The tree that was read last: whole in the quarantine, and what its index holds. */
   let indexed: ObjectId | null = null;
@@ -101,8 +104,8 @@ export function createRoomSide({ quarantine, inbox, withWorker }: RoomSideOption
       }),
 
     async withoutNotes(tree) {
-      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces]);
-      return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, tree);
+      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces(folder)]);
+      return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, folder, tree);
     },
 
     putBack: (wanted) =>

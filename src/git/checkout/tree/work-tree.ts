@@ -3,6 +3,8 @@ import { constants } from 'node:fs';
 import { access, chmod, lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
+import { fromRoot, type Folder } from '../../../core/folder.ts';
+import { holdsPrd, ROOT_PRD } from '../../../core/tasks/files/form/root-prd.ts';
 import { oneLine } from '../../../core/text/one-line.ts';
 import { sentence } from '../../../core/text/sentence.ts';
 import type { StandIn } from '../../../core/work-tree/stand-in.ts';
@@ -10,7 +12,7 @@ import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
 import { changesBetween, indexLine } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
-import { agentNotes, isLoopState } from '../../inspection/protected-paths.ts';
+import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** Content of the work tree. `standIns`: paths that are in the tree under a substitute for their own content. */
@@ -105,12 +107,15 @@ function foldersAbove(path: string): readonly string[] {
 }
 
 /** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
-export async function withoutNotes(repository: PrivateRepository, tree: ObjectId): Promise<ObjectId> {
-  const notes = agentNotes.map((path) => `:(top,glob)${path}`);
+export async function withoutNotes(repository: PrivateRepository, folder: Folder, tree: ObjectId): Promise<ObjectId> {
+  const notes = notesIn(folder).map((path) => `:(top,glob)${path}`);
   return await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
     await repository.git.text(['read-tree', tree], { variables });
-    const listed = await repository.git.records(['ls-files', '-z', '--cached', '--', ...notes], { variables });
+    const found = await repository.git.records(['ls-files', '-z', '--cached', '--', ...notes], { variables });
+    const other = fromRoot(folder, ROOT_PRD);
+    const isOther = found.includes(other) && !(await isPrd(repository, tree, other));
+    const listed = isOther ? found.filter((path) => path !== other) : found;
     if (listed.length === 0) return tree;
     await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], {
       input: listed.map((path) => `${path}\0`).join(''),
@@ -120,10 +125,23 @@ export async function withoutNotes(repository: PrivateRepository, tree: ObjectId
   });
 }
 
+/** What is called prd.json and is no list of tasks is content like any other. */
+async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): Promise<boolean> {
+  const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
+  if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
+  const { exitCode, stdout } = await git.answer(['cat-file', 'blob', `${tree}:${path}`]);
+  return exitCode === 0 && holdsPrd(stdout.toString());
+}
+
+/** A longer one is not read as a list either. */
+const LARGEST_PRD_BYTES = 1024 * 1024;
+
 /** Where notes are, if there are any: files, or the folders of those that a pattern names. */
-export const notePlaces: readonly string[] = [
-  ...new Set(agentNotes.map((path) => (path.includes('*') ? dirname(path) : path))),
-];
+export function notePlaces(folder: Folder): readonly string[] {
+  return [
+    ...new Set(notesIn(folder).map((path) => (path.includes('*') ? dirname(path).replace(/\/\*\*$/, '') : path))),
+  ];
+}
 
 /** How a path gets into the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */
 type Entry =

@@ -96,7 +96,7 @@ function openDesk(
     if (place !== null) return place;
     const outbox = await openOutbox(workspace, setup, env);
     const { own, exchange } = outbox;
-    return (place = { outbox, side: createLocalSide({ workspace, own, exchange, restore }) });
+    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore }) });
   }
 
   async function reset(): Promise<void> {

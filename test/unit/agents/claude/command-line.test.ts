@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { claudeArguments, claudeEnvironment, parseName } from '../../../../src/agents/claude/command-line.ts';
 
-const plain = { model: null, allowedTools: ['Read', 'Bash(npm:*)'], extraArgs: [], resume: null, budgetUsd: null };
+const plain = {
+  model: null,
+  allowedTools: ['Read', 'Bash(npm:*)'],
+  extraArgs: [],
+  resume: null,
+  alsoFolder: null,
+  budgetUsd: null,
+};
 const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
 
 describe('the command line', () => {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compactLearnings, KEPT_LEARNINGS_CHARS, MAX_LEARNINGS_CHARS } from '../../../../src/core/prompt/learnings.ts';
+import {
+  compactLearnings,
+  KEPT_LEARNINGS_CHARS,
+  MAX_LEARNINGS_CHARS,
+  notebookOf,
+  shownNotes,
+} from '../../../../src/core/prompt/learnings.ts';
 
 const bullets = (from: number, to: number, text = 'is worth knowing'): string =>
   Array.from({ length: to - from }, (_, index) => `- Lesson ${String(from + index)} ${text}\n`).join('');
@@ -262,4 +268,52 @@ test('nothing is ever lost: every line is in one of the files, the notebook is s
       },
     ),
   );
+});
+
+test.each([
+  ['queue', '.ralph/learnings.md', '.ralph/learnings_archive.md'],
+  ['issue-7', '.ralph/learnings/issue-7.md', '.ralph/learnings/archive/issue-7.md'],
+])('the notebook of %s is its own, so that no two branches write the same file', (lane, path, archive) => {
+  expect(notebookOf(lane)).toEqual({ path, archive });
+});
+
+describe('what a prompt shows of several notebooks', () => {
+  test.each<[string, string, readonly string[], string]>([
+    ['nothing of nothing', ' \n', ['', '\n'], ''],
+    ['its own alone', '- mine\n', ['', ''], '- mine'],
+    [
+      'its own last, the first of the others right before it',
+      '- mine\n',
+      ['- shared\n', '- of 9\n'],
+      '- of 9\n\n- shared\n\n- mine',
+    ],
+    ['those of others alone', '', ['- shared'], '- shared'],
+    ['the end of its own, where there are no others', `a${'m'.repeat(2_000)}`, [], 'm'.repeat(2_000)],
+    [
+      'half of the room for its own at least',
+      `a${'m'.repeat(2_000)}`,
+      ['s'.repeat(3_000)],
+      `${'s'.repeat(998)}\n\n${'m'.repeat(1_000)}`,
+    ],
+    ['all of others that is short', 'm'.repeat(3_000), ['- shared'], `- shared\n\n${'m'.repeat(1_990)}`],
+    [
+      'no scrap of what there is no room for',
+      'm'.repeat(1_000),
+      ['s'.repeat(950), 'x'.repeat(500)],
+      `${'s'.repeat(950)}\n\n${'m'.repeat(1_000)}`,
+    ],
+  ])('%s', (_, own, others, expected) => {
+    expect(shownNotes(own, others)).toBe(expected);
+  });
+
+  test('is never more than there is room for, and never half a character', () => {
+    const text = fc.array(fc.constantFrom('n', '🚀', '\n'), { maxLength: 3_000 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.array(text, { maxLength: 4 }), (own, others) => {
+        const shown = shownNotes(own, others);
+        expect(shown.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
+        expect(shown.isWellFormed()).toBe(true);
+      }),
+    );
+  });
 });

@@ -31,7 +31,7 @@ const PLAIN = 'You are careful. Keep the code small, and write a test for each c
 
 const issue = task(1).source;
 const plan: Task['source'] = { kind: 'plan', path: '.ralph/fix_plan.md', line: 3 };
-const prd: Task['source'] = { kind: 'prd', path: 'scripts/ralph/prd.json', key: 'US-001' };
+const prd: Task['source'] = { kind: 'prd', path: 'scripts/ralph/prd.json', key: 'US-001', issue: null };
 const open: Task['source'] = { kind: 'prompt', path: 'PROMPT.md', documents: [] };
 
 const MARK = /^- Mark the item of your task in \S+ anyway\.$/m;

@@ -311,14 +311,14 @@ describe('of a task of a file', () => {
 
   test('the text begins with the place', () => {
     expect(dataOf(ofFile(plan), 'TASK')).toBe('(.ralph/fix_plan.md, line 7)\n\nAdd a flag\n\nThe flag --x.');
-    expect(dataOf(ofFile({ kind: 'prd', path: '.ralph/prd.json', key: 'US-001' }), 'TASK')).toBe(
+    expect(dataOf(ofFile({ kind: 'prd', path: '.ralph/prd.json', key: 'US-001', issue: null }), 'TASK')).toBe(
       '(.ralph/prd.json, US-001)\n\nAdd a flag\n\nThe flag --x.',
     );
   });
 
   test.each<[Task['source'], string]>([
     [plan, 'tick the box of that item: `[ ]` becomes `[x]`'],
-    [{ kind: 'prd', path: '.ralph/prd.json', key: 'US-001' }, '`"passes": true` or `"status": "done"`'],
+    [{ kind: 'prd', path: '.ralph/prd.json', key: 'US-001', issue: null }, '`"passes": true` or `"status": "done"`'],
     [{ kind: 'beads', path: '.beads/issues.jsonl', key: 'bd-1' }, 'set the `status` of that issue to `closed`'],
   ])('$kind: it says how to mark it, and to touch no other', (source, how) => {
     const prompt = ofFile(source);
@@ -400,7 +400,7 @@ describe('what others wrote', () => {
     .map((parts) => [marker, ...parts, marker].join('\n'));
   const source = fc.oneof(
     foreign.map((path) => ({ kind: 'plan' as const, path, line: 3 })),
-    fc.tuple(foreign, foreign).map(([path, key]) => ({ kind: 'prd' as const, path, key })),
+    fc.tuple(foreign, foreign).map(([path, key]) => ({ kind: 'prd' as const, path, key, issue: null })),
     foreign.map((key) => ({ kind: 'beads' as const, path: '.beads/issues.jsonl', key })),
     foreign.map((url) => ({ kind: 'issue' as const, number: 1, url, labels: [url] })),
   );

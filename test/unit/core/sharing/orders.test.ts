@@ -63,10 +63,21 @@ describe('what an order does, and what the history says of it', () => {
   test.each<[OrderKind, string, LaneState]>([
     ['pause', 'a paused lane stays with who paused it first', paused],
     ['stop', 'a paused lane stays with who paused it first', paused],
-    ['retry', 'a lane without a task that failed', working],
     ['resume', 'a lane that is not paused', working],
   ])('%s: %s, and the history is silent', (kind, _, state) => {
     expect(applyOrders(state, [order(noon, kind)])).toEqual({ ...state, ordersApplied: noon });
+  });
+
+  test.each<[string, string | null, LaneState['retried'], LaneState['retried']]>([
+    ['of everything', null, [], 'all'],
+    ['of everything, once more', null, 'all', 'all'],
+    ['of one entry', 'prd-1', [], ['prd-1']],
+    ['of the same entry again', 'prd-1', ['prd-1', 'prd-2'], ['prd-2', 'prd-1']],
+    ['of one entry, when it is everything already', 'prd-1', 'all', 'all'],
+    ['of an issue, which no file calls failed', 'issue-1', ['prd-1'], ['prd-1']],
+  ])('a retry %s is kept for what only its file calls failed, and the history is silent', (_, task, before, after) => {
+    const obeyed = applyOrders({ ...working, retried: before }, [order(noon, 'retry', { task })]);
+    expect(obeyed).toEqual({ ...working, retried: after, currentTask: task, ordersApplied: noon });
   });
 
   test.each(['comment', 'dispatch', 'command-line'] as const)('the history says that it came by %s', (from) => {
@@ -150,7 +161,8 @@ describe('a retry is what comes next, and the next probe of an open circuit', ()
     const next = applyOrders(state, [order(noon, 'retry', { task })]);
     const circuit = state.circuit.kind === 'open' ? openOn(null).circuit : state.circuit;
     const probing = probed === null ? {} : { circuit, currentTask: probed };
-    expect(next).toEqual({ ...state, ...probing, ordersApplied: noon });
+    const retried = task === null ? 'all' : [];
+    expect(next).toEqual({ ...state, ...probing, retried, ordersApplied: noon });
   });
 });
 

@@ -47,6 +47,15 @@ describe('what the job of the loop says of', () => {
     });
   });
 
+  test('what people had tried again: it may be over, and nothing is new', () => {
+    const of = (was: LaneState['retried'], is: LaneState['retried']): LaneState['retried'] =>
+      receivedState({ ...before, retried: is }, { ...admitted, before: { ...before, retried: was } }, noon).retried;
+    expect(of(['prd-1', 'prd-2'], ['prd-2', 'prd-3'])).toEqual(['prd-2']);
+    expect(of(['prd-1'], 'all')).toEqual(['prd-1']);
+    expect(of('all', [])).toBe('all');
+    expect(received({ leftCircuit: 'ab'.repeat(32) }).leftCircuit).toBeNull();
+  });
+
   test('answers of other lanes: those of what it worked on may be over, and none is new', () => {
     const answers = { 'issue-9': { lane: 'issue-9', at: noon, approval: null } };
     expect(Object.keys(received({ answers }).answers)).toEqual(['issue-1']);

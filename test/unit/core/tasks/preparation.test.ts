@@ -13,7 +13,7 @@ const issue = (number: number, text: Partial<ApprovedIssue['text']> = {}): Appro
   at: noon,
 });
 const fromFile = (id: string): Task =>
-  task(0, { id, source: { kind: 'prd', path: 'p', key: id }, title: 'From a file', body: 'as it is' });
+  task(0, { id, source: { kind: 'prd', path: 'p', key: id, issue: null }, title: 'From a file', body: 'as it is' });
 const worked = (state: TaskProgress['state']): TaskProgress => ({
   state,
   attempts: 1,

@@ -1,5 +1,24 @@
 import { expect, test } from 'vitest';
-import { priorityOfLabel, priorityOfWord } from '../../../../src/core/tasks/priority.ts';
+import { priorityOfHeading, priorityOfLabel, priorityOfWord } from '../../../../src/core/tasks/priority.ts';
+
+test.each<[string, number | null]>([
+  ['Priority 1', 1],
+  ['## Priority 2: soon', 2],
+  ['🔴 priority #3', 3],
+  ['PRIORITY – 4 (later)', 4],
+  ['Priority 5', 5],
+  ['P0 – now', 1],
+  ['Priority: P2', 3],
+  ['Priority 0', null],
+  ['Priority 6', null],
+  ['Priority 10', null],
+  ['Priority 1.5', null],
+  ['Priority 1st', null],
+  ['Priorities 1', null],
+  ['Low Priority 1', 3],
+])('the heading %j gives %s', (heading, priority) => {
+  expect(priorityOfHeading(heading)).toBe(priority);
+});
 
 test.each<[string, number | null]>([
   ['P0', 1],
@@ -18,6 +37,25 @@ test.each<[string, number | null]>([
   ['constructor', null],
 ])('the word %j is priority %s', (word, priority) => {
   expect(priorityOfWord(word)).toBe(priority);
+});
+
+test.each<[string, number | null]>([
+  ['Priority 1', 1],
+  ['## Priority 2: soon', 2],
+  ['🔴 priority #3', 3],
+  ['PRIORITY – 4 (later)', 4],
+  ['Priority 5', 5],
+  ['P0 – now', 1],
+  ['Priority: P2', 3],
+  ['Priority 0', null],
+  ['Priority 6', null],
+  ['Priority 10', null],
+  ['Priority 1.5', null],
+  ['Priority 1st', null],
+  ['Priorities 1', null],
+  ['Low Priority 1', 3],
+])('the heading %j gives %s', (heading, priority) => {
+  expect(priorityOfHeading(heading)).toBe(priority);
 });
 
 test.each<[string, number | null]>([

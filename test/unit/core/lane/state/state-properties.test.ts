@@ -103,6 +103,8 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     noNullPrototype: true,
   }),
   unmarked: fc.array(id, { maxLength: 100 }),
+  leftCircuit: fc.constantFrom(null, 'ab'.repeat(32)),
+  retried: fc.oneof(fc.constant('all' as const), fc.array(id, { maxLength: 100 })),
   unverified: fc.array(id, { maxLength: 100 }),
   currentTask: fc.option(id),
   park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),

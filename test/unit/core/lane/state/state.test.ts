@@ -344,11 +344,12 @@ describe('the document stays within 64 KiB', () => {
       notified: asked,
       unmarked: ids,
       unverified: ids,
+      retried: ids,
       change: { ...noChange, leftOut, leftOutMore: 7 },
     });
     expect(Object.keys(pruned.tasks)).toEqual(Object.keys(many(900, failed)).slice(-150));
     expect(pruned.notified).toEqual(asked.slice(-50));
-    expect([pruned.unmarked, pruned.unverified]).toEqual([ids.slice(-50), ids.slice(-50)]);
+    expect([pruned.unmarked, pruned.unverified, pruned.retried]).toEqual([ids, ids, ids].map((all) => all.slice(-50)));
     expect(pruned.change).toMatchObject({ leftOut: leftOut.slice(0, 10), leftOutMore: 22 });
   });
 });

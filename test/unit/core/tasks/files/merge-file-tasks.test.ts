@@ -105,13 +105,16 @@ describe('progress with what the files say', () => {
     const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], {
       beginsAgain,
       unmarked: [],
+      retried: [],
     });
     expect(progress['plan-a']?.state ?? null).toBe(expected);
   });
 
   test('keeps what a task took that both the lane and the base have done, also when the lane begins again', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAgain: true, unmarked: [] })['plan-a'],
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAgain: true, unmarked: [], retried: [] })[
+        'plan-a'
+      ],
     ).toEqual(worked('done'));
   });
 
@@ -119,7 +122,7 @@ describe('progress with what the files say', () => {
     const progress = fileProgress(
       { 'issue-1': worked('done'), 'plan-b': worked('in-progress') },
       [item('b', 'todo'), item('a', 'done')],
-      { beginsAgain: false, unmarked: [] },
+      { beginsAgain: false, unmarked: [], retried: [] },
     );
     expect(Object.keys(progress)).toEqual(['plan-a', 'issue-1', 'plan-b']);
   });
@@ -128,9 +131,11 @@ describe('progress with what the files say', () => {
 describe('what is done without a mark', () => {
   test('stays done when the lane begins again, whatever the base says', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], { beginsAgain: true, unmarked: ['plan-a'] })[
-        'plan-a'
-      ]?.state,
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], {
+        beginsAgain: true,
+        unmarked: ['plan-a'],
+        retried: [],
+      })['plan-a']?.state,
     ).toBe('done');
   });
 

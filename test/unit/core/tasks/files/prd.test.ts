@@ -47,7 +47,7 @@ describe('both forms are read', () => {
       ['prd-T102', 'Add a loader', 3, 'todo', ''],
     ]);
     expect(tasks[0]?.task).toMatchObject({
-      source: { kind: 'prd', path: PATH, key: 'T101' },
+      source: { kind: 'prd', path: PATH, key: 'T101', issue: null },
       comments: [],
       dependsOn: [],
       optional: false,
@@ -213,8 +213,8 @@ describe('ids', () => {
     expect(
       read({ tasks: [{ id: 'a b', title: 'One' }, { title: 'Two' }] }).tasks.map(({ task }) => task.source),
     ).toEqual([
-      { kind: 'prd', path: PATH, key: 'a b' },
-      { kind: 'prd', path: PATH, key: hashId('Two') },
+      { kind: 'prd', path: PATH, key: 'a b', issue: null },
+      { kind: 'prd', path: PATH, key: hashId('Two'), issue: null },
     ]);
   });
 

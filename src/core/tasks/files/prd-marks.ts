@@ -1,0 +1,103 @@
+import { appendChildren, applyEdits, layoutOf, renderJson, type Edit } from '../../../json/edit.ts';
+import { member, type JsonNode } from '../../../json/parse.ts';
+import { progressOf } from '../queue.ts';
+import type { Task, TaskProgress } from '../task.ts';
+import type { TaskId } from '../ids.ts';
+import { stateOfEntry } from './prd.ts';
+import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
+
+/** What is written back of an entry. */
+export type PrdMark = 'in-progress' | 'failed' | 'done';
+
+/** What the prd's entries of a lane should say: how far the lane itself got with them. Of what no iteration was spent on, only that it is done. */
+export function marksOf(
+  tasks: readonly Task[],
+  progress: Readonly<Record<TaskId, TaskProgress>>,
+): ReadonlyMap<TaskId, PrdMark> {
+  return new Map(
+    tasks
+      .filter(({ source }) => source.kind === 'prd')
+      .flatMap(({ id }): readonly (readonly [TaskId, PrdMark])[] => {
+        const { state, attempts } = progressOf(progress, id);
+        const isOwn = (state === 'in-progress' || state === 'failed') && attempts > 0;
+        return state === 'done' || isOwn ? [[id, state]] : [];
+      }),
+  );
+}
+
+/**
+ * Writes the states into a prd.json, each in the words of its neighbours; everything else stays byte for byte. An entry
+ * that its file calls done is not called in progress: that mark is a claim, and what it is worth is decided elsewhere.
+ * `marked`: the entries that were changed. Null: nothing is to be changed, or the file cannot be read.
+ */
+export function markPrd(
+  text: string,
+  marks: ReadonlyMap<TaskId, PrdMark>,
+): { readonly text: string; readonly marked: ReadonlyMap<TaskId, PrdMark> } | null {
+  const prd = parsePrdFile('', text);
+  if (prd.kind === 'unreadable') return null;
+  const marked = new Map<TaskId, PrdMark>();
+  const edits: Edit[] = [];
+  for (const entry of prd.entries) {
+    const mark = marks.get(entry.id);
+    const now = stateOfEntry(entry);
+    if (mark === undefined || now === mark || (now === 'done' && mark === 'in-progress')) continue;
+    const found = editsOf(text, entry, { mark, word: wordFor(mark, prd.entries) });
+    if (found.length === 0) continue;
+    marked.set(entry.id, mark);
+    edits.push(...found);
+  }
+  return edits.length === 0 ? null : { text: applyEdits(text, edits), marked };
+}
+
+function editsOf(
+  text: string,
+  { node, list }: PrdEntry,
+  { mark, word }: { readonly mark: PrdMark; readonly word: string },
+): readonly Edit[] {
+  const status = given(node, 'status');
+  const passes = given(node, 'passes');
+  const isDone = mark === 'done';
+  const edits = [
+    ...(status === null ? [] : [replaced(status, JSON.stringify(word))]),
+    // A story that is not done passes nothing yet, whatever is being done about it.
+    ...(passes === null || passes.value === isDone ? [] : [replaced(passes, String(isDone))]),
+  ];
+  if (status !== null || passes !== null) return edits;
+  if (list === 'userStories' && !isDone) return [];
+  return [added(text, node, list === 'tasks' ? { name: 'status', value: word } : { name: 'passes', value: true })];
+}
+
+/** A member that says something; null: there is none, or it is null, which a state takes the place of. */
+function given(node: JsonNode, name: string): JsonNode | null {
+  const found = member(node, name);
+  return found === null || found.type === 'null' ? null : found;
+}
+
+function replaced({ offset, length }: JsonNode, text: string): Edit {
+  return { offset, length, text };
+}
+
+function added(
+  text: string,
+  node: JsonNode,
+  { name, value }: { readonly name: string; readonly value: string | boolean },
+): Edit {
+  const empty = member(node, name);
+  if (empty !== null) return replaced(empty, JSON.stringify(value));
+  const layout = layoutOf(text, node);
+  const colon = layout.indent === null && !layout.spaced ? ':' : ': ';
+  return appendChildren(text, node, [`${JSON.stringify(name)}${colon}${renderJson(value, layout, '')}`], layout);
+}
+
+const WORDS = { 'in-progress': 'in_progress', failed: 'failed', done: 'done' } as const;
+
+/** As other entries of the file have it, which readers of the file know; else as the Go Ralph does. */
+function wordFor(mark: PrdMark, entries: readonly PrdEntry[]): string {
+  const like = entries.find((entry) => stateOfEntry({ ...entry, list: 'tasks' }) === mark && hasStatus(entry));
+  return (like === undefined ? null : textMember(like.node, 'status')) ?? WORDS[mark];
+}
+
+function hasStatus({ node }: PrdEntry): boolean {
+  return textMember(node, 'status') !== null;
+}

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { addCommit, history } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { commented, createProject, labeled, runOnce, savedState, schedule, warningsIn } from '../stage/river.ts';
+
+const PRD_PATH = '.ralph/prd.json';
+
+/** Changes files of the base branch; null: away with it. */
+function changeBase({ origin }: Project, files: Readonly<Record<string, string | null>>): void {
+  const main = origin.branches.get('main') ?? '';
+  const tree = { ...origin.commits.get(main)?.tree, ...files };
+  const kept = Object.fromEntries(Object.entries(tree).filter((file): file is [string, string] => file[1] !== null));
+  origin.branches.set('main', addCommit(origin, { tree: kept, parent: main, message: 'By people' }));
+}
+
+function projectWith(
+  files: Readonly<Record<string, string>>,
+  setting: Parameters<typeof createProject>[0] = {},
+): Project {
+  const project = createProject({ issues: [], ...setting });
+  changeBase(project, files);
+  return project;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly status?: string;
+  readonly passes?: boolean;
+  readonly issue?: unknown;
+}
+const prdOf = (...entries: readonly Entry[]): string =>
+  `${JSON.stringify({ tasks: entries.map((entry) => ({ title: `Build ${entry.id}`, ...entry, x: [1] })) }, null, 2)}\n`;
+const statesIn = (text: string | undefined): readonly (string | undefined)[] =>
+  text === undefined ? [] : (JSON.parse(text) as { tasks: Entry[] }).tasks.map(({ status }) => status);
+const published = (project: Project, path = PRD_PATH): string | undefined =>
+  project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree[path];
+const byHand = { name: 'workflow_dispatch', payload: { inputs: {}, sender: { login: 'ann', id: 1, type: 'User' } } };
+
+/** People merge the queue's pull request. */
+function merge({ origin, forge }: Project): void {
+  const head = origin.branches.get('ralph/queue') ?? '';
+  const main = origin.branches.get('main') ?? '';
+  const { tree = {} } = origin.commits.get(head) ?? {};
+  origin.branches.set('main', addCommit(origin, { tree, parent: main, message: 'Merge' }));
+  forge.pulls.splice(
+    0,
+    forge.pulls.length,
+    ...forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })),
+  );
+}
+
+/** Changes code; says nothing of the list. */
+const works: Behaviour = ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: String(turn) } });
+/** Changes code, and marks one entry as done. */
+const finishes =
+  (id: string, path = PRD_PATH): Behaviour =>
+  ({ turn, files }) => ({
+    writes: {
+      [`src/step-${String(turn)}.ts`]: String(turn),
+      [path]: (files[path] ?? '').replace(new RegExp(`("id": "${id}",[^}]*?"status": )"[a-z_]+"`), '$1"done"'),
+    },
+  });
+
+describe('states of a prd are written back', () => {
+  test('in progress, done and failed, each when it becomes so; all else of the file stays as it is', async () => {
+    const before = prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' });
+    const project = projectWith(
+      { [PRD_PATH]: before },
+      { agent: [works], inputs: { 'max-iterations': '1', 'max-iterations-per-task': '2' } },
+    );
+    const first = await runOnce(project);
+    expect(published(project)).toBe(before.replace('"status": "todo"', '"status": "in_progress"'));
+    expect(first.machine.checkout.files[PRD_PATH]).toBe(published(project));
+    expect(first.work?.head).toBe(project.origin.branches.get('ralph/queue'));
+    project.script.behaviours = [works, works];
+    await runOnce(project);
+    expect(statesIn(published(project))).toEqual(['failed', 'todo']);
+    expect(savedState(project).tasks['prd-T1']).toMatchObject({ state: 'failed', attempts: 2 });
+    project.script.behaviours = [finishes('T2')];
+    await runOnce(project);
+    expect(statesIn(published(project))).toEqual(['failed']);
+    expect(statesIn(published(project, '.ralph/prd_archive.json'))).toEqual(['done']);
+    const subjects = history(project.origin.commits, project.origin.branches.get('ralph/queue') ?? '').map(
+      (id) => project.origin.commits.get(id)?.message.split('\n')[0],
+    );
+    expect(subjects).toEqual(expect.arrayContaining(['Mark prd-T1 as in progress', 'Mark prd-T1 as failed']));
+  });
+
+  test('a run that changed nothing begins no branch for them', async () => {
+    const project = projectWith(
+      { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }) },
+      { agent: [() => ({})], inputs: { 'max-iterations': '1' } },
+    );
+    expect((await runOnce(project)).work).toMatchObject({ hasNewCommits: false });
+    expect(project.forge.pulls).toEqual([]);
+  });
+
+  test('what the agent called done and nothing confirmed stays its claim', async () => {
+    const project = projectWith(
+      { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' }) },
+      { agent: [finishes('T2')], inputs: { 'max-iterations': '1' } },
+    );
+    await runOnce(project);
+    expect(statesIn(published(project))).toEqual(['in_progress', 'done']);
+    expect(savedState(project).tasks['prd-T2']?.state ?? 'todo').toBe('todo');
+  });
+
+  test('an entry that the branch does not have cannot be marked there', async () => {
+    const project = projectWith(
+      { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }) },
+      { agent: [works], inputs: { 'max-iterations': '1' } },
+    );
+    await runOnce(project);
+    changeBase(project, { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' }) });
+    project.script.behaviours = [finishes('T1'), works];
+    await runOnce(project, {});
+    expect(published(project)).not.toContain('T2');
+  });
+});
+
+describe('an entry that an earlier Ralph failed', () => {
+  const files = { [PRD_PATH]: prdOf({ id: 'T1', status: 'failed' }, { id: 'T2', status: 'blocked' }) };
+
+  test('is not tried by the schedule', async () => {
+    const project = projectWith(files, { agent: [] });
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
+  test('is tried when the workflow is run by hand, and goes on with the schedule', async () => {
+    const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
+    const run = await runOnce(project, { event: byHand });
+    expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T1']);
+    expect(statesIn(published(project))).toEqual(['in_progress', 'blocked']);
+    project.script.behaviours = [finishes('T1')];
+    const next = await runOnce(project);
+    expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T1']);
+    expect(savedState(project).tasks['prd-T1']?.state).toBe('done');
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    ['all of them', { command: 'retry' }, ['prd-T1', 'prd-T2']],
+    ['the one that is named', { command: 'retry prd-T2' }, ['prd-T2']],
+  ])('is tried again by the command retry: %s', async (_, inputs, expected) => {
+    const project = projectWith(files, {
+      agent: [works, works, works, works],
+      inputs: { 'max-iterations': '4', 'max-iterations-per-task': '2' },
+    });
+    const run = await runOnce(project, { event: { ...byHand, payload: { ...byHand.payload, inputs } } });
+    const worked = new Set(run.work?.journal.map(({ taskId }) => taskId));
+    expect([...worked].sort()).toEqual(expected);
+    expect(savedState(project).retried).toEqual([]);
+  });
+
+  test('that failed here and was merged so is tried again by a comment', async () => {
+    const project = projectWith(
+      { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' }) },
+      { agent: [works, works], inputs: { 'max-iterations': '1', 'max-iterations-per-task': '1' } },
+    );
+    await runOnce(project);
+    expect(statesIn(published(project))).toEqual(['failed', 'todo']);
+    merge(project);
+    // The base says now that it failed, and so does what is kept here.
+    expect(await runOnce(project, { event: byHand })).toMatchObject({ calls: 1 });
+    expect(savedState(project).tasks['prd-T2']?.state).toBe('failed');
+    merge(project);
+    project.script.behaviours = [finishes('T1')];
+    const retry = { ...byHand, payload: { ...byHand.payload, inputs: { command: 'retry prd-T1' } } };
+    const run = await runOnce(project, { event: retry });
+    expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T1']);
+    expect(savedState(project)).toMatchObject({ tasks: { 'prd-T1': { state: 'done' } } });
+  });
+});
+
+test('the issue that an entry names is closed when it is done, and one that the agent wrote is not', async () => {
+  const project = projectWith(
+    {
+      [PRD_PATH]: prdOf(
+        { id: 'T1', status: 'todo', issue: { number: 12, title: 'Old' } },
+        { id: 'T2', status: 'todo', issue: '#13' },
+      ),
+    },
+    { agent: [], inputs: { 'max-iterations': '2' } },
+  );
+  project.script.behaviours = [
+    ({ files }) => ({
+      writes: {
+        'src/a.ts': 'a',
+        [PRD_PATH]: (files[PRD_PATH] ?? '')
+          .replace('"status": "todo"', '"status": "done"')
+          .replace(/\n {2}\]/, ',\n    { "id": "T9", "title": "Mine", "status": "done", "issue": 99 }\n  ]'),
+      },
+    }),
+    works,
+  ];
+  await runOnce(project);
+  const body = project.forge.pulls[0]?.body ?? '';
+  expect(body).toContain('Closes #12, Part of #13');
+  expect(body).not.toContain('#99');
+});
+
+describe('a circuit that another Ralph left open in the checkout', () => {
+  const circuit = (reason: string): Record<string, string> => ({
+    '.ralph/.circuit_breaker_state': JSON.stringify({ state: 'OPEN', reason, opened_at: '2026-01-01T00:00:00Z' }),
+  });
+  const files = { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }), ...circuit('No progress detected') };
+
+  test('is honoured once: one probe, which closes it for good', async () => {
+    const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
+    const first = await runOnce(project);
+    expect(warningsIn(first).join()).toContain('Another Ralph left its circuit open at 2026-01-01 00:00 UTC');
+    expect(project.script.calls[0]?.prompt).toContain('Circuit: half-open.');
+    expect(savedState(project).circuit.kind).toBe('closed');
+    project.script.behaviours = [works, works];
+    const next = await runOnce(project);
+    expect(warningsIn(next).join()).not.toContain('Another Ralph');
+    expect(project.script.calls[1]?.prompt).toContain('Circuit: closed.');
+  });
+
+  test('a probe without progress opens it here', async () => {
+    const project = projectWith(files, { agent: [() => ({}), works] });
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 1 });
+  });
+
+  test('does not concern the branch of an issue, which a person asked for', async () => {
+    const project = projectWith(files, { issues: [7], agent: [works], inputs: { 'max-iterations': '1' } });
+    const run = await runOnce(project, { event: labeled(7) });
+    expect(warningsIn(run).join()).not.toContain('Another Ralph');
+    expect(project.script.calls[0]?.prompt).toContain('Circuit: closed.');
+  });
+});
+
+test('a comment on the pull request of the queue is an ask, too', async () => {
+  const project = projectWith(
+    { [PRD_PATH]: prdOf({ id: 'T1', status: 'failed' }, { id: 'T2', status: 'todo' }) },
+    { agent: [works], inputs: { 'max-iterations': '1' } },
+  );
+  const first = await runOnce(project);
+  expect(first.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T2']);
+  expect(savedState(project).tasks['prd-T1']?.state).toBe('failed');
+  const number = project.forge.pulls[0]?.number ?? 0;
+  project.script.behaviours = [finishes('T2'), works];
+  project.inputs = { ...project.inputs, 'max-iterations': '2' };
+  const run = await runOnce(project, { event: commented('/ralph run', { issue: number, isPullRequest: true }) });
+  expect(run.work?.journal.map(({ taskId }) => taskId)).toContain('prd-T1');
+});
+
+test('the branch of an issue keeps notes of its own and shortens no others, so that two branches merge', async () => {
+  const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
+  const project = projectWith(
+    { '.ralph/learnings.md': notes },
+    {
+      issues: [7],
+      agent: [() => ({ writes: { 'src/a.ts': 'a', '.ralph/learnings/issue-7.md': notes } })],
+      inputs: { 'max-iterations': '1' },
+    },
+  );
+  await runOnce(project, { event: labeled(7) });
+  const tree = project.origin.commits.get(project.origin.branches.get('ralph/issue-7') ?? '')?.tree ?? {};
+  expect(tree['.ralph/learnings.md']).toBe(notes);
+  expect(tree['.ralph/learnings/issue-7.md']?.length).toBeLessThanOrEqual(2_000);
+  const both = `${tree['.ralph/learnings/archive/issue-7.md'] ?? ''}${tree['.ralph/learnings/issue-7.md'] ?? ''}`;
+  for (const line of notes.trimEnd().split('\n')) expect(both).toContain(line);
+  expect(project.script.calls[0]?.prompt).toContain(
+    'Your notes go to .ralph/learnings/issue-7.md. Do not write to .ralph/learnings.md: other work keeps its notes there.',
+  );
+});

@@ -1,0 +1,36 @@
+import { allSeenFrom, fromRoot, type Folder } from '../../../src/core/folder.ts';
+import type { FileTexts, Repository, WorkFiles } from '../../../src/ports/repository.ts';
+
+/** The checkout of a run that works in a folder of it, as the real one places its texts. */
+export function placedCheckout<Port extends Repository>(checkout: Port, folder: Folder): Port {
+  if (folder === '') return checkout;
+  const seen = (texts: FileTexts): FileTexts => allSeenFrom(folder, texts);
+  const placed = (paths: readonly string[]): readonly string[] => paths.map((path) => fromRoot(folder, path));
+  return {
+    ...checkout,
+    readTexts: async (paths, lane) => {
+      const read = await checkout.readTexts(placed(paths), lane);
+      return {
+        base: seen(read.base),
+        lane: read.lane === null ? null : seen(read.lane),
+        fork: read.fork === null ? null : seen(read.fork),
+        unread: seen(read.unread),
+      };
+    },
+    publishedTexts: async (paths) => seen(await checkout.publishedTexts(placed(paths))),
+    commitTexts: ({ texts, ...commit }) =>
+      checkout.commitTexts({
+        ...commit,
+        texts: Object.fromEntries(Object.entries(texts).map(([path, text]) => [fromRoot(folder, path), text])),
+      }),
+  };
+}
+
+/** And the files of its work tree. */
+export function placedFiles(files: WorkFiles, folder: Folder): WorkFiles {
+  return {
+    read: async (paths) => allSeenFrom(folder, await files.read(paths.map((path) => fromRoot(folder, path)))),
+    replace: (change) => files.replace({ ...change, path: fromRoot(folder, change.path) }),
+    remove: (path) => files.remove(fromRoot(folder, path)),
+  };
+}
