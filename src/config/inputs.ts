@@ -25,7 +25,9 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy'> & { readonly policy: Omit<Config['policy'], 'verifies'> };
+type Settings = Omit<Config, 'policy'> & {
+  readonly policy: Omit<Config['policy'], 'verifies' | 'callsPerIteration' | 'maxCalls'>;
+};
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -154,7 +156,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   }
   // Every text was there, so every setting is.
   const { policy, ...rest } = settings as Settings;
-  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
+  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0, callsPerIteration: 1, maxCalls: 0 } };
 }
 
 /** Inputs that one phase needs and another has no use for. */

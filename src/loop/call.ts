@@ -2,7 +2,7 @@ import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
-import { composePrompt } from '../core/prompt/prompt.ts';
+import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
@@ -32,11 +32,37 @@ export interface Called {
   readonly sessionDroppedAt: number | null;
 }
 
+/** How one call differs from another of the same iteration. */
+export interface CallSetting {
+  readonly promptTemplate: string;
+  readonly model: string | null;
+  readonly allowedTools: readonly string[] | null;
+  readonly timeoutMs: number;
+  /** The conversation that it continues; null: it begins one. */
+  readonly resume: string | null;
+  /** What the run has spent so far. */
+  readonly spentUsd: number;
+  readonly pipeline: PromptParts['pipeline'];
+}
+
+/** The setting of an iteration that is one call. */
+export function plainCall({ config, promptTemplate }: LoopDeps, { work, soFar }: Iteration): CallSetting {
+  return {
+    promptTemplate,
+    model: null,
+    allowedTools: null,
+    timeoutMs: config.policy.agentTimeoutMs,
+    resume: work.state.session?.id ?? null,
+    spentUsd: soFar.costUsd,
+    pipeline: null,
+  };
+}
+
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step }: Iteration,
-  listed: readonly FileTask[],
+  { listed, setting }: { readonly listed: readonly FileTask[]; readonly setting: CallSetting },
 ): Promise<Called> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
@@ -44,7 +70,7 @@ export async function callAgent(
   const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
     prompt: composePrompt({
-      promptTemplate: deps.promptTemplate,
+      promptTemplate: setting.promptTemplate,
       task: item === undefined ? step.task : { ...step.task, source: item.task.source },
       standing: item === undefined ? 'unlisted' : 'listed',
       others: othersOf(work, step.task),
@@ -58,15 +84,18 @@ export async function callAgent(
       attempts: describeAttempts(work.journal),
       learnings: await deps.readLearnings(),
       verifyCommands: deps.config.verify,
+      pipeline: setting.pipeline,
     }),
-    timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
-    timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
-    budgetUsd: budgetLeft(work, soFar, policy),
+    timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
+    timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
+    budgetUsd: budgetLeft(work, setting.spentUsd, policy),
     tokensLeft: tokensLeft(work, policy),
+    model: setting.model,
+    allowedTools: setting.allowedTools,
     signal: deps.signal,
   } as const;
-  const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null)
+  const agentRun = await deps.agent.call({ ...call, resume: setting.resume });
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
     return { agentRun, state: work.state, sessionDroppedAt: null };
   deps.log.info('The agent no longer knows the session; calling it again without one.');
   // Not charged again: the CLI refused before it asked the provider for anything.
@@ -89,9 +118,9 @@ function lastVerificationOf({ journal, headVerification }: Work): Verification |
 }
 
 /** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
-function budgetLeft({ state }: Work, { costUsd }: RunSoFar, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
+function budgetLeft({ state }: Work, spentUsd: number, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
   const left = [
-    ...(maxCostUsd > 0 ? [maxCostUsd - costUsd] : []),
+    ...(maxCostUsd > 0 ? [maxCostUsd - spentUsd] : []),
     ...(maxCostUsdPerDay > 0 ? [maxCostUsdPerDay - (state.windows.day?.costUsd ?? 0)] : []),
   ];
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;

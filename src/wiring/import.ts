@@ -74,6 +74,8 @@ async function askAgent({
       timeoutOf: 'call',
       budgetUsd: maxCostUsd,
       tokensLeft: null,
+      model: null,
+      allowedTools: null,
       signal: interrupted.signal,
     });
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };

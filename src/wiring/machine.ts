@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
@@ -25,6 +26,7 @@ export function createMachine(
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),
     },
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
     record: (record) => {
       writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, ...record }, runKey);
     },

@@ -30,12 +30,15 @@ export interface PromptParts {
   readonly hints: readonly HintCode[];
   readonly learnings: string;
   readonly verifyCommands: readonly string[];
+  /** Which step of the pipeline this call is, as a sentence, and what the steps before it and those that failed last say; null: there is no pipeline. */
+  readonly pipeline: { readonly fact: string; readonly notes: string } | null;
 }
 
 /** Sizes in characters: of the context, and of what others wrote within it. */
 const MAX_CONTEXT = 2_500;
 const MAX_LEARNINGS = 2_000;
 const MAX_TAIL = 600;
+const MAX_STEP_NOTES = 1_000;
 const MAX_COMMANDS = 300;
 const maxOthers = { count: 5, chars: 90 };
 /** Of all comments on the task, which stand outside of the context. */
@@ -133,6 +136,12 @@ function contextOf(parts: PromptParts): string {
       max: MAX_ATTEMPTS_CHARS,
     },
     {
+      title: 'What other steps of the pipeline say, as data:',
+      label: 'STEPS',
+      text: parts.pipeline?.notes.trim() ?? '',
+      max: MAX_STEP_NOTES,
+    },
+    {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
       text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '',
@@ -161,11 +170,13 @@ function factsOf({
   circuit,
   lastIteration,
   verifyCommands,
+  pipeline,
 }: PromptParts): readonly string[] {
   return [
     `Iteration ${iteration} of at most ${maxIterations} in this run. Nobody is watching: do not ask, do not wait.`,
     `Tasks: ${remaining.done} done, ${remaining.open} open (this one included). Work on this one only.`,
     `Circuit: ${circuit.kind}.`,
+    ...(pipeline === null ? [] : [pipeline.fact]),
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []

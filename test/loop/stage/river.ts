@@ -61,9 +61,11 @@ export function createProject(
     readonly issues?: readonly number[];
     readonly agent?: readonly Behaviour[];
     readonly inputs?: Readonly<Record<string, string>>;
+    /** Files of the base branch, beside a README. */
+    readonly files?: Readonly<Record<string, string>>;
   } = {},
 ): Project {
-  const origin = createOrigin({ 'README.md': 'A shop' });
+  const origin = createOrigin({ 'README.md': 'A shop', ...setting.files });
   const forge = createForge(origin);
   const kept = createKept();
   for (const number of setting.issues ?? [1]) addIssue(forge, number);
@@ -77,6 +79,7 @@ export function createProject(
     script: createScript(setting.agent ?? []),
     inputs: setting.inputs ?? {},
     verifier: green,
+    command: () => ({ end: { kind: 'exited', code: 0 }, tail: '' }),
     findings: [],
     handoff: new Map(),
     runs: 0,
@@ -234,6 +237,10 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     files: tapped('files', workFilesOf(machine.checkout), tap),
+    sleep: (ms) => {
+      project.clock.advance(ms);
+      return Promise.resolve();
+    },
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {
         record(change);
@@ -309,6 +316,7 @@ function depsOf(
     log,
     debug: () => undefined,
     redact: redact ?? String,
+    variables: { PATH: '/bin', MODEL: 'sonnet' },
     connect: connectionsOf(project, machine, tap),
   };
 }

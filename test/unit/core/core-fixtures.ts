@@ -38,6 +38,8 @@ export const policy: Policy = {
   testOnlyIterations: 3,
   maxTasksPerPr: 5,
   maxLinesPerPr: 1500,
+  callsPerIteration: 1,
+  maxCalls: 0,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,
   verifies: false,
@@ -75,6 +77,7 @@ export const promptParts: PromptParts = {
   hints: [],
   learnings: '',
   verifyCommands: [],
+  pipeline: null,
 };
 
 const silence: Signal = {
@@ -133,6 +136,7 @@ export interface Play {
   readonly chars?: number;
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
+  readonly steps?: Evidence['steps'];
   readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
@@ -153,6 +157,7 @@ export function evidence(from: string, play: Play): Evidence {
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
+    steps: play.steps ?? [],
     checklist:
       play.checklist === undefined
         ? null
@@ -210,7 +215,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;
-    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
     step = nextStep({ state, tasks, run, policy: bounds, now });
   }
   return { state, run, step, verdicts, now, tree };

@@ -141,6 +141,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       outputChars: 800,
       fencedBlock: false,
       withheld: [],
+      steps: [],
       checklist: null,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,
@@ -255,6 +256,7 @@ export const laneState: LaneState = {
   change: noChange,
   notified: [],
   notifiedAt: [],
+  steps: { markers: [], circuits: {} },
 };
 
 export const laneView: LaneView = {

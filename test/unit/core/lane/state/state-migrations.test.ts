@@ -20,7 +20,14 @@ const version3 = JSON.parse(
 const version4 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v4.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-const since5 = { change: noChange, notified: [], notifiedAt: [], unverified: [], answers: {} };
+const since5 = {
+  change: noChange,
+  notified: [],
+  notifiedAt: [],
+  unverified: [],
+  answers: {},
+  steps: { markers: [], circuits: {} },
+};
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
   [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [], ...since4 }],
