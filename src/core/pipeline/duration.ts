@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** `10m`, `1h30m`, `1.5h`, `500ms`; a sign is read, so that a negative one can be named as such. */
-export const DURATION_PATTERN = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/;
+const DURATION_PATTERN = /^[+-]?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$/;
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import { DURATION_PATTERN, parseDuration } from './duration.ts';
+import { parseDuration } from './duration.ts';
 import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
 
 /** A longer command is a script, which belongs in a file. */
@@ -12,9 +12,8 @@ const MAX_PATTERNS = 100;
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
 function duration([words, maxMs]: readonly [string, number], what: string) {
-  const text = z.string().regex(DURATION_PATTERN);
   return z
-    .union([text, z.number().min(0)], { error: ({ input }) => durationProblem(input, words, maxMs) ?? '' })
+    .union([z.string(), z.number()], { error: ({ input }) => durationProblem(input, words, maxMs) ?? '' })
     .superRefine((value, context) => {
       const problem = durationProblem(value, words, maxMs);
       if (problem !== null) context.addIssue(problem);
@@ -53,7 +52,7 @@ function isInside(value: string): boolean {
 }
 
 const NO_MEANING = 'Accepted, and has no meaning here.';
-const unused = z.unknown().describe(NO_MEANING);
+const unused = z.unknown().optional().describe(NO_MEANING);
 
 const breaker = z
   .strictObject({
@@ -127,12 +126,12 @@ const agentConfig = z.strictObject({
       '`lane`: it continues the conversation of the branch, which is the default; `fresh`: it begins one of its own.',
     ),
   prd_file: path('Accepted: tasks are found where they are found without a pipeline.').optional(),
-  session_file: unused.optional(),
-  session_expiry_hours: unused.optional(),
-  claude_binary: unused.optional(),
-  output_format: unused.optional(),
-  append_system_prompt: unused.optional(),
-  log_dir: unused.optional(),
+  session_file: unused,
+  session_expiry_hours: unused,
+  claude_binary: unused,
+  output_format: unused,
+  append_system_prompt: unused,
+  log_dir: unused,
 });
 
 const commandConfig = z.strictObject({
@@ -146,11 +145,11 @@ const commandConfig = z.strictObject({
 
 const commitConfig = z.strictObject({
   enabled: z.boolean().optional().describe('`false` leaves the step out.'),
-  repo_dir: unused.optional(),
-  message_template: unused.optional(),
-  prd_file: unused.optional(),
-  fix_plan_file: unused.optional(),
-  commit_message_file: unused.optional(),
+  repo_dir: unused,
+  message_template: unused,
+  prd_file: unused,
+  fix_plan_file: unused,
+  commit_message_file: unused,
 });
 
 const readmeConfig = z.strictObject({
