@@ -3,6 +3,8 @@ import { recordedFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
+import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
+import { callsIn } from '../core/pipeline/step-record.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
@@ -69,12 +71,18 @@ export function believedWork(work: Work, known: Known): Work {
       ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
     },
     state: {
-      ...believedState(stored, recorded, { now, policy: config.policy }),
+      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(work) } }),
       // While the claim stands nobody else has saved. Where it does not, a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
     safe: { ...work.safe, state: stored },
   };
+}
+
+/** What one iteration can have called for, as far as those show that the record has. */
+function mostCalls({ journal }: Work): number {
+  const calls = journal.map(({ evidence }) => callsIn(evidence.steps));
+  return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
 }
 
 const FINISHED_BY_POST =

@@ -77,6 +77,9 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
+/** More than any pipeline makes that is in order: every step an agent's, with all its retries. */
+export const MAX_CALLS_PER_ITERATION = 220;
+
 /** Kinds of steps, by the names that they have in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 

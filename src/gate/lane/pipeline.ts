@@ -69,13 +69,28 @@ async function resolved(
     maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
     callsPerIteration: calls,
   };
-  const warnings =
-    missing.length === 0
+  const warnings = [
+    ...searchWarnings(pipeline, config.policy),
+    ...(missing.length === 0
       ? []
       : [
           `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so nothing stands in the place: ${namesOf(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
-        ];
+        ]),
+  ];
   return { kind: 'read', pipeline, policy, warnings };
+}
+
+/** The way to the model is opened once for all calls, by the rules of the run. */
+function searchWarnings({ file, steps }: Pipeline, { allowedTools }: Policy): readonly string[] {
+  const searches = (rules: readonly string[]): boolean => rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
+  const named = steps.flatMap((step) =>
+    step.kind === 'agent' && step.allowedTools !== null && searches(step.allowedTools) ? [step.name] : [],
+  );
+  return named.length === 0 || searches(allowedTools)
+    ? []
+    : [
+        `${file} gives WebSearch to ${namesOf(named)}, which searches only where the input \`allowed-tools\` has WebSearch as well.`,
+      ];
 }
 
 function unusable(problems: readonly string[]): UserError {
