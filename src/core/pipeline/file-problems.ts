@@ -33,7 +33,7 @@ function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
     const near = typeof value === 'string' ? nearest(value, stepKinds) : null;
     const hint = near === null ? '' : `: did you mean "${near}"?`;
-    return `is ${shown(value)}, which is no type of step (${stepKinds.join(', ')})${hint}`;
+    return `is ${shown(value)}, not a type of step (${stepKinds.join(', ')})${hint}`;
   }
   if (issue.code === 'invalid_type') return `must be ${typeWords(issue.expected)}, but is ${shown(value)}`;
   return issue.message;

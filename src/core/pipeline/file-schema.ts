@@ -120,10 +120,10 @@ const agentConfig = z.strictObject({
     'The step runs once on each branch: not where it has passed there, or where the base branch has this file.',
   ).optional(),
   session: z
-    .enum(['lane', 'fresh'], { error: 'must be one of: lane, fresh' })
+    .enum(['continue', 'fresh'], { error: 'must be one of: continue, fresh' })
     .optional()
     .describe(
-      '`lane`: it continues the conversation of the branch, which is the default; `fresh`: it begins one of its own.',
+      '`continue`: it continues the conversation of the branch, which is the default; `fresh`: it begins one of its own.',
     ),
   prd_file: path('Accepted: tasks are found where they are found without a pipeline.').optional(),
   session_file: unused,
@@ -191,7 +191,7 @@ const file = z.strictObject({
   max_loops_per_task: whole(
     0,
     1000,
-    'Iterations of a task at most; of this and `max-iterations-per-task` the smaller counts, 0 is none.',
+    'Iterations of a task at most; of this and `max-iterations-per-task` the smaller counts; 0 = no limit.',
   ).optional(),
   signals: z.looseObject({}).optional().describe('Not about steps: what counts as a sign that the work is done.'),
   steps: z

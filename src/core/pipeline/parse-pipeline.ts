@@ -163,7 +163,7 @@ function rulesBroken({ steps }: PipelineFile, { ruleProblem }: Reading): readonl
       if (owner !== undefined)
         note(
           [index, 'config', key],
-          `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait for ever'}`,
+          `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
         );
     }
   if (agents.length === 0)
@@ -230,7 +230,7 @@ function planned(step: FileStep, problemAt: (key: string) => NamedFile['problemA
           prompt: null,
           model: model === undefined || model === '' ? null : model,
           allowedTools: toolsOf(step.config ?? {}),
-          session: session ?? 'lane',
+          session: session ?? 'continue',
           marker: markerFile === undefined ? null : { file: plainPath(markerFile), isOnBase: false },
         },
         prompt: named('prompt_file', promptFile),

@@ -34,8 +34,8 @@ export interface AgentStep extends Common {
   readonly model: string | null;
   /** null = as the run is set. */
   readonly allowedTools: readonly string[] | null;
-  /** `lane`: it continues the lane's conversation; `fresh`: each call begins one of its own. */
-  readonly session: 'lane' | 'fresh';
+  /** `continue`: it continues the lane's conversation; `fresh`: each call begins one of its own. */
+  readonly session: 'continue' | 'fresh';
   /** null: it runs in every iteration. */
   readonly marker: Marker | null;
 }

@@ -74,7 +74,7 @@ async function resolved(
     ...(missing.length === 0
       ? []
       : [
-          `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so nothing stands in the place: ${namesOf(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
+          `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so their place is empty: ${namesOf(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
         ]),
   ];
   return { kind: 'read', pipeline, policy, warnings };

@@ -17,7 +17,7 @@ export async function tryAgent(
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, startedAt) };
   deps.record(charged);
   const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
-  const isOfLane = step.session === 'lane' && deps.config.policy.session !== 'fresh';
+  const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
   const { agentRun, state, sessionDroppedAt } = await callAgent(
     deps,
     { ...iteration, work: charged },

@@ -29,7 +29,7 @@ const agent = {
   prompt: null,
   model: null,
   allowedTools: null,
-  session: 'lane',
+  session: 'continue',
   marker: null,
 } as const;
 
@@ -157,7 +157,7 @@ describe('what is wrong is said with file, line and column', () => {
       'an unknown type',
       withSteps('{ "type": "comand", "name": "lint" }'),
       [
-        '3:11 `type` is "comand", which is no type of step (agent, command, git-commit, readme-check, noop): did you mean "command"?',
+        '3:11 `type` is "comand", not a type of step (agent, command, git-commit, readme-check, noop): did you mean "command"?',
       ],
     ],
     ['no type', withSteps('{ "name": "lint" }'), ['3:1 `type` is missing']],
@@ -239,8 +239,8 @@ describe('what is wrong is said with file, line and column', () => {
         '{ "type": "agent", "name": "b", "config": { "marker_file": "two", "prompt_file": "one" } }',
       ),
       [
-        '3:82 `prompt_file` is the `marker_file` of the step "b": markers are not written as files, so it would wait for ever',
-        '4:82 `prompt_file` is the `marker_file` of the step "a": markers are not written as files, so it would wait for ever',
+        '3:82 `prompt_file` is the `marker_file` of the step "b": markers are not written as files, so it would wait forever',
+        '4:82 `prompt_file` is the `marker_file` of the step "a": markers are not written as files, so it would wait forever',
       ],
     ],
     [

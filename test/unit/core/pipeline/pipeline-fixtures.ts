@@ -4,7 +4,7 @@ import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 const common = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };
 
 export function agentStep(name: string, change: Partial<AgentStep> = {}): AgentStep {
-  const own = { prompt: null, model: null, allowedTools: null, session: 'lane', marker: null } as const;
+  const own = { prompt: null, model: null, allowedTools: null, session: 'continue', marker: null } as const;
   return { ...common, ...own, kind: 'agent', name, ...change };
 }
 

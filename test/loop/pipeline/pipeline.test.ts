@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseJournal } from '../../src/core/journal/parse-journal.ts';
-import type { StepRecord } from '../../src/core/pipeline/step-record.ts';
-import { HOUR, MINUTE } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
-import { createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from './stage/river.ts';
-import { killAt } from './stage/tap.ts';
+import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
+import { killAt } from '../stage/tap.ts';
 
 const FILE = '.ralph/config.json';
 
@@ -359,7 +359,7 @@ describe('the file', () => {
     const { message } = run.outcome as { readonly message: string };
     expect(message).toContain(`${FILE}:1:`);
     expect(message).toContain('`timeout` must not be negative');
-    expect(message).toContain('"shell", which is no type of step');
+    expect(message).toContain('"shell", not a type of step');
   });
 
   test('names a prompt that the base branch does not have', async () => {
