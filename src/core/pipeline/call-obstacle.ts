@@ -1,6 +1,5 @@
 import { MIN_CALL_MS } from '../lane/decide.ts';
-import type { Windows } from '../lane/windows.ts';
-import { usedUp } from '../lane/windows.ts';
+import { usedUp, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
 
 /** What a run has used when a step would call the agent. Instants in ms. */

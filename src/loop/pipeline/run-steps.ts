@@ -58,6 +58,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const { step, iteration } = running;
   const startedAt = deps.clock.now();
   const tried: Tried[] = [];
+  const isCancelled = (): boolean => deps.signal.aborted;
   let walk = begun;
   for (;;) {
     const one = await tryStep(deps, running, walk);
@@ -65,13 +66,13 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
     walk = one.walk;
     const leftMs = iteration.work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
     const delayMs = retryAfter(step, one.attempt, { attempts: tried.length, leftMs });
-    if (delayMs === null || deps.signal.aborted) break;
+    if (delayMs === null || isCancelled()) break;
     deps.log.info(
       `step ${step.name} ${resultWords(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
     );
     await deps.sleep(delayMs, deps.signal);
     // Signals and limits bind between two attempts as they do between two steps.
-    if (deps.signal.aborted || (step.kind === 'agent' && obstacleNow(deps, iteration, walk) !== null)) break;
+    if (isCancelled() || (step.kind === 'agent' && obstacleNow(deps, iteration, walk) !== null)) break;
   }
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
@@ -100,7 +101,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
       // What a person cut short says nothing of the step.
       circuit:
-        step.breaker === null || circuit === null || deps.signal.aborted
+        step.breaker === null || circuit === null || isCancelled()
           ? circuit
           : afterRun(circuit, passed, step.breaker, now),
     },
