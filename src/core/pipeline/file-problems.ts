@@ -87,5 +87,5 @@ function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
-  return oneLine(String(JSON.stringify(value)), 60);
+  return oneLine(JSON.stringify(value), 60);
 }

@@ -23,7 +23,7 @@ function duration([words, maxMs]: readonly [string, number], what: string) {
 
 function durationProblem(input: unknown, words: string, maxMs: number): string | null {
   const ms = typeof input === 'string' || typeof input === 'number' ? parseDuration(input) : null;
-  const shown = String(JSON.stringify(input));
+  const shown = JSON.stringify(input);
   if (ms === null)
     return `must be a duration such as "10m" or "90s", or a number of seconds, but is ${shown.slice(0, 60)}`;
   if (ms < 0) return `must not be negative, but is ${shown}`;

@@ -11,7 +11,7 @@ const MAX_CHARS = 256 * 1024;
 const MAX_PROBLEMS = 20;
 
 /** A place in a file that it names, for what is wrong there once that is known. */
-export interface NamedFile {
+interface NamedFile {
   readonly path: string;
   readonly problemAt: (message: string) => string;
 }

@@ -21,7 +21,7 @@ export interface Breaker {
 }
 
 /** A file that stands for "this step ran": only its name counts, and whether the base branch has it. */
-export interface Marker {
+interface Marker {
   readonly file: string;
   readonly isOnBase: boolean;
 }
