@@ -33,6 +33,7 @@ export function believedWork(work: Work, known: Known): Work {
   const isAtWork = kept?.lease?.runTag === runTag;
   const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
   const headCheck = stored.headCheck;
+  const journal = work.journal.flatMap(readEntry);
   return {
     ...work,
     outcome: believedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
@@ -46,7 +47,7 @@ export function believedWork(work: Work, known: Known): Work {
     // That of an earlier version has none.
     isolation: recordedFacts(work.isolation),
     isolationFrom: 'record',
-    journal: work.journal.flatMap(readEntry),
+    journal,
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
     lookAt: recordedLookAt(work.lookAt),
     headVerification:
@@ -71,7 +72,7 @@ export function believedWork(work: Work, known: Known): Work {
       ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
     },
     state: {
-      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(work) } }),
+      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
       // While the claim stands nobody else has saved. Where it does not, a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
@@ -80,7 +81,7 @@ export function believedWork(work: Work, known: Known): Work {
 }
 
 /** What one iteration can have called for, as far as those show that the record has. */
-function mostCalls({ journal }: Work): number {
+function mostCalls(journal: Work['journal']): number {
   const calls = journal.map(({ evidence }) => callsIn(evidence.steps));
   return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
 }
