@@ -3,7 +3,7 @@
  * `may`: rooms of src/ that a room may import besides itself; `packages`: what it may load from npm or Node.
  * A star stands for one folder, and in `may` for the same one again.
  */
-const PURE = ['core', 'markdown', 'json'];
+const PURE = ['core', 'markdown', 'json', 'yaml'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
 const ADAPTER = ['ports', 'core', 'errors'];
 /** A terminal as a whole: what is drawn on it, how wide it is, and how it is given back. */

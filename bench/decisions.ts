@@ -83,7 +83,10 @@ function step(
   const denials = classifyDenials(analysis.denials, policy, kindOfDenial);
   const facts = { task: next.task, tasks, analysis, denials, evidence, startedAt: now };
   const settled = settle(begun, facts, policy, now + 60_000);
-  return { state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) };
+  return {
+    state: settled.state,
+    run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, 1),
+  };
 }
 
 /** A call that says and does about as much as a call can, and continues. */
@@ -113,6 +116,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
     evidence: {
       before: { head: `head-${String(nth)}`, tree: `tree-${String(nth)}` },
       after: { head: `head-${String(nth + 1)}`, tree: `tree-${String(nth + 1)}` },
+      steps: [],
       files: Array.from({ length: 200 }, (_, at) => `src/some/folder/file-${String(at)}.ts`),
       fileCount: 200,
       agentCommits: 2,

@@ -108,6 +108,8 @@ async function loopOn(
     agentName: { name: 'none', version: '' },
     repository,
     outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } } as const,
+    pipeline: null,
+    sleep: () => Promise.resolve(),
     verifier: { verify: () => Promise.resolve({ kind: 'not-run' } as const) },
     clock: { now: () => Date.now() },
     log: silent,
@@ -153,6 +155,7 @@ async function loopOn(
         state: initialState(LANE.id, Date.now()),
         policy: run.config.policy,
         claimedAt: Date.now(),
+        pipeline: null,
         notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [] },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

@@ -51,6 +51,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         ...intakeOf(state, of, scene),
         policy: config.policy,
         claimedAt: scene.now,
+        pipeline: null,
       });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun(
@@ -93,7 +94,7 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt'> {
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline'> {
   return {
     kind: 'work',
     lane: {

@@ -55,6 +55,8 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     journalHash: () => null,
     appendJournal: () => undefined,
     // What was finished earlier passed when it was finished.
+    pipeline: null,
+    sleep: () => Promise.resolve(),
     verifier: {
       verify: ({ folder }) =>
         Promise.resolve(

@@ -27,7 +27,9 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy' | 'settings'> & { readonly policy: Omit<Config['policy'], 'verifies'> };
+type Settings = Omit<Config, 'policy' | 'settings'> & {
+  readonly policy: Omit<Config['policy'], 'verifies' | 'callsPerIteration' | 'maxCalls'>;
+};
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -189,7 +191,11 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
   }
   // Every text was there, so every setting is.
   const { policy, ...rest } = parsed.settings as Settings;
-  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 }, settings: found };
+  return {
+    ...rest,
+    policy: { ...policy, verifies: rest.verify.length > 0, callsPerIteration: 1, maxCalls: 0 },
+    settings: found,
+  };
 }
 
 /** What a job that takes its settings from another one needs of its own inputs for that; null: they are not usable, and parsing all of them says why. */

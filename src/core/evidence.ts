@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
+import { stepRecordSchema } from './pipeline/step-record.ts';
 
 /** A git object id of a tree or commit. */
 export type ObjectId = string;
@@ -75,6 +76,8 @@ export const evidenceSchema = z.object({
   checklist: checklistSchema.nullable().default(null),
   /** A file by which the agent says that everything is done, made in this run; null: there is none. */
   doneMarker: z.string().max(200).nullable().default(null),
+  /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
+  steps: z.array(stepRecordSchema).max(50).default([]),
 });
 
 /** What an iteration really changed, measured; never a claim. `before` and `after` are what is published: without files that are withheld. */

@@ -46,6 +46,10 @@ export const policySchema = z.object({
   maxTasksPerPr: count.default(0),
   /** Changed lines without generated and lock files; 0 = no limit. */
   maxLinesPerPr: count.default(0),
+  /** Agent calls that one iteration can make at most; more than one only with a pipeline. Journals of before have none. */
+  callsPerIteration: count.default(1),
+  /** Agent calls of the run, where what it reserved allows fewer than its iterations could make; 0 = no limit of its own. */
+  maxCalls: count.default(0),
   /** Whether verify commands are configured. */
   verifies: z.boolean(),
   /** The agent's allow rules, in its own form; they decide what a refused call amounts to. */
@@ -54,3 +58,13 @@ export const policySchema = z.object({
 
 /** The bounds of a run and of a lane. Every number comes from an input; 0 means "no limit" only where its line says so. */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
+
+/** Agent calls that a run can make at most. */
+export function allowedCalls({
+  maxIterations,
+  callsPerIteration,
+  maxCalls,
+}: Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls'>): number {
+  const most = maxIterations * callsPerIteration;
+  return maxCalls > 0 ? Math.min(maxCalls, most) : most;
+}

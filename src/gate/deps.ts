@@ -24,6 +24,8 @@ export interface GateDeps {
   readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
   /** Text → its hash, in hex digits. */
   readonly sha256: (text: string) => string;
+  /** Environment variables that a pipeline may name. */
+  readonly variables: Readonly<Record<string, string>>;
   /** UUID of this run's process tree. */
   readonly runTag: string;
   /** Called before a lane is claimed: whoever ends this run from then on must give it back. */

@@ -4,6 +4,7 @@ import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -22,6 +23,8 @@ export type Intake =
       readonly state: LaneState;
       readonly policy: Policy;
       readonly claimedAt: number;
+      /** What each iteration does; null: it calls the agent. */
+      readonly pipeline: Pipeline | null;
       readonly notes: Notes;
     }
   | {

@@ -5,7 +5,7 @@ import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/patterns.ts';
 import { taskSeenFrom } from '../core/folder.ts';
 import { notebookOf } from '../core/prompt/learnings.ts';
-import { composePrompt } from '../core/prompt/prompt.ts';
+import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
@@ -36,11 +36,41 @@ export interface Called {
   readonly sessionDroppedAt: number | null;
 }
 
+/** How one call differs from another of the same iteration. */
+export interface CallSetting extends Pick<PromptParts, 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
+  readonly model: string | null;
+  readonly allowedTools: readonly string[] | null;
+  readonly timeoutMs: number;
+  /** The conversation that it continues; null: it begins one. */
+  readonly resume: string | null;
+  /** What the run has spent so far. */
+  readonly spentUsd: number;
+}
+
+/** The setting of an iteration that is one call. */
+export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iteration): CallSetting {
+  return {
+    promptTemplate: prompt.text,
+    promptPath: prompt.path,
+    setup: setupFor(prompt, work),
+    model: null,
+    allowedTools: null,
+    timeoutMs: config.policy.agentTimeoutMs,
+    resume: work.state.session?.id ?? null,
+    spentUsd: soFar.costUsd,
+    pipeline: null,
+  };
+}
+
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step }: Iteration,
-  { listed, notes }: { readonly listed: readonly FileTask[]; readonly notes: FileTexts },
+  {
+    listed,
+    notes,
+    setting,
+  }: { readonly listed: readonly FileTask[]; readonly notes: FileTexts; readonly setting: CallSetting },
 ): Promise<Called> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
@@ -48,9 +78,9 @@ export async function callAgent(
   const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
     prompt: composePrompt({
-      promptTemplate: deps.prompt.text,
-      promptPath: deps.prompt.path,
-      setup: isVeryFirst(work) ? (deps.prompt.setup ?? '') : '',
+      promptTemplate: setting.promptTemplate,
+      promptPath: setting.promptPath,
+      setup: setting.setup,
       instructions: deps.prompt.instructions,
       specifications: deps.prompt.specifications,
       patterns: codebasePatterns(notes),
@@ -71,16 +101,19 @@ export async function callAgent(
       learnings: await deps.readLearnings(work.lane.id),
       notesPath: notebookOf(work.lane.id).path,
       verifyCommands: deps.config.verify,
+      pipeline: setting.pipeline,
     }),
-    timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
-    timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
-    budgetUsd: budgetLeft(work, soFar, policy),
+    timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
+    timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
+    budgetUsd: budgetLeft(work, setting.spentUsd, policy),
     tokensLeft: tokensLeft(work, policy),
     doneTexts: deps.prompt.signals.done,
+    model: setting.model,
+    allowedTools: setting.allowedTools,
     signal: deps.signal,
   } as const;
-  const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null)
+  const agentRun = await deps.agent.call({ ...call, resume: setting.resume });
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
     return { agentRun, state: work.state, sessionDroppedAt: null };
   deps.log.info('The agent no longer knows the session; calling it again without one.');
   // Not charged again: the CLI refused before it asked the provider for anything.
@@ -89,9 +122,9 @@ export async function callAgent(
   return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
 }
 
-/** Whether no iteration of the queue is known: the branches of issues begin when the project is there. */
-function isVeryFirst({ lane, state }: Work): boolean {
-  return lane.id === QUEUE && state.lastIteration === null;
+/** What is to be done before all else, where no iteration of the queue is known; else empty. The branches of issues begin when the project is there. */
+export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Work): string {
+  return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
 /** Titles of the tasks that are open beside this one. */
@@ -108,9 +141,9 @@ function lastVerificationOf({ journal, headVerification }: Work): Verification |
 }
 
 /** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
-function budgetLeft({ state }: Work, { costUsd }: RunSoFar, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
+function budgetLeft({ state }: Work, spentUsd: number, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
   const left = [
-    ...(maxCostUsd > 0 ? [maxCostUsd - costUsd] : []),
+    ...(maxCostUsd > 0 ? [maxCostUsd - spentUsd] : []),
     ...(maxCostUsdPerDay > 0 ? [maxCostUsdPerDay - (state.windows.day?.costUsd ?? 0)] : []),
   ];
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;

@@ -3,7 +3,8 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
+import type { Pipeline } from '../core/pipeline/pipeline.ts';
+import type { Agent, AgentName, Commands, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -44,6 +45,10 @@ export interface LoopDeps {
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;
+  /** What an iteration does, as the base branch says, and what runs its commands; null: it calls the agent. */
+  readonly pipeline: { readonly of: Pipeline; readonly commands: Commands } | null;
+  /** Waits so long, in ms, or until the run is cancelled. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride'>;

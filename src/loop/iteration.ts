@@ -3,24 +3,24 @@ import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { bookEntry } from '../core/journal/book.ts';
 import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
-import { classifyDenials } from '../core/lane/denials.ts';
+import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
+import type { Heard } from '../core/pipeline/heard.ts';
+import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
 import { namesOf } from '../core/text/lists.ts';
-import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
-import { plainTitle } from '../core/text/plain-text.ts';
-import { moreToLookAt } from '../core/review/look-at.ts';
-import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
+import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
-import type { Task } from '../core/tasks/task.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
-import type { AgentRun } from '../ports/agent.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
-import { callAgent, type Iteration } from './call.ts';
+import { callAgent, plainCall, type Iteration } from './call.ts';
+import { committedTogether, commitWork } from './commit.ts';
+import { runSteps } from './pipeline/run-steps.ts';
+import type { Begun } from './pipeline/walk.ts';
 import { bounded } from './bounded.ts';
 import { readAside, takeDoneMarker } from './done-marker.ts';
 import { readFileTasks } from './file-tasks.ts';
@@ -32,12 +32,10 @@ import { MINUTE_MS } from '../core/time.ts';
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
 const MIN_VERIFY_MS = MINUTE_MS;
 
-/** Longer subjects are cut; titles are at most 200 characters. */
-
 /** More names of withheld files are not kept in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
-/** One agent call, its evidence and its analysis. What is finished is on disk before the next thing begins. */
+/** One agent call, or the steps of the pipeline, with evidence and analysis. What is finished is on disk before the next thing begins. */
 export async function iterate(
   deps: LoopDeps,
   iteration: Iteration,
@@ -49,9 +47,10 @@ export async function iterate(
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);
+      const begin = deps.pipeline === null ? beginIteration : beginSteps;
       const begun: Work = {
         ...iteration.work,
-        state: beginIteration(
+        state: begin(
           iteration.work.state,
           { taskId: task.id, tree: taskTree },
           deps.config.policy,
@@ -62,48 +61,23 @@ export async function iterate(
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
       const aside = await readAside(deps);
-      const { agentRun, state, sessionDroppedAt } = await callAgent(
-        deps,
-        { ...iteration, work: begun },
-        { listed, notes: aside.notes },
-      );
+      const made = await make(deps, { ...iteration, work: begun, before, listed, notes: aside.notes });
       // Before anything is measured: what is a message to the loop is no content.
       const doneMarker = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
-      const committed = await deps.repository.commit({
-        before,
-        after: left,
-        message: messageOf(task, {
-          summary: deps.redact(agentRun.analysis.signal.summary ?? ''),
-          earlier: Object.values(begun.state.change.tasks).flatMap(({ summary }) => summary ?? []),
-          attempt: progressOf(begun.state.tasks, task.id).attempts,
-        }),
-        trailers: trailers(deps, iteration),
-      });
-      const worked: Work = {
-        ...begun,
-        state,
-        head: committed.head,
-        hasNewCommits: begun.hasNewCommits || committed.commit !== null,
-        withheld: [...begun.withheld, ...committed.withheld],
-        lookAt: moreToLookAt(begun.lookAt, committed.lookAt),
-      };
+      const { heard, earlier } = made;
+      const { work: worked, committed: last } = await commitWork(
+        deps,
+        { ...iteration, work: made.work },
+        { before: made.base, after: left, summary: heard.analysis.signal.summary },
+      );
+      const committed = committedTogether(earlier, last);
       deps.record(worked);
       const concluded = await conclude(
         deps,
         { ...iteration, work: worked },
-        {
-          before,
-          after: committed.published,
-          taskTree,
-          listed,
-          listedAfter,
-          agentRun,
-          doneMarker,
-          sessionDroppedAt,
-          committed,
-        },
+        { before, after: committed.published, taskTree, listed, listedAfter, doneMarker, committed, ...made },
       );
       const marked = await markEntries(deps, concluded.work, iteration.opened);
       if (marked !== concluded.work) deps.record(marked);
@@ -128,16 +102,42 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
   return unknown ? opened.baseTree : before.tree;
 }
 
-interface Finished {
+/** What calls and steps made of an iteration, before its last commit. */
+interface Made {
+  /** With all that was charged, and what was committed in the middle. */
+  readonly work: Work;
+  readonly heard: Heard;
+  readonly sessionDroppedAt: number | null;
+  /** Empty without a pipeline. */
+  readonly steps: readonly StepRecord[];
+  /** Commits that were made in the middle, and what they left to commit on. */
+  readonly earlier: readonly CommittedIteration[];
+  readonly base: Snapshot;
+}
+
+async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
+  if (deps.pipeline === null) {
+    const setting = plainCall(deps, iteration);
+    const { agentRun, state, sessionDroppedAt } = await callAgent(deps, iteration, {
+      listed: iteration.listed,
+      notes: iteration.notes,
+      setting,
+    });
+    const work = { ...iteration.work, state };
+    return { work, heard: agentRun, sessionDroppedAt, steps: [], earlier: [], base: iteration.before };
+  }
+  const { together, records, committed, base, work, sessionDroppedAt } = await runSteps(deps, deps.pipeline, iteration);
+  return { work, heard: together, sessionDroppedAt, steps: records, earlier: committed, base };
+}
+
+interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
   /** The items of the task files, before and after the call. */
   readonly listed: readonly FileTask[];
   readonly listedAfter: readonly FileTask[];
-  readonly agentRun: AgentRun;
   readonly doneMarker: string | null;
-  readonly sessionDroppedAt: number | null;
   readonly committed: CommittedIteration;
 }
 
@@ -147,8 +147,9 @@ async function conclude(
   finished: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, agentRun, doneMarker, sessionDroppedAt, committed } = finished;
-  const analysis = bounded<Analysis>(agentRun.analysis, deps.redact);
+  const { before, after, taskTree, listed, listedAfter, heard, doneMarker, sessionDroppedAt, committed } = finished;
+  const analysis = bounded<Analysis>(heard.analysis, deps.redact);
+  const steps = bounded<readonly StepRecord[]>(finished.steps, deps.redact);
   const items = {
     before: listed,
     after: listedAfter,
@@ -168,12 +169,13 @@ async function conclude(
     ...change,
     files: change.files.map(deps.redact),
     withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(({ path }) => deps.redact(path)),
-    end: agentRun.end,
-    outputChars: agentRun.outputChars,
-    fencedBlock: agentRun.fencedBlock,
+    end: heard.end,
+    outputChars: heard.outputChars,
+    fencedBlock: heard.fencedBlock,
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
     doneMarker,
+    steps,
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
@@ -181,7 +183,7 @@ async function conclude(
     .filter(({ id }) => deps.redact(id) === id)
     .map((item) => taskFromRoot(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
-  const denials = classifyDenials(analysis.denials, policy, deps.agent.kindOfDenial);
+  const denials = classifyRefused({ analysis, evidence }, policy, deps.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };
   const settled = settle(work.state, facts, policy, now);
   const entry: JournalEntry = {
@@ -208,7 +210,10 @@ async function conclude(
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
-  return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
+  return {
+    work: done,
+    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: heard.end }, callsIn(steps)),
+  };
 }
 
 /** The state that says what the branch lacks of the work. Redacted first: what is cut later would not be recognised. */
@@ -245,20 +250,4 @@ async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
   const left = await deps.repository.putBack();
   if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);
   return verification;
-}
-
-function messageOf(
-  task: Task,
-  made: { readonly summary: string; readonly earlier: readonly string[]; readonly attempt: number },
-): string {
-  return iterationMessage({ title: plainTitle(task.title, MAX_SUBJECT_CHARS), name: nameInMessage(task), ...made });
-}
-
-function trailers(deps: LoopDeps, { soFar, step }: Iteration): Record<string, string> {
-  return {
-    'Ralph-Run': deps.context.runId,
-    'Ralph-Iteration': String(soFar.iterations + 1),
-    'Ralph-Task': step.task.id,
-    ...(deps.config.coAuthor ? { 'Co-authored-by': deps.agent.coAuthor } : {}),
-  };
 }

@@ -15,6 +15,10 @@ export interface AgentCall {
   readonly tokensLeft: number | null;
   /** What in its final message says, by agreement, that everything is done. */
   readonly doneTexts: readonly string[];
+  /** null = the one that the agent was set up with. */
+  readonly model: string | null;
+  /** null = those that the agent was set up with. */
+  readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
 }
 
@@ -60,4 +64,26 @@ export interface VerifyCall {
   readonly folder: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+}
+
+/** Runs commands of a pipeline in the work tree: where, and with what, the verify commands run. */
+export interface Commands {
+  /** Its whole process tree is ended before it settles. Throws a UserError where no command can be run at all. */
+  run(call: CommandCall): Promise<CommandRun>;
+}
+
+/** `command`: for bash. */
+export interface CommandCall {
+  readonly command: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** How a command ended; `tail`: end of its output. */
+export interface CommandRun {
+  readonly end:
+    | { readonly kind: 'exited'; readonly code: number }
+    | { readonly kind: 'signalled'; readonly signal: string }
+    | { readonly kind: 'timeout' | 'cancelled' };
+  readonly tail: string;
 }

@@ -1,39 +1,20 @@
-import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
-import type { Folder } from '../core/folder.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
-import type { Room } from '../ports/room.ts';
-import { UserError } from '../errors.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { logLine } from './log-line.ts';
-import { createTail } from './output-tail.ts';
-import { describeEnd, familyOf, runProgram, type ProgramEnd } from './run-program.ts';
+import { describeEnd } from './run-program.ts';
+import { runShellCommand, type ShellEnd, type ShellSurroundings } from './shell-command.ts';
 
-interface VerifierOptions {
+interface VerifierOptions extends ShellSurroundings {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
   readonly commands: readonly string[];
-  /** Absolute path of bash; null: there is none. Throws a UserError when it was changed. */
-  readonly bash: () => string | null;
-  /** The checkout. */
-  readonly workFolder: string;
-  /** Of it, and of a clean clone, where the commands run. */
-  readonly folder: Folder;
-  /** Without any key: the commands run code that the agent wrote. */
-  readonly environment: Readonly<Record<string, string>>;
   /** What takes the place of `environment` in a clean clone. */
   readonly clean: CleanSurroundings;
-  /** Where they run; null: as this user. */
-  readonly room: Room | null;
-  readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
 }
-
-/** How much of the output goes into the evidence. */
-const TAIL_BYTES = 4 * 1024;
 
 /** Runs the verify commands; what they start in the background is ended with them. */
 export function createVerifier(options: VerifierOptions): Verifier {
@@ -64,7 +45,8 @@ async function runCommands(options: Surroundings, { timeoutMs, signal }: Bounds)
   const elapsed = (): number => options.now() - startedAt;
   for (const command of options.commands) {
     const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
-    const { end, tail } = await runCommand(command, options, bounds);
+    const { insteadOf } = options;
+    const { end, tail } = await runShellCommand(options, { command, what: 'verify command', insteadOf, ...bounds });
     // Neither passed nor failed: nothing is known of what was cut short by the job's end.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
     if (end.kind !== 'exited' || end.code !== 0)
@@ -76,40 +58,9 @@ async function runCommands(options: Surroundings, { timeoutMs, signal }: Bounds)
 
 type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
 
-async function runCommand(
-  command: string,
-  { bash, workFolder, folder, environment, room, runTag, insteadOf }: Surroundings,
-  bounds: Bounds,
-): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
-  const output = createTail(TAIL_BYTES);
-  const file = bash();
-  if (file === null)
-    throw new UserError(
-      'infrastructure',
-      `The verify command "${logLine(command, 200)}" cannot be run: bash was not found on PATH. Install it on the runner.`,
-    );
-  const end = await runProgram({
-    file,
-    args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
-    cwd: join(workFolder, folder),
-    environment,
-    input: '',
-    ...bounds,
-    family: familyOf({ room, runTag, insteadOf }),
-    outputs: [output.push, output.push],
-  });
-  if (end.kind === 'not-started')
-    throw new UserError(
-      'infrastructure',
-      `The verify command "${logLine(command, 200)}" cannot be run: bash cannot be started in ${join(workFolder, folder)}.`,
-      { cause: end.cause },
-    );
-  return { end, tail: stripVTControlCharacters(output.text()) };
-}
-
 function failure(
   command: string,
-  end: ProgramEnd,
+  end: ShellEnd,
   { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
 ): Verification {
   log.info(`verify failed: ${logLine(command, 200)} ${describeEnd(end)}`);

@@ -3,6 +3,8 @@ import { recordedFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
+import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
+import { callsIn } from '../core/pipeline/step-record.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
@@ -31,6 +33,7 @@ export function believedWork(work: Work, known: Known): Work {
   const isAtWork = kept?.lease?.runTag === runTag;
   const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
   const headCheck = stored.headCheck;
+  const journal = work.journal.flatMap(readEntry);
   return {
     ...work,
     outcome: believedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
@@ -45,7 +48,7 @@ export function believedWork(work: Work, known: Known): Work {
     // That of an earlier version has none.
     isolation: recordedFacts(work.isolation),
     isolationFrom: 'record',
-    journal: work.journal.flatMap(readEntry),
+    journal,
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
     lookAt: recordedLookAt(work.lookAt),
     headVerification:
@@ -70,12 +73,18 @@ export function believedWork(work: Work, known: Known): Work {
       ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
     },
     state: {
-      ...believedState(stored, recorded, { now, policy: config.policy }),
+      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
       // While the claim stands nobody else has saved. Where it does not, a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
     safe: { ...work.safe, state: stored },
   };
+}
+
+/** What one iteration can have called for, as far as those show that the record has. */
+function mostCalls(journal: Work['journal']): number {
+  const calls = journal.map(({ evidence }) => callsIn(evidence.steps));
+  return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
 }
 
 const FINISHED_BY_POST =

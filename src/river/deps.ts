@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
-import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
@@ -24,6 +24,8 @@ export interface RunDeps {
   readonly debug: (text: string) => void;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
+  /** Environment variables that a pipeline may name: those that the agent gets to see, without keys. */
+  readonly variables: Readonly<Record<string, string>>;
   readonly connect: Connections;
 }
 
@@ -40,6 +42,8 @@ export interface Connections {
   readonly seal: () => Promise<Seal>;
   readonly agent: () => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
+  /** Runs the commands of a pipeline. */
+  readonly commands: () => Promise<Commands>;
   /** What was measured of the isolation of all that runs the lane's code; null: nothing yet. */
   readonly isolation: () => IsolationFacts | null;
   /** Where the jobs of a split run hand over. */
@@ -65,7 +69,8 @@ export interface RiverDeps extends RunDeps {
 }
 
 /** What a run has of its machine. */
-export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'>, Pick<GateDeps, 'readLeftCircuit'> {
+export interface Machine
+  extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'>, Pick<GateDeps, 'readLeftCircuit'> {
   /** The user's prompt, or the built-in one, with what else the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */

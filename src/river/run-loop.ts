@@ -23,6 +23,7 @@ export interface LoopSetting extends Pick<
 export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
   const { config, context, clock, log, redact, connect, machine, appendJournal, journalHash } = deps;
   const { recording, ...given } = setting;
+  const { pipeline } = intake;
   const finished = await loop(
     {
       ...given,
@@ -34,6 +35,8 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       config: { ...config, policy: intake.policy },
       repository: await connect.repository(),
       verifier: await connect.verifier(),
+      pipeline: pipeline === null ? null : { of: pipeline, commands: await connect.commands() },
+      sleep: machine.sleep,
       seal: await connect.seal(),
       readLearnings: machine.readLearnings,
       files: machine.files,

@@ -17,7 +17,7 @@ export type Stages = PublishDeps &
 
 /** `agent` (null: none at hand) knows where the session's transcript is. */
 export async function connectStages(
-  { config, context, runTag, clock, log, redact, connect }: RunDeps,
+  { config, context, runTag, clock, log, redact, connect, variables }: RunDeps,
   { agent, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly agent: Agent | null },
 ): Promise<Stages> {
   const [forge, remote, store, budget, seal] = await Promise.all([
@@ -30,7 +30,7 @@ export async function connectStages(
   const exportSession = agent === null ? nothing : sessionExport({ agent, seal, log });
   const asked = askedOf(parseIntent(context.event, config));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
-  return { config, context, asked, runTag, ...ports, exportSession, stepWithinMs, unsaved: null };
+  return { config, context, asked, runTag, variables, ...ports, exportSession, stepWithinMs, unsaved: null };
 }
 
 /** How a session's transcript gets from the agent to where it is stored: encrypted. */

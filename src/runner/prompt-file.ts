@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { parseDoneSignals, SIGNALS_PATH } from '../core/analysis/done-signals.ts';
 import {
   INSTRUCTION_PLACES,
-  PIPELINE_PLACES,
   promptPlaces,
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
   SPECIFICATION_PLACES,
 } from '../core/prompt/places.ts';
+import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { fromRoot, type Folder } from '../core/folder.ts';
 import { UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
@@ -76,7 +76,7 @@ async function readSetup(places: PromptPlaces): Promise<string | null> {
   const text = await textOf(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;
   if ((await present(places, [SETUP_MARKER_PATH])).length > 0) return null;
-  const pipelines = await Promise.all(PIPELINE_PLACES.map((path) => textOf(places, path)));
+  const pipelines = await Promise.all(PIPELINE_FILES.map((path) => textOf(places, path)));
   return pipelines.some((pipeline) => pipeline?.includes(SETUP_PROMPT_PATH) === true) ? null : text;
 }
 

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
-import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
+import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
-import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Agent, Commands, Verifier } from '../ports/agent.ts';
+import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
 import { UserError } from '../errors.ts';
@@ -63,25 +64,20 @@ export async function openLogin(world: World, isolation: Isolation): Promise<Age
 }
 
 /** The user's verify commands. */
-export async function createCommands(world: World, { room, environmentFor }: Isolation): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, { trustedProgram }, { cleanCloneParent }] =
+export async function createVerifyCommands(world: World, isolation: Isolation): Promise<Verifier> {
+  const [{ createVerifier }, { rememberSurroundings, surroundingsInRoom }, { cleanCloneParent }, surroundings] =
     await Promise.all([
       import('../processes/verifier.ts'),
       import('../processes/clean-surroundings.ts'),
-      import('../processes/trusted-programs.ts'),
       import('../git/checkout/clean-clone.ts'),
+      shellOf(world, isolation),
     ]);
   const { config, context } = world;
-  const environment = environmentFor(verifyEnvironment(world.environment, config.agent.envNames, claudeProvider));
-  const bash = (): string | null => trustedProgram('bash', world.environment);
-  // Found before the first call, it stays that one.
-  bash();
+  const { room } = isolation;
+  const { environment } = surroundings;
   return createVerifier({
+    ...surroundings,
     commands: config.verify,
-    bash,
-    workFolder: context.workspace,
-    folder: config.workingDirectory,
-    environment,
     clean:
       room === null
         ? await rememberSurroundings({
@@ -91,11 +87,31 @@ export async function createCommands(world: World, { room, environmentFor }: Iso
             clones: cleanCloneParent(gitFolder(world)),
           })
         : surroundingsInRoom({ environment, workspace: context.workspace }, () => room.refresh()),
-    room,
-    runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
   });
+}
+
+/** The commands of a pipeline. */
+export async function createStepCommands(world: World, isolation: Isolation): Promise<Commands> {
+  const { createStepCommands: create } = await import('../processes/step-commands.ts');
+  return create({ ...(await shellOf(world, isolation)), log: world.log });
+}
+
+/** Where commands of people run: with the agent, and without its keys. */
+async function shellOf(world: World, { room, environmentFor }: Isolation): Promise<ShellSurroundings> {
+  const { trustedProgram } = await import('../processes/trusted-programs.ts');
+  const bash = (): string | null => trustedProgram('bash', world.environment);
+  // Found before the first call, it stays that one.
+  bash();
+  return {
+    bash,
+    workFolder: world.context.workspace,
+    folder: world.config.workingDirectory,
+    environment: environmentFor(world.variables),
+    room,
+    runTag: world.runTag,
+  };
 }
 
 /** Without these the agent's own `git commit` fails on a runner, which has no git user. */

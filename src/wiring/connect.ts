@@ -2,7 +2,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
-import { createAgent, createCommands, openLogin } from './agent.ts';
+import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agent-login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
@@ -40,7 +40,8 @@ export function connect(
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
     agent: once(async () => createAgent(world, { isolation: await isolated.open(), login: await login() })),
-    verifier: once(async () => createCommands(world, await isolated.open())),
+    verifier: once(async () => createVerifyCommands(world, await isolated.open())),
+    commands: once(async () => createStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
     handoff: once(() => openHandoff(world.config)),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),

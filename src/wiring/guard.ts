@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import { sentence } from '../core/text/sentence.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/watchdog.ts';
-import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { Connections } from '../river/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
 import type { RunnerFiles } from '../runner/runner-files.ts';
@@ -62,6 +62,12 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
     },
     call: (call) => checked(agent.call(call)),
   });
+  const guardCommands = (commands: Commands): Commands => ({
+    run: (...request) => {
+      guard.begin();
+      return checked(commands.run(...request));
+    },
+  });
   const guardVerifier = (verifier: Verifier): Verifier => ({
     ...verifier,
     verify: (...request) => {
@@ -73,6 +79,7 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
     ...connections,
     agent: async () => guardAgent(await connections.agent()),
     verifier: async () => guardVerifier(await connections.verifier()),
+    commands: async () => guardCommands(await connections.commands()),
   };
 }
 

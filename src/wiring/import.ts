@@ -76,6 +76,8 @@ async function askAgent({
       budgetUsd: maxCostUsd,
       tokensLeft: null,
       doneTexts: [],
+      model: null,
+      allowedTools: null,
       signal: interrupted.signal,
     });
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
@@ -46,6 +47,7 @@ export function createMachine(
       replace: async (change) => (await workFiles()).replace(change),
       remove: async (path) => (await workFiles()).remove(path),
     },
+    sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
     record: (record) => {
       const settings = config.settings.found;
       writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, settings, ...record }, runKey);

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
-import { secretValues } from '../config/agent-environment.ts';
+import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
@@ -51,6 +51,7 @@ export function createWorld({
     debug: (text) => {
       debug(redact(text));
     },
+    variables: verifyEnvironment(environment, config.agent.envNames, claudeProvider),
     runFolder,
     runKey: key,
     runTag,

@@ -129,7 +129,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   let chunks = 0;
   const end = await runProgram({
     file: program.file,
-    args: [...program.args, ...claudeArguments({ ...options, ...call })],
+    args: [...program.args, ...claudeArguments({ ...options, ...call, ...settingOf(options, call) })],
     cwd: options.workFolder,
     environment: claudeEnvironment(options.environment, options.configFolder),
     input: call.prompt,
@@ -157,6 +157,14 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
     fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,
   };
+}
+
+/** What a call asks for goes before what the agent was set up with. */
+function settingOf(
+  options: Pick<ClaudeOptions, 'model' | 'allowedTools'>,
+  call: Pick<AgentCall, 'model' | 'allowedTools'>,
+): Pick<ClaudeOptions, 'model' | 'allowedTools'> {
+  return { model: call.model ?? options.model, allowedTools: call.allowedTools ?? options.allowedTools };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

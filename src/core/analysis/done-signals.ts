@@ -55,8 +55,7 @@ export function parseDoneSignals(text: string | null): {
   const nothing = { signals: KNOWN_SIGNALS, problems: [] };
   if (text === null) return nothing;
   const json = tryJson(text.replace(/^\uFEFF/, ''));
-  if (json === undefined) return { ...nothing, problems: [`${SIGNALS_PATH} is not valid JSON.`] };
-  // Whatever else the file holds is for others to judge.
+  // A file that is no JSON, and whatever else it holds, is for the reader of the pipeline to judge.
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return nothing;
   const parsed = settingSchema.safeParse(json);
   if (!parsed.success)

@@ -1,13 +1,14 @@
 import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
-import { classifyDenials, type KindOfDenial } from '../lane/denials.ts';
+import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
-import { beginIteration, settle, type Settled } from '../lane/settle.ts';
+import { beginIteration, beginSteps, chargeCallAt, chargeStepUsage, settle, type Settled } from '../lane/settle.ts';
+import { callsIn } from '../pipeline/step-record.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Verdict } from '../lane/verdict.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -128,8 +129,8 @@ function advance(
   policy: Policy,
   kindOf: KindOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
-  const { taskId, taskTree, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
-  const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
+  const { taskId, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
+  const begun = begin(state, entry, policy);
   const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const tasks = [...known, ...entry.found];
   // The reader has made sure that it is named.
@@ -140,16 +141,31 @@ function advance(
     optional: false,
     obstacle: null,
   };
-  const denials = classifyDenials(analysis.denials, policy, kindOf);
+  const denials = classifyRefused({ analysis, evidence }, policy, kindOf);
   const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
   return {
     position: {
       tasks,
       state: bookEntry(settled.state, entry, () => ''),
-      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }),
+      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsIn(evidence.steps)),
     },
     verdict: settled.verdict,
   };
+}
+
+/** The state before the calls are judged: each is charged when it was made. */
+function begin(
+  state: LaneState,
+  { taskId, taskTree: tree, startedAt, evidence }: JournalEntry,
+  policy: Policy,
+): LaneState {
+  if (evidence.steps.length === 0) return beginIteration(state, { taskId, tree }, policy, startedAt);
+  return evidence.steps
+    .flatMap(({ calls }) => calls)
+    .reduce(
+      (charged, call) => chargeStepUsage(chargeCallAt(charged, call.startedAt), call),
+      beginSteps(state, { taskId, tree }, policy, startedAt),
+    );
 }
 
 function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict): readonly Difference[] {

@@ -20,8 +20,9 @@ import { sentence } from '../text/sentence.ts';
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {
   readonly startedAt: number;
-  /** Agent calls of this run. */
   readonly iterations: number;
+  /** Agent calls: more than iterations where a pipeline makes several. */
+  readonly calls: number;
   readonly costUsd: number;
   readonly cancelled: boolean;
   /** Who ordered it to end after its iteration; null: nobody. */
@@ -44,8 +45,8 @@ interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
-/** Less than this is too short for a call. */
-const minCallMs = MINUTE_MS;
+/** Less than this is too short for a call, in ms. */
+export const MIN_CALL_MS = MINUTE_MS;
 /** Completion indicators in the window that make a project complete. */
 const INDICATORS_TO_COMPLETE = 2;
 
@@ -92,6 +93,7 @@ export function startRun(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
     iterations: 0,
+    calls: 0,
     costUsd: 0,
     cancelled: false,
     stoppedBy: null,
@@ -100,11 +102,12 @@ export function startRun(state: LaneState, now: number): RunSoFar {
   };
 }
 
-/** The run after one more iteration. */
-export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>): RunSoFar {
+/** The run after one more iteration, which made so many calls. */
+export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>, calls: number): RunSoFar {
   return {
     ...run,
     iterations: run.iterations + 1,
+    calls: run.calls + calls,
     costUsd: run.costUsd + Math.max(0, last.analysis.costUsd ?? 0),
     last,
   };
@@ -226,10 +229,11 @@ function parked({ state, policy, now }: Situation): Outcome | null {
 }
 
 function limited({ run, policy, now }: Situation): Outcome | null {
-  if (run.iterations >= policy.maxIterations) return { kind: 'limit', reason: 'iterations' };
+  const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
+  if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
   // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.
   const outOfTime = run.last?.end.kind === 'timeout' && run.last.end.of === 'run';
-  if (outOfTime || run.startedAt + policy.maxRunMs - now < minCallMs) return { kind: 'limit', reason: 'minutes' };
+  if (outOfTime || run.startedAt + policy.maxRunMs - now < MIN_CALL_MS) return { kind: 'limit', reason: 'minutes' };
   if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
   return null;
 }

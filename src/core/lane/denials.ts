@@ -1,4 +1,6 @@
-import type { Denial } from '../analysis/analysis.ts';
+import type { Analysis, Denial } from '../analysis/analysis.ts';
+import type { Evidence } from '../evidence.ts';
+import { refusedIn } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 
 /** A refused call: the agent turned to a person, put allowed commands together, or wanted what it may not have. */
@@ -30,6 +32,17 @@ export function classifyDenials(
   kindOf: KindOfDenial,
 ): readonly ClassifiedDenial[] {
   return denials.map((denial) => ({ kind: kindOf(denial, allowedTools), command: denial.command }));
+}
+
+/** The same for a whole iteration, each step by the rules that it had. */
+export function classifyRefused(
+  { analysis, evidence }: { readonly analysis: Pick<Analysis, 'denials'>; readonly evidence: Pick<Evidence, 'steps'> },
+  policy: Pick<Policy, 'allowedTools'>,
+  kindOf: KindOfDenial,
+): readonly ClassifiedDenial[] {
+  return refusedIn(evidence.steps, analysis.denials).flatMap(({ denials, allowedTools }) =>
+    classifyDenials(denials, { allowedTools: allowedTools ?? policy.allowedTools }, kindOf),
+  );
 }
 
 /** Keeps real denials apart from advice and questions. After progress none counts: the agent found another way. */

@@ -2,6 +2,8 @@ import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from 
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
+import type { StepCall } from '../pipeline/step-record.ts';
+import { rememberSteps } from '../pipeline/step-memory.ts';
 import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
@@ -33,6 +35,16 @@ export function beginIteration(
   policy: Policy,
   now: number,
 ): LaneState {
+  return chargeCallAt(beginSteps(state, call, policy, now), now);
+}
+
+/** The same for an iteration whose pipeline says when a call is made: nothing is charged yet. */
+export function beginSteps(
+  state: LaneState,
+  call: { readonly taskId: TaskId; readonly tree: string },
+  policy: Policy,
+  now: number,
+): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(probeOrCloseCircuit(state, policy, now), call.taskId, policy, now);
   // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
@@ -51,8 +63,22 @@ export function beginIteration(
     answers: withoutAnswer(state.answers, call.taskId),
     currentTask: call.taskId,
     park: null,
-    windows: chargeCall(state.windows, now),
-    ledger: bookCall(state.ledger, now),
+  };
+}
+
+/** One more call, charged as it begins. */
+export function chargeCallAt(state: LaneState, now: number): LaneState {
+  return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now) };
+}
+
+/** What a call of a step used, charged as it ends. */
+export function chargeStepUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: StepCall): LaneState {
+  const durationMs = Math.max(0, endedAt - startedAt);
+  const usage = { tokens: tokens ?? 0, costUsd: costUsd ?? 0, durationMs };
+  return {
+    ...state,
+    windows: chargeUsage(state.windows, usage, endedAt),
+    ledger: bookUsage(state.ledger, usage, endedAt),
   };
 }
 
@@ -74,6 +100,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
       verification: judgement.verification,
       hints: judgement.hints,
     },
+    steps: rememberSteps(state.steps, facts.evidence.steps),
   };
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleUsage(next, facts, now),
@@ -167,8 +194,8 @@ export function loseProgress(
       return [id, { ...known, attempts, ...(spent && known.state !== 'done' ? failed : {}) }];
     }),
   );
-  const { unmarked, currentTask, signals, lastIteration } = before;
-  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, session: null };
+  const { unmarked, currentTask, signals, lastIteration, steps } = before;
+  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, steps, session: null };
 }
 
 /** CLOSED by a person's order; `reason` says whose. */
@@ -234,7 +261,17 @@ function iterationSignals(
   };
 }
 
-function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, now: number): LaneState {
+function settleUsage(
+  state: LaneState,
+  { analysis, evidence: { steps }, startedAt }: IterationFacts,
+  now: number,
+): LaneState {
+  if (steps.length > 0) {
+    // Calls of steps were charged as they ended: what is left is the time beside them.
+    const called = steps.flatMap(({ calls }) => calls).reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
+    const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
+    return { ...state, ledger: bookUsage(state.ledger, rest, now) };
+  }
   const usage = {
     tokens: analysis.tokens ?? 0,
     costUsd: analysis.costUsd ?? 0,

@@ -3,6 +3,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count } from '../numbers.ts';
+import { askedAgent } from '../pipeline/step-record.ts';
 
 /** Iterations that a window reaches back. */
 export const WINDOW_SIZE = 5;
@@ -63,12 +64,12 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
 /** Whether the agent's call came to an answer of its own. */
 export function answered({
   analysis,
-  evidence: { end },
+  evidence: { end, steps },
 }: {
   readonly analysis: Pick<Analysis, 'agentError'>;
-  readonly evidence: Pick<Evidence, 'end'>;
+  readonly evidence: Pick<Evidence, 'end' | 'steps'>;
 }): boolean {
-  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null;
+  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && askedAgent(steps);
 }
 
 /** Whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */

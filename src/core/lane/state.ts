@@ -6,6 +6,7 @@ import { outcomeKinds, parkReasons } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
+import { noStepMemory, stepMemorySchema } from '../pipeline/step-memory.ts';
 import { capped } from '../text/cut.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
@@ -129,6 +130,8 @@ const bodySchema = z.object({
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
   /** When people were notified, newest last; a state of the first hours of version 5 does not say. */
   notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
+  /** What the pipeline's steps leave to the next run; states of before there were pipelines have none. */
+  steps: stepMemorySchema.default(noStepMemory),
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
@@ -177,6 +180,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     change: noChange,
     notified: [],
     notifiedAt: [],
+    steps: noStepMemory,
   };
 }
 

@@ -5,6 +5,8 @@ import { circuitWords } from './circuit.ts';
 import { judgeDenials, type ClassifiedDenial } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
+import { askedAgent, changedByAgent, failingSteps } from '../pipeline/step-record.ts';
+import { firstNames } from '../text/lists.ts';
 import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
 import type { Policy } from '../policy.ts';
@@ -66,13 +68,15 @@ export interface Judgement {
 export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
-  const changed = evidence.before.tree !== evidence.after.tree;
+  const changed = changedContent(evidence);
+  const stepsHold = failingSteps(evidence.steps).length === 0;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts);
   // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
   const verified = passed && !isKnownRed(state, evidence.after.head);
-  const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || verified);
+  const accepts =
+    discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && stepsHold && (!policy.verifies || verified);
   // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone =
@@ -182,11 +186,12 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence } = facts;
   return (
     claimsDone(analysis) &&
+    failingSteps(evidence.steps).length === 0 &&
     // Where nothing is required, the claims of several iterations decide.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
     !changedSinceStart(state, facts) &&
-    evidence.before.tree === evidence.after.tree &&
+    !changedContent(evidence) &&
     evidence.end.kind === 'exited' &&
     analysis.agentError === null
   );
@@ -207,7 +212,14 @@ interface Claiming {
 }
 
 function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
-  return evidence.after.tree !== (progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree);
+  const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
+  // Where an agent had changed nothing before, what commands change now is not the task's work either.
+  return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
+}
+
+/** Whether the iteration's agent changed content that is still changed at its end. */
+function changedContent({ before, after, steps }: Evidence): boolean {
+  return before.tree !== after.tree && changedByAgent(steps);
 }
 
 function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
@@ -276,7 +288,7 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
 
 function vetoesOf(
   state: LaneState,
-  { tasks }: IterationFacts,
+  { tasks, evidence: { steps } }: IterationFacts,
   judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] },
 ): readonly Finding[] {
   const { requiredOpen } = countTasks(
@@ -288,6 +300,15 @@ function vetoesOf(
     found.push({
       hint: 'veto_open_tasks',
       sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.`,
+    });
+  const failing = failingSteps(steps);
+  if (failing.length > 0)
+    found.push({
+      hint: 'veto_steps',
+      sentence: `It claimed to be done, but steps of the pipeline did not pass: ${firstNames(
+        failing.map(({ name }) => name),
+        5,
+      )}.`,
     });
   if (judged.verification === 'failed')
     found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
@@ -325,12 +346,13 @@ interface HintFacts {
 }
 
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
-  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
+  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && askedAgent(evidence.steps);
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
   if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');
+  if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');
   if (judged.questionOnly) hints.push('question');
   if (judged.denials.counted > 0) hints.push('denied');

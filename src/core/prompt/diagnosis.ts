@@ -1,5 +1,6 @@
 import type { AgentEnd, Verification } from '../evidence.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import { resultWords } from '../pipeline/step-notes.ts';
 import { cut } from '../text/cut.ts';
 import { andMore } from '../text/lists.ts';
 import { oneLine } from '../text/one-line.ts';
@@ -44,6 +45,9 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
         ]),
     ...verdict.discrepancies.map(short),
     ...describeVerification(evidence.verification),
+    ...evidence.steps
+      .filter(({ result }) => result.kind === 'failed')
+      .map(({ name, result }) => `step ${short(name)} ${short(resultWords(result))}`),
     ...(signal.recommendation === null ? [] : [`it planned: ${short(signal.recommendation)}`]),
   ];
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');

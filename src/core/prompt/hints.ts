@@ -14,6 +14,10 @@ const hints = {
     scope: 'task',
     sentence: 'Your claim to be done was overruled: the verification command fails. Make it pass first.',
   },
+  veto_steps: {
+    scope: 'task',
+    sentence: 'Your claim to be done was overruled: steps of the pipeline did not pass. Make them pass first.',
+  },
   discrepancy_tests: {
     scope: 'task',
     sentence:
@@ -47,6 +51,11 @@ const hints = {
   verify_failed: {
     scope: 'task',
     sentence: 'The verification command failed after the last iteration. Fix that before anything else.',
+  },
+  step_failed: {
+    scope: 'task',
+    sentence:
+      'A step of the pipeline failed in the last iteration, so what comes after it did not run. Fix that first.',
   },
   clean_check: {
     scope: 'lane',

@@ -11,9 +11,6 @@ const PROMPT_PLACES: readonly string[] = [
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
 
-/** Where a pipeline may be defined. */
-export const PIPELINE_PLACES: readonly string[] = ['.ralph/config.json', '.ralph/configs/default.json', 'config.yaml'];
-
 /** Where the instructions for building and testing may be, in the order in which they are named. */
 export const INSTRUCTION_PLACES: readonly string[] = ['.ralph/AGENT.md', '.ralph/@AGENT.md', 'AGENT.md', '@AGENT.md'];
 

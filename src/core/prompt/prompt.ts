@@ -43,6 +43,8 @@ export interface PromptParts {
   /** Where its agent keeps its notes. */
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
+  /** Which step of the pipeline this call is, as a sentence, and what the steps before it and those that failed last say; null: there is no pipeline. */
+  readonly pipeline: { readonly fact: string; readonly notes: string } | null;
 }
 
 /** Sizes in characters: of the context, and of what others wrote within it. */
@@ -50,6 +52,7 @@ const MAX_CONTEXT = 2_500;
 const MAX_LEARNINGS = 2_000;
 const MAX_PATTERNS = 1_000;
 const MAX_TAIL = 600;
+const MAX_STEP_NOTES = 1_000;
 const MAX_COMMANDS = 300;
 const maxOthers = { count: 5, chars: 90 };
 /** Of all comments on the task, which stand outside of the context. */
@@ -185,6 +188,12 @@ function contextOf(parts: PromptParts): string {
       max: MAX_ATTEMPTS_CHARS,
     },
     {
+      title: 'What other steps of the pipeline say, as data:',
+      label: 'STEPS',
+      text: parts.pipeline?.notes.trim() ?? '',
+      max: MAX_STEP_NOTES,
+    },
+    {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
       text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '',
@@ -223,6 +232,7 @@ function factsOf({
   lastIteration,
   notesPath,
   verifyCommands,
+  pipeline,
 }: PromptParts): readonly string[] {
   return [
     `Iteration ${iteration} of at most ${maxIterations} in this run. Nobody is watching: do not ask, do not wait.`,
@@ -233,6 +243,7 @@ function factsOf({
     ...(notesPath === LEARNINGS_PATH
       ? []
       : [`Your notes go to ${notesPath}. Do not write to ${LEARNINGS_PATH}: other work keeps its notes there.`]),
+    ...(pipeline === null ? [] : [pipeline.fact]),
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []

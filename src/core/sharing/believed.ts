@@ -5,12 +5,12 @@ import type { Circuit } from '../lane/circuit.ts';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state.ts';
 import { openWindows, tighter, type Windows } from '../lane/windows.ts';
-import type { Policy } from '../policy.ts';
+import { allowedCalls, type Policy } from '../policy.ts';
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
 /** What a run was allowed: the record of it can have used no more. */
-type Allowed = Pick<Policy, 'maxIterations' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
+type Allowed = Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
 
 /**
  * The stored state, with what the record of a run that was killed adds to it: the conversation, and what was used, as far
@@ -98,7 +98,7 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
     const more = recorded.find((entry) => entry.day === day) ?? known;
     const most = {
       ...more,
-      calls: Math.min(more.calls, known.calls + allowed.maxIterations),
+      calls: Math.min(more.calls, known.calls + allowedCalls(allowed)),
       costUsd: Math.min(more.costUsd, known.costUsd + allowedCostUsd(allowed)),
     };
     return combined(known, most, Math.max);
@@ -107,7 +107,7 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
 
 function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Allowed): Windows {
   return {
-    hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowed.maxIterations) },
+    hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowedCalls(allowed)) },
     day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + allowedCostUsd(allowed)) },
   };
 }

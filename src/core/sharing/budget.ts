@@ -11,7 +11,7 @@ import {
   type Windows,
 } from '../lane/windows.ts';
 import { amount, count, instant } from '../numbers.ts';
-import type { Policy } from '../policy.ts';
+import { allowedCalls, type Policy } from '../policy.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -193,13 +193,13 @@ export function reservedByOthers({ reservations }: Budget, runTag: string, now: 
   return reservations.filter((reservation) => reservation.runTag !== runTag && now < reservation.expiresAt);
 }
 
-/** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
+/** What a run with this policy reserves: the calls that its iterations can make, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
 export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
     tasks: run.tasks.slice(0, MAX_TASKS),
-    calls: Math.max(0, Math.min(policy.maxIterations, policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
+    calls: Math.max(0, Math.min(allowedCalls(policy), policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
     tokens: Math.max(0, policy.maxTokensPerHour - (windows.hour?.tokens ?? 0)),
     costUsd: policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, freeCost) : freeCost,
   };
@@ -219,7 +219,9 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,
+    // An iteration makes at least one; where one can make several, what is reserved may not be enough for all of them.
     maxIterations: Math.min(policy.maxIterations, calls),
+    maxCalls: policy.callsPerIteration > 1 ? calls : 0,
     maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
   };
 }

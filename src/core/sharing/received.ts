@@ -2,7 +2,8 @@ import { bookCall, bookUsage } from '../lane/ledger.ts';
 import { MAX_USAGE_WAIT_MS } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
 import { chargeCall, chargeUsage } from '../lane/windows.ts';
-import type { Policy } from '../policy.ts';
+import { allowedCalls, type Policy } from '../policy.ts';
+import { believableSteps } from '../pipeline/step-memory.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { boundedUsage } from './believed.ts';
@@ -59,6 +60,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     park: park === null ? null : { ...park, resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS) },
     // An instant to come would keep it open for as long as anybody likes.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
+    steps: believableSteps(received.steps, now),
   };
 }
 
@@ -76,12 +78,13 @@ function withOvershoot(policy: Policy): Policy {
 }
 
 /** The state before a loop of which nothing is known: all that it had reserved counts as used. */
-export function withReservationUsed(before: LaneState, { maxIterations, maxCostUsd }: Policy, now: number): LaneState {
+export function withReservationUsed(before: LaneState, policy: Policy, now: number): LaneState {
   let { windows, ledger } = before;
-  for (let call = 0; call < maxIterations; call += 1) {
+  const calls = allowedCalls(policy);
+  for (let call = 0; call < calls; call += 1) {
     windows = chargeCall(windows, now);
     ledger = bookCall(ledger, now);
   }
-  const usage = { tokens: 0, costUsd: maxCostUsd, durationMs: 0 };
+  const usage = { tokens: 0, costUsd: policy.maxCostUsd, durationMs: 0 };
   return { ...before, windows: chargeUsage(windows, usage, now), ledger: bookUsage(ledger, usage, now) };
 }

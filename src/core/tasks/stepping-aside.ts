@@ -1,3 +1,4 @@
+import { changedByAgent } from '../pipeline/step-record.ts';
 import { awaitingCheck, isKnownRed, waitingForOthers } from '../lane/check.ts';
 import { MAX_FINGERPRINT_CHARS, probingCircuit, record, type Circuit, type CircuitFacts } from '../lane/circuit.ts';
 import { answered, outputDeclined } from '../lane/signals.ts';
@@ -56,7 +57,9 @@ export function progressAfter(
   const refunded = (neutral || providerFailed) && !verdict.progress;
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
   // Without work of its own it begins again: what changes while others are worked on is not its work.
-  const startedTree = facts.evidence.after.tree === before.startedTree ? null : before.startedTree;
+  const { evidence } = facts;
+  const ofCommands = before.startedTree === evidence.before.tree && !changedByAgent(evidence.steps);
+  const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
   const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
   if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };

@@ -22,6 +22,7 @@ import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import { readPipeline, type ReadPipeline } from './pipeline.ts';
 import { findStart } from './start.ts';
 import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
@@ -31,10 +32,13 @@ import { namesOf } from '../../core/text/lists.ts';
 const MAX_TRIES = 3;
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
-  const { policy } = deps.config;
+  let read: ReadPipeline | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') return (await goOnElsewhere(deps, decided)) ?? decided.intake;
+    // Nothing is claimed yet: what is wrong with it costs nothing.
+    read ??= await readPipeline(deps);
+    const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
@@ -42,17 +46,15 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
         awakeInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
       );
-    const claim = await claimLane(deps, {
-      lane: request.id,
-      windows: decided.ownWindows,
-      named: namedBy(request),
-      tasks: reach,
-    });
+    const claim = await claimLane(
+      { ...deps, config: { ...deps.config, policy } },
+      { lane: request.id, windows: decided.ownWindows, named: namedBy(request), tasks: reach },
+    );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (claim.kind === 'changed') continue;
     try {
-      return await open(deps, decided, claim);
+      return await open(deps, { ...decided, notes: withPipeline(decided.notes, read) }, { claim, read });
     } catch (error) {
       await releaseLane(deps, request.id);
       throw error;
@@ -61,7 +63,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
+    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
   });
 }
 
@@ -296,11 +298,15 @@ function refusal({ requested, issues }: Request, why: readonly string[]): Answer
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }
 
+function withPipeline(notes: Notes, { warnings }: ReadPipeline): Notes {
+  return warnings.length === 0 ? notes : { ...notes, warnings: [...notes.warnings, ...warnings] };
+}
+
 /** Opens the lane that this run has claimed. */
 async function open(
   deps: GateDeps,
   decided: Admissible,
-  claim: Extract<LaneClaim, { kind: 'claimed' }>,
+  { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadPipeline },
 ): Promise<Intake> {
   const { lane } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
@@ -322,7 +328,8 @@ async function open(
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  return { kind: 'work', lane, opened, tasks, state, policy: claim.policy, claimedAt: claim.at, notes };
+  const { pipeline } = read;
+  return { kind: 'work', lane, opened, tasks, state, policy: claim.policy, claimedAt: claim.at, pipeline, notes };
 }
 
 /** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */

@@ -171,5 +171,7 @@ export function reopenProgress(
   };
   const tasks = Object.fromEntries(Object.entries(state.tasks).filter(holds));
   const unverified = now.workIsLost ? [] : state.unverified.filter((id) => Object.hasOwn(tasks, id));
-  return { ...state, tasks, unverified };
+  // What a step did once is gone with the branch as well.
+  const steps = now.workIsLost ? { ...state.steps, markers: [] } : state.steps;
+  return { ...state, tasks, unverified, steps };
 }

@@ -1,5 +1,6 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { Verification } from '../../core/evidence.ts';
+import type { Evidence, Verification } from '../../core/evidence.ts';
+import { resultWords } from '../../core/pipeline/step-notes.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { flatten, oneLine } from '../../core/text/one-line.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
@@ -31,6 +32,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
     ...(evidence.verification.kind === 'not-run'
       ? []
       : [`verify ${evidence.verification.kind}${verifyDetail(evidence.verification)}`]),
+    ...stepFailures(evidence.steps),
     formatDuration(entry.endedAt - entry.startedAt),
     ...(analysis.tokens === null ? [] : [`${formatTokens(analysis.tokens)} tokens`]),
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
@@ -103,6 +105,13 @@ function savedWord(saved: SavedReport | null): readonly string[] {
   return saved.kind === 'saved'
     ? [`saved #${saved.sequence} (${flatten(storesWord(saved.where))})`]
     : [`NOT saved: ${flatten(saved.why)}`];
+}
+
+/** Steps of a pipeline that did not pass. */
+function stepFailures(steps: Evidence['steps']): readonly string[] {
+  return steps
+    .filter(({ result }) => result.kind === 'failed')
+    .map(({ name, result }) => `step ${oneLine(name, 60)} ${oneLine(resultWords(result), 100)}`);
 }
 
 function verifyDetail(verification: Verification): string {

@@ -1,3 +1,5 @@
+import { resultWords } from '../../core/pipeline/step-notes.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
@@ -227,10 +229,11 @@ function timeline(report: RunReport): string {
 
 /** What went wrong, each once with its iterations. */
 function problemLines(report: RunReport): readonly string[] {
-  const said = iterationsOf(report).flatMap(({ iteration, verdict, analysis }) =>
+  const said = iterationsOf(report).flatMap(({ iteration, verdict, analysis, evidence }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...(analysis.agentError === null ? [] : [`The agent ended with an error (${analysis.agentError.kind}).`]),
+      ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration, text: line })),
   );
   const isolation = workOf(report)?.isolation ?? null;
@@ -251,6 +254,13 @@ function testOnlyLine(report: RunReport): readonly string[] {
     : [
         `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
       ];
+}
+
+/** Steps of the pipeline that did not do what they are for. */
+function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string[] {
+  return steps
+    .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
+    .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
 }
 
 /** What the agent was denied, and the rule that would allow it. */

@@ -100,6 +100,8 @@ export function callOf(given: Partial<AgentCall> & { readonly prompt: string }):
     timeoutOf: 'call',
     budgetUsd: null,
     tokensLeft: null,
+    model: null,
+    allowedTools: null,
     signal: new AbortController().signal,
     ...given,
   };

@@ -54,6 +54,24 @@ describe('three jobs leave behind what one job does', () => {
   test.each<[string, Parameters<typeof createProject>[0], Event]>([
     ['two issues of the queue, done', { issues: [1, 2], agent: [finisher] }, schedule],
     ['a labelled issue, done', { agent: [finisher] }, labeled(1)],
+    [
+      'a pipeline of two calls and a command, with a step that runs once',
+      {
+        issues: [1, 2],
+        agent: [steadyWorker, finisher],
+        files: {
+          '.ralph/config.json': JSON.stringify({
+            steps: [
+              { type: 'agent', name: 'setup', config: { marker_file: 'done', prompt_file: 'setup.md' } },
+              { type: 'agent', name: 'work' },
+              { type: 'command', name: 'lint', config: { command: 'npm run lint' } },
+            ],
+          }),
+          'setup.md': 'Set it up.',
+        },
+      },
+      schedule,
+    ],
     ['an agent that comes to no end', { agent: [steadyWorker], inputs: { 'max-iterations': '3' } }, schedule],
     ['a stuck task and an easy one', { issues: [1, 2], agent: [stuck, stuck, stuck, finisher] }, schedule],
     ['an agent that is blocked', { agent: [claimsBlocked] }, schedule],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
-import type { Agent } from '../../../src/ports/agent.ts';
+import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
 import type { Connections } from '../../../src/river/deps.ts';
@@ -109,6 +109,10 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
+    commands: () =>
+      Promise.resolve(
+        tapped('commands', { run: (call: CommandCall) => Promise.resolve(project.command(call, machine)) }, tap),
+      ),
     isolation: () => null,
     handoff: () => Promise.resolve(tapped('handoff', handoffOf(project), tap)),
     examine: () => Promise.resolve(project.findings),

@@ -1,9 +1,9 @@
 import type { Finding } from '../../../src/core/doctor/finding.ts';
-import type { Verifier } from '../../../src/ports/agent.ts';
+import type { CommandCall, CommandRun, Verifier } from '../../../src/ports/agent.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import type { AgentScript } from './behaviours.ts';
 import type { Kept } from './in-memory-state.ts';
-import type { FakeClock, FakeForge, FakeRemote, Origin } from './in-memory.ts';
+import type { Checkout, FakeClock, FakeForge, FakeRemote, Origin } from './in-memory.ts';
 
 /** A project with everything that outlives a run: the world that its runs share. */
 export interface Project {
@@ -19,6 +19,8 @@ export interface Project {
   /** Variables of the job beside what the runner sets. */
   environment: Readonly<Record<string, string>>;
   verifier: Verifier;
+  /** What runs the commands of a pipeline, by what they do to the machine that they run on. */
+  command: (call: CommandCall, machine: { readonly checkout: Checkout }) => CommandRun;
   /** What the check of the set-up finds. */
   findings: readonly Finding[];
   /** How many runs there were. */

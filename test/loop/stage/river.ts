@@ -79,9 +79,11 @@ export function createProject(
     readonly issues?: readonly number[];
     readonly agent?: readonly Behaviour[];
     readonly inputs?: Readonly<Record<string, string>>;
+    /** Files of the base branch, beside a README. */
+    readonly files?: Readonly<Record<string, string>>;
   } = {},
 ): Project {
-  const origin = createOrigin({ 'README.md': 'A shop' });
+  const origin = createOrigin({ 'README.md': 'A shop', ...setting.files });
   const forge = createForge(origin);
   const kept = createKept();
   for (const number of setting.issues ?? [1]) addIssue(forge, number);
@@ -96,6 +98,7 @@ export function createProject(
     inputs: setting.inputs ?? {},
     environment: {},
     verifier: green,
+    command: () => ({ end: { kind: 'exited', code: 0 }, tail: '' }),
     findings: [],
     handoff: new Map(),
     runs: 0,
@@ -259,6 +262,10 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
         return Promise.resolve(text === undefined ? null : { path, text });
       }),
     files: tapped('files', placedFiles(workFilesOf(machine.checkout), config.workingDirectory), tap),
+    sleep: (ms) => {
+      project.clock.advance(ms);
+      return Promise.resolve();
+    },
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {
         record(change);
@@ -348,6 +355,7 @@ function depsOf(
     log,
     debug: () => undefined,
     redact: redact ?? String,
+    variables: { PATH: '/bin', MODEL: 'sonnet' },
     connect: connectionsOf(project, machine, tap),
   };
 }

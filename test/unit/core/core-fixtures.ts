@@ -41,6 +41,8 @@ export const policy: Policy = {
   testOnlyIterations: 3,
   maxTasksPerPr: 5,
   maxLinesPerPr: 1500,
+  callsPerIteration: 1,
+  maxCalls: 0,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,
   verifies: false,
@@ -84,6 +86,7 @@ export const promptParts: PromptParts = {
   learnings: '',
   notesPath: '.ralph/learnings.md',
   verifyCommands: [],
+  pipeline: null,
 };
 
 const silence: Signal = {
@@ -143,6 +146,7 @@ export interface Play {
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
   readonly doneMarker?: string;
+  readonly steps?: Evidence['steps'];
   readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
@@ -164,6 +168,7 @@ export function evidence(from: string, play: Play): Evidence {
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
     doneMarker: play.doneMarker ?? null,
+    steps: play.steps ?? [],
     checklist:
       play.checklist === undefined
         ? null
@@ -221,7 +226,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;
-    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
     step = nextStep({ state, tasks, run, policy: bounds, now });
   }
   return { state, run, step, verdicts, now, tree };

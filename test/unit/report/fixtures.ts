@@ -142,6 +142,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       fencedBlock: false,
       withheld: [],
       doneMarker: null,
+      steps: [],
       checklist: null,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,
@@ -260,6 +261,7 @@ export const laneState: LaneState = {
   change: noChange,
   notified: [],
   notifiedAt: [],
+  steps: { markers: [], circuits: {} },
 };
 
 export const laneView: LaneView = {

@@ -69,6 +69,6 @@ export function record(
     );
     state = settled.state;
     tree = facts.evidence.after.tree;
-    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
   }
 }

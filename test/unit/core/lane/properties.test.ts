@@ -134,7 +134,7 @@ function history(
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
       state = settled.state;
       tree = facts.evidence.after.tree;
-      run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+      run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
       if (calls.length > 1_000) throw new Error('it never stops');
     }
     stored = serializeState(state);

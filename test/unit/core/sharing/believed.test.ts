@@ -6,7 +6,7 @@ import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const DAY = 24 * HOUR;
-const policy = { maxIterations: 10, maxCostUsd: 5, maxCostUsdPerDay: 20 };
+const policy = { maxIterations: 10, callsPerIteration: 1, maxCalls: 0, maxCostUsd: 5, maxCostUsdPerDay: 20 };
 const stateOf = (change: Partial<LaneState>): LaneState => ({ ...initialState('queue', noon), ...change });
 const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}): TaskProgress => ({
   state,

@@ -28,6 +28,7 @@ const since5 = {
   answers: {},
   retried: [],
   leftCircuit: null,
+  steps: { markers: [], circuits: {} },
 };
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [

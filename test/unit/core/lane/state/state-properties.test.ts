@@ -166,6 +166,14 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     lines: fc.option(count),
   }),
   notifiedAt: fc.array(instant, { maxLength: 10 }),
+  steps: fc.record({
+    markers: fc.uniqueArray(text, { maxLength: 20 }),
+    circuits: fc.dictionary(
+      fc.stringMatching(/^[a-z]{1,20}$/),
+      fc.record({ failures: count, openedAt: fc.option(instant) }),
+      { maxKeys: 20, noNullPrototype: true },
+    ),
+  }),
   notified: fc.array(
     fc.record({
       kind: fc.constantFrom(...notificationKinds),

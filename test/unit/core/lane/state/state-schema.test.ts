@@ -115,6 +115,7 @@ const full: LaneState = {
   },
   notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
   notifiedAt: [noon],
+  steps: { markers: ['.ralph/.setup-done'], circuits: { lint: { failures: 2, openedAt: noon } } },
 };
 const open: LaneState = {
   ...full,

@@ -1,10 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git } from '../../sandbox/git.ts';
-import { events } from '../../sandbox/sandbox.ts';
-import { createScene, type Scene } from './e2e-fixture.ts';
-import { runSplit } from './split-fixture.ts';
+import { git } from '../../../sandbox/git.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import { createScene, type Scene } from '../e2e-fixture.ts';
+import { runSplit } from '../split-fixture.ts';
 
 /** A repository whose base branch has this settings file. */
 async function sceneWith(rc: string): Promise<Scene> {

@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { git } from '../../sandbox/git.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { statusBlock } from '../../sandbox/scripted-work.ts';
-import { createScene, type Scene } from './e2e-fixture.ts';
+import { git } from '../../../sandbox/git.ts';
+import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { createScene, type Scene } from '../e2e-fixture.ts';
 
 /** Commits files to the base branch, as a person does. */
 async function lay({ sandbox }: Scene, files: Readonly<Record<string, string>>): Promise<void> {

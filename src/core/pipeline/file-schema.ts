@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { doneSignalsSchema } from '../analysis/done-signals.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
+import { parseDuration } from './duration.ts';
+import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
+
+/** A longer command is a script, which belongs in a file. */
+const MAX_COMMAND_CHARS = 10_000;
+const MAX_RETRIES = 10;
+const MAX_FAILURES = 100;
+const MAX_PATTERNS = 100;
+/** In words and in ms. */
+const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
+
+function duration([words, maxMs]: readonly [string, number], what: string) {
+  return z
+    .union([z.string(), z.number()], { error: ({ input }) => durationProblem(input, words, maxMs) ?? '' })
+    .superRefine((value, context) => {
+      const problem = durationProblem(value, words, maxMs);
+      if (problem !== null) context.addIssue(problem);
+    })
+    .describe(`${what} A number of seconds, or a text such as "90s", "10m" or "1h30m"; at most ${words}.`);
+}
+
+function durationProblem(input: unknown, words: string, maxMs: number): string | null {
+  const ms = typeof input === 'string' || typeof input === 'number' ? parseDuration(input) : null;
+  const shown = JSON.stringify(input);
+  if (ms === null)
+    return `must be a duration such as "10m" or "90s", or a number of seconds, but is ${shown.slice(0, 60)}`;
+  if (ms < 0) return `must not be negative, but is ${shown}`;
+  return ms > maxMs ? `must be at most ${words}, but is ${shown}` : null;
+}
+
+function whole(min: number, max: number, what: string) {
+  return z
+    .int({ error: `must be a whole number from ${min} to ${max}` })
+    .min(min, `must be a whole number from ${min} to ${max}`)
+    .max(max, `must be a whole number from ${min} to ${max}`)
+    .describe(what);
+}
+
+function path(what: string) {
+  return z
+    .string()
+    .min(1, 'is empty: give the path of a file')
+    .max(MAX_FILE_CHARS, `must have at most ${MAX_FILE_CHARS} characters`)
+    .refine((value) => isInside(value), 'must be the path of one file in the repository, without `..` and wildcards')
+    .describe(what);
+}
+
+function isInside(value: string): boolean {
+  return !/^[/\\~]|[*?\0\n\\]|^[A-Za-z]:/.test(value) && !value.split('/').some((part) => part === '..');
+}
+
+const NO_MEANING = 'Accepted, and has no meaning here.';
+const unused = z.unknown().optional().describe(NO_MEANING);
+
+const breaker = z
+  .strictObject({
+    threshold: whole(
+      1,
+      MAX_FAILURES,
+      'Failures in a row after which the step is skipped; 5 where it is absent.',
+    ).optional(),
+    reset_after: duration(LONGEST.reset, 'How long it is skipped before one try; 30s where it is absent.').optional(),
+  })
+  .describe('Skips a step that keeps failing. It is kept with the branch from one run to the next.');
+
+const common = {
+  name: z
+    .string()
+    .max(MAX_NAME_CHARS, `must have at most ${MAX_NAME_CHARS} characters`)
+    .regex(
+      /^[\p{L}\p{N}][\p{L}\p{N} ._:/()+-]*$/u,
+      'must begin with a letter or digit, and hold no other signs than blanks and . _ : / ( ) + -',
+    )
+    .describe('Unique in the file.'),
+  enabled: z.boolean().optional().describe('`false` leaves the step out; `true` where it is absent.'),
+  timeout: duration(
+    LONGEST.timeout,
+    'When the step is ended with all that it started; `agent-timeout-minutes` where it is absent or 0.',
+  ).optional(),
+  max_retries: whole(
+    0,
+    MAX_RETRIES,
+    'Further tries within the iteration; each of an agent is a call. 0 where it is absent.',
+  ).optional(),
+  retry_delay: duration(
+    LONGEST.delay,
+    'Before the first retry, doubled with each up to 30 s; 1s where it is absent.',
+  ).optional(),
+  continue_on_error: z
+    .boolean()
+    .optional()
+    .describe(
+      "`true`: a failure is reported, but neither ends the iteration's steps nor overrules a claim to be done.",
+    ),
+  circuit_breaker: breaker.optional(),
+};
+
+const tools = z
+  .union([z.string(), z.array(z.string()).max(MAX_PATTERNS)], {
+    error: 'must be rules of tools: a text with commas, or a list',
+  })
+  .describe('Rules of the tools that the agent may use, in place of `allowed-tools`.');
+
+const agentConfig = z.strictObject({
+  prompt_file: path(
+    "The step's own prompt, read from the base branch; the run's prompt where it is absent.",
+  ).optional(),
+  model: z
+    .string()
+    .max(100)
+    .regex(/^(?!-)[^\s]*$/, 'must be the name of a model')
+    .optional()
+    .describe('The model, in place of the input `model`.'),
+  allowed_tools: tools.optional(),
+  allowedTools: tools.optional(),
+  timeout: duration(LONGEST.timeout, 'When the call is ended; the shorter of both timeouts counts.').optional(),
+  marker_file: path(
+    'The step runs once on each branch: not where it has passed there, or where the base branch has this file.',
+  ).optional(),
+  session: z
+    .enum(['continue', 'fresh'], { error: 'must be one of: continue, fresh' })
+    .optional()
+    .describe(
+      '`continue`: it continues the conversation of the branch, which is the default; `fresh`: it begins one of its own.',
+    ),
+  prd_file: path('Accepted: tasks are found where they are found without a pipeline.').optional(),
+  session_file: unused,
+  session_expiry_hours: unused,
+  claude_binary: unused,
+  output_format: unused,
+  append_system_prompt: unused,
+  log_dir: unused,
+});
+
+const commandConfig = z.strictObject({
+  command: z
+    .string()
+    .refine((text) => text.trim() !== '', 'is empty: give a command')
+    .max(MAX_COMMAND_CHARS, `must have at most ${MAX_COMMAND_CHARS} characters: put a longer one into a script`)
+    .describe('For bash, which puts variables in; it sees those that the agent sees, without keys.'),
+  timeout: duration(LONGEST.timeout, 'The shorter of both timeouts counts.').optional(),
+});
+
+const commitConfig = z.strictObject({
+  enabled: z.boolean().optional().describe('`false` leaves the step out.'),
+  repo_dir: unused,
+  message_template: unused,
+  prd_file: unused,
+  fix_plan_file: unused,
+  commit_message_file: unused,
+});
+
+const readmeConfig = z.strictObject({
+  readme_path: path('`README.md` where it is absent.').optional(),
+  project_dir: path('Folder of the README.').optional(),
+  patterns: z
+    .array(z.string().min(1).max(MAX_FILE_CHARS))
+    .max(MAX_PATTERNS)
+    .optional()
+    .describe(
+      'Globs of files whose change asks for one of the README; `*.go`, `cmd/**/*.go`, `internal/**/*.go` and `configs/*.json` where it is absent.',
+    ),
+});
+
+/** Keys of `config` by the step's type. */
+export const configSchemas = {
+  agent: agentConfig,
+  command: commandConfig,
+  'git-commit': commitConfig,
+  'readme-check': readmeConfig,
+  noop: z.looseObject({}),
+};
+
+const step = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('agent'), ...common, config: agentConfig.optional() }),
+  z.strictObject({ type: z.literal('command'), ...common, config: commandConfig }),
+  z.strictObject({ type: z.literal('git-commit'), ...common, config: commitConfig.optional() }),
+  z.strictObject({ type: z.literal('readme-check'), ...common, config: readmeConfig.optional() }),
+  z.strictObject({ type: z.literal('noop'), ...common, config: configSchemas.noop.optional() }),
+]);
+
+/** A step as its file has it. */
+export type FileStep = z.infer<typeof step>;
+
+const file = z.strictObject({
+  $schema: z.unknown().optional(),
+  name: z.string().max(200).optional(),
+  description: z.string().max(10_000).optional(),
+  max_loops_per_task: whole(
+    0,
+    1000,
+    'Iterations of a task at most; of this and `max-iterations-per-task` the smaller counts; 0 = no limit.',
+  ).optional(),
+  signals: doneSignalsSchema
+    .optional()
+    .describe('Not about steps: by what else the agent says that everything is done.'),
+  steps: z
+    .array(step)
+    .min(1, 'is empty: give at least one step')
+    .max(MAX_STEPS, `has more than ${MAX_STEPS} steps`)
+    .describe('What one iteration does, in this order.'),
+});
+
+export const pipelineFileSchema = file;
+/** What a file of a pipeline says. */
+export type PipelineFile = z.infer<typeof file>;
+
+/** Keys that a key may have been meant to be, by where it stands. */
+export const FILE_KEYS = Object.keys(file.shape);
+export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
+export const BREAKER_KEYS = Object.keys(breaker.shape);
+
+/** Keys of `config` that are accepted for the sake of other tools. */
+export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatMap(({ shape }) =>
+  Object.entries(shape).flatMap(([key, schema]) =>
+    (schema as z.ZodType).description === NO_MEANING || key === 'prd_file' ? [key] : [],
+  ),
+);
+
+/** The published JSON Schema of the file. */
+export function pipelineJsonSchema(): object {
+  return { title: 'Pipeline of an iteration', ...z.toJSONSchema(pipelineFileSchema, { io: 'input' }) };
+}

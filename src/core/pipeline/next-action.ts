@@ -1,0 +1,93 @@
+import type { Analysis } from '../analysis/analysis.ts';
+import type { AgentEnd } from '../evidence.ts';
+import type { Pipeline, Step } from './pipeline.ts';
+import type { StepRecord, StepResult } from './step-record.ts';
+import { probeAtOf } from './step-circuit.ts';
+import { circuitOf, type StepMemory } from './step-memory.ts';
+
+/** An iteration's pipeline, as far as it went. */
+export interface Progress {
+  readonly steps: Pipeline['steps'];
+  /** Of the steps that are over, in their order. */
+  readonly records: readonly Pick<StepRecord, 'optional' | 'result'>[];
+  readonly memory: StepMemory;
+  /** Why no call of the agent may be made now, as words; null: one may be. */
+  readonly callObstacle: string | null;
+  readonly cancelled: boolean;
+  readonly now: number;
+}
+
+/** What to do with the next step. */
+export type StepAction =
+  | { readonly kind: 'run'; readonly step: Step }
+  /** It does not run: this is its result. */
+  | { readonly kind: 'leave'; readonly step: Step; readonly result: StepResult }
+  | { readonly kind: 'over' };
+
+/** Which step is next, and whether it runs. A step that failed, or a call that may not be made, ends the iteration's steps. */
+export function nextAction({ steps, records, memory, callObstacle, cancelled, now }: Progress): StepAction {
+  const step = steps[records.length];
+  if (step === undefined) return { kind: 'over' };
+  const leave = (result: StepResult): StepAction => ({ kind: 'leave', step, result });
+  if (cancelled) return leave({ kind: 'not-reached', why: 'the run was cancelled' });
+  const stopped = records.find(({ result }) => result.kind === 'not-reached');
+  if (stopped !== undefined) return leave(stopped.result);
+  if (records.some(({ optional, result }) => !optional && result.kind === 'failed'))
+    return leave({ kind: 'not-reached', why: 'an earlier step failed' });
+  if (step.kind === 'agent' && step.marker !== null && isSet(step.marker, memory))
+    return leave({ kind: 'skipped', why: 'done-once' });
+  if (step.breaker !== null && probeAtOf(circuitOf(memory, step.name), step.breaker, now) !== null)
+    return leave({ kind: 'skipped', why: 'circuit-open' });
+  if (step.kind === 'agent' && callObstacle !== null) return leave({ kind: 'not-reached', why: callObstacle });
+  return { kind: 'run', step };
+}
+
+function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: boolean }, memory: StepMemory): boolean {
+  return isOnBase || memory.markers.includes(file);
+}
+
+/** How one attempt at a step went. */
+export interface Attempt {
+  readonly result: Extract<StepResult, { kind: 'passed' | 'failed' }>;
+  /** Whether another attempt may come out otherwise. */
+  readonly isWorthAnother: boolean;
+}
+
+/** The delay doubles up to half a minute; one that begins longer stays. */
+const MAX_DOUBLED_DELAY_MS = 30_000;
+
+/** How long to wait before the step is tried again; null: it is not. `leftMs`: what the run still has. */
+export function retryAfter(
+  { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
+  { result, isWorthAnother }: Attempt,
+  { attempts, leftMs }: { readonly attempts: number; readonly leftMs: number },
+): number | null {
+  if (result.kind === 'passed' || !isWorthAnother || attempts > maxRetries) return null;
+  const delayMs = Math.min(retryDelayMs * 2 ** (attempts - 1), Math.max(retryDelayMs, MAX_DOUBLED_DELAY_MS));
+  return delayMs < leftMs ? delayMs : null;
+}
+
+/** Errors of the agent's CLI that come and go. */
+const PASSING_ERRORS: readonly string[] = ['server', 'rate-limit', 'other'];
+
+/** How an agent's call went as a step: what it says of its task is for the end of the iteration. One that ran out of time is not worth another: the next iteration continues. */
+export function agentAttempt({
+  analysis: { agentError, usageLimit },
+  end,
+}: {
+  readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
+  readonly end: AgentEnd;
+}): Attempt {
+  const failed = (why: string, isWorthAnother: boolean): Attempt => ({
+    result: { kind: 'failed', why, code: end.kind === 'exited' ? end.code : null },
+    isWorthAnother,
+  });
+  if (end.kind === 'cancelled') return failed('it was cancelled', false);
+  if (end.kind === 'timeout') return failed('it ran out of time', false);
+  if (usageLimit !== null) return failed("the provider's usage limit is reached", false);
+  if (agentError !== null)
+    return failed(`the agent ended with an error (${agentError.kind})`, PASSING_ERRORS.includes(agentError.kind));
+  if (end.kind === 'signalled') return failed(`it was ended by ${end.signal}`, true);
+  if (end.code !== 0) return failed(`it ended with exit code ${end.code}`, true);
+  return { result: { kind: 'passed' }, isWorthAnother: false };
+}

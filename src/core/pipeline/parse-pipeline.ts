@@ -1,0 +1,269 @@
+import { parseLocatedJson } from '../../json/located.ts';
+import { parseLocatedYaml } from '../../yaml/located.ts';
+import { parseDuration } from './duration.ts';
+import { wrongBySchema, type Wrong } from './file-problems.ts';
+import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
+import { stepKinds, type Breaker, type Step } from './pipeline.ts';
+import { expandVariables, type Variables } from './variables.ts';
+
+/** A longer file is none that anybody wrote by hand. */
+const MAX_CHARS = 256 * 1024;
+const MAX_PROBLEMS = 20;
+
+/** A place in a file that it names, for what is wrong there once that is known. */
+interface NamedFile {
+  readonly path: string;
+  readonly problemAt: (message: string) => string;
+}
+
+/** A step whose files are still to be read. */
+export interface PlannedStep {
+  readonly step: Step;
+  /** null: the run's prompt. */
+  readonly prompt: NamedFile | null;
+  readonly marker: NamedFile | null;
+}
+
+/** The steps of a file. */
+export interface PlannedPipeline {
+  readonly kind: 'planned';
+  readonly steps: readonly PlannedStep[];
+  readonly maxIterationsPerTask: number;
+  /** Variables that the agent does not see and that have no default. */
+  readonly missing: readonly string[];
+  /** Keys that have no meaning here. */
+  readonly unused: readonly string[];
+}
+
+/** What a file says. `problems`: sentences with file, line and column, all at once. */
+export type ParsedPipeline =
+  | PlannedPipeline
+  | { readonly kind: 'wrong'; readonly problems: readonly string[] }
+  /** It has no steps: a file of another tool, or about something else. */
+  | { readonly kind: 'no-pipeline' };
+
+interface Reading {
+  readonly variables: Variables;
+  /** What is wrong with a rule of a tool, as a predicate; null: nothing. */
+  readonly ruleProblem: (rule: string) => string | null;
+}
+
+type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line: number; readonly column: number };
+
+/** Reads one of the files; answers any text. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
+export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
+  const isAnybodys = file === 'config.yaml';
+  const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
+    `${file}:${position.line}:${position.column} ${message}`;
+  if (text.length > MAX_CHARS)
+    return isAnybodys
+      ? { kind: 'no-pipeline' }
+      : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
+  const located = file.endsWith('.json') ? parseLocatedJson(text) : parseLocatedYaml(text);
+  if (located.kind === 'malformed')
+    return isAnybodys
+      ? { kind: 'no-pipeline' }
+      : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
+  const { at } = located;
+  if (!hasSteps(located.data, isAnybodys)) return { kind: 'no-pipeline' };
+  const missing = new Set<string>();
+  const data = expanded(located.data, reading.variables, missing);
+  const parsed = pipelineFileSchema.safeParse(data);
+  const wrongs = parsed.success ? rulesBroken(parsed.data, reading) : wrongBySchema(parsed.error.issues, data);
+  if (wrongs.length > 0 || !parsed.success) {
+    const more = wrongs.length - MAX_PROBLEMS;
+    const listed = wrongs
+      .map((wrong) => ({ ...at(wrong.path, wrong.of), message: wrong.message }))
+      .sort((a, b) => a.line - b.line || a.column - b.column)
+      .slice(0, MAX_PROBLEMS)
+      .map(({ message, ...position }) => problem(position, message));
+    return { kind: 'wrong', problems: [...listed, ...(more > 0 ? [`${file} has ${more} more problems`] : [])] };
+  }
+  const steps = parsed.data.steps.flatMap((step, index) =>
+    isEnabled(step) ? [planned(step, (key) => namedAt(at, ['steps', index, 'config', key], problem))] : [],
+  );
+  return {
+    kind: 'planned',
+    steps,
+    maxIterationsPerTask: parsed.data.max_loops_per_task ?? 0,
+    missing: [...missing],
+    unused: [...new Set(parsed.data.steps.flatMap(({ config }) => Object.keys(config ?? {})))].filter((key) =>
+      UNUSED_KEYS.includes(key),
+    ),
+  };
+}
+
+function hasSteps(data: unknown, isAnybodys: boolean): boolean {
+  if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
+  if (!isAnybodys) return true;
+  return (
+    Array.isArray(data.steps) &&
+    data.steps.some(
+      (step: unknown) =>
+        typeof step === 'object' &&
+        step !== null &&
+        'type' in step &&
+        (stepKinds as readonly unknown[]).includes(step.type),
+    )
+  );
+}
+
+/** Texts with their variables put in, but for commands: bash puts them in there, where they cannot become code. */
+function expanded(data: unknown, variables: Variables, missing: Set<string>): unknown {
+  if (typeof data === 'string') {
+    const { text, missing: without } = expandVariables(data, variables);
+    for (const name of without) missing.add(name);
+    return text;
+  }
+  if (Array.isArray(data)) return data.map((item) => expanded(item, variables, missing));
+  if (typeof data !== 'object' || data === null) return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, key === 'command' ? value : expanded(value, variables, missing)]),
+  );
+}
+
+/** What no schema sees: names, markers, and a pipeline that would call nobody. */
+function rulesBroken({ steps }: PipelineFile, { ruleProblem }: Reading): readonly Wrong[] {
+  const wrong: Wrong[] = [];
+  const note = (path: readonly PropertyKey[], message: string): void => {
+    wrong.push({ path: ['steps', ...path], of: 'value', message });
+  };
+  const enabled = [...steps.entries()].filter(([, step]) => isEnabled(step));
+  const agents = enabled.flatMap(([index, step]) =>
+    step.type === 'agent' ? [{ index, config: step.config ?? {} }] : [],
+  );
+  const markers = new Map<string, number>();
+  for (const { index, config } of agents) {
+    const marker = config.marker_file;
+    if (marker !== undefined) {
+      const first = markers.get(plainPath(marker));
+      if (first === undefined) markers.set(plainPath(marker), index);
+      else
+        note(
+          [index, 'config', 'marker_file'],
+          `\`marker_file\` is that of the step "${steps[first]?.name ?? ''}" as well, so that this step never runs`,
+        );
+    }
+    for (const rule of toolsOf(config) ?? []) {
+      const problem = ruleProblem(rule);
+      if (problem !== null)
+        note(
+          [index, 'config', config.allowed_tools === undefined ? 'allowedTools' : 'allowed_tools'],
+          `the list of tools ${problem}`,
+        );
+    }
+  }
+  for (const [index, step] of steps.entries())
+    if (steps.findIndex(({ name }) => name === step.name) !== index)
+      note([index, 'name'], `another step is called "${step.name}" as well`);
+  // A marker is a name that the lane keeps, never a file that a step writes.
+  for (const { index, config } of agents)
+    for (const key of ['prompt_file', 'prd_file'] as const) {
+      const owner = config[key] === undefined ? undefined : markers.get(plainPath(config[key]));
+      if (owner !== undefined)
+        note(
+          [index, 'config', key],
+          `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
+        );
+    }
+  if (agents.length === 0)
+    wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });
+  else if (agents.every(({ config }) => config.marker_file !== undefined))
+    wrong.push({
+      path: ['steps'],
+      of: 'key',
+      message: 'every `agent` step of `steps` has a `marker_file`, so that after the first iteration nobody is called',
+    });
+  return wrong;
+}
+
+function isEnabled(step: FileStep): boolean {
+  return step.enabled !== false && !(step.type === 'git-commit' && step.config?.enabled === false);
+}
+
+function plainPath(path: string): string {
+  return path
+    .split('/')
+    .filter((part) => part !== '.' && part !== '')
+    .join('/');
+}
+
+function namedAt(
+  at: At,
+  path: readonly PropertyKey[],
+  problem: (position: ReturnType<At>, message: string) => string,
+): NamedFile['problemAt'] {
+  return (message) => problem(at(path, 'value'), message);
+}
+
+const DEFAULT_RETRY_MS = 1000;
+const DEFAULT_BREAKER: Breaker = { threshold: 5, resetAfterMs: 30_000 };
+const DEFAULT_PATTERNS = ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'];
+
+function planned(step: FileStep, problemAt: (key: string) => NamedFile['problemAt']): PlannedStep {
+  const timeouts = [step.timeout, step.type === 'agent' || step.type === 'command' ? step.config?.timeout : undefined];
+  const given = timeouts.map((value) => msOf(value, 0)).filter((ms) => ms > 0);
+  const common = {
+    name: step.name,
+    timeoutMs: given.length === 0 ? null : Math.min(...given),
+    maxRetries: step.max_retries ?? 0,
+    retryDelayMs: msOf(step.retry_delay, DEFAULT_RETRY_MS),
+    continueOnError: step.continue_on_error ?? false,
+    breaker:
+      step.circuit_breaker === undefined
+        ? null
+        : {
+            threshold: step.circuit_breaker.threshold ?? DEFAULT_BREAKER.threshold,
+            resetAfterMs: msOf(step.circuit_breaker.reset_after, DEFAULT_BREAKER.resetAfterMs),
+          },
+  };
+  const plain = (made: Step): PlannedStep => ({ step: made, prompt: null, marker: null });
+  switch (step.type) {
+    case 'agent': {
+      const { prompt_file: promptFile, marker_file: markerFile, model, session } = step.config ?? {};
+      const named = (key: string, path: string | undefined): NamedFile | null =>
+        path === undefined ? null : { path: plainPath(path), problemAt: problemAt(key) };
+      return {
+        step: {
+          ...common,
+          kind: 'agent',
+          prompt: null,
+          model: model === undefined || model === '' ? null : model,
+          allowedTools: toolsOf(step.config ?? {}),
+          session: session ?? 'continue',
+          marker: markerFile === undefined ? null : { file: plainPath(markerFile), isOnBase: false },
+        },
+        prompt: named('prompt_file', promptFile),
+        marker: named('marker_file', markerFile),
+      };
+    }
+    case 'command':
+      return plain({ ...common, kind: 'command', command: step.config.command });
+    case 'readme-check': {
+      const {
+        project_dir: folder = '.',
+        readme_path: path = 'README.md',
+        patterns = DEFAULT_PATTERNS,
+      } = step.config ?? {};
+      return plain({ ...common, kind: 'readme-check', path: plainPath(`${folder}/${path}`), patterns });
+    }
+    case 'git-commit':
+    case 'noop':
+      return plain({ ...common, kind: step.type });
+  }
+}
+
+function msOf(value: string | number | undefined, fallback: number): number {
+  return value === undefined ? fallback : (parseDuration(value) ?? fallback);
+}
+
+type ToolKeys = Pick<NonNullable<Extract<FileStep, { type: 'agent' }>['config']>, 'allowed_tools' | 'allowedTools'>;
+
+/** null: none are named. A comma inside brackets belongs to its rule. */
+function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): readonly string[] | null {
+  const given = snake ?? camel;
+  if (given === undefined) return null;
+  const rules = typeof given === 'string' ? given.split(/[,\n](?![^(]*\))/) : given;
+  const named = rules.map((rule) => rule.trim()).filter((rule) => rule !== '');
+  return named.length === 0 ? null : named;
+}

@@ -1,0 +1,41 @@
+import { firstNames } from '../text/lists.ts';
+
+/** What a README's check looks at. */
+interface ReadmeFacts {
+  readonly path: string;
+  readonly exists: boolean;
+  readonly patterns: readonly string[];
+  /** Paths that this iteration has changed so far. */
+  readonly changed: readonly string[];
+}
+
+const MAX_NAMED = 5;
+
+/** Why the README needs a look; null: it does not. Files that match were changed, and the README was not; tests do not count. */
+export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
+  if (!exists) return `${path} does not exist`;
+  if (changed.includes(path)) return null;
+  const isMatched = patterns.map(globPattern);
+  const significant = changed.filter((file) => !TEST_NAME.test(file) && isMatched.some((glob) => glob.test(file)));
+  return significant.length === 0
+    ? null
+    : `${path} was not changed together with ${firstNames(significant, MAX_NAMED)}`;
+}
+
+const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;
+
+/** `*` stays within its folder, `**` does not; a glob without a slash matches in the root alone. */
+function globPattern(glob: string): RegExp {
+  const source = glob
+    .split(/(\*\*\/?|\*|\?)/)
+    .map((part) => GLOB_PARTS.get(part) ?? part.replace(/[.+^${}()|[\]\\]/g, '\\$&'))
+    .join('');
+  return new RegExp(`^${source}$`, 'u');
+}
+
+const GLOB_PARTS: ReadonlyMap<string, string> = new Map([
+  ['**/', '(?:[^/]+/)*'],
+  ['**', '.*'],
+  ['*', '[^/]*'],
+  ['?', '[^/]'],
+]);

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { stepCircuitSchema, type StepCircuit } from './step-circuit.ts';
+import type { StepRecord } from './step-record.ts';
+
+/** Steps of one pipeline, and so markers and circuits of a lane. */
+export const MAX_STEPS = 20;
+/** Of a step's name. */
+export const MAX_NAME_CHARS = 60;
+/** Of the path of a file that a pipeline names. */
+export const MAX_FILE_CHARS = 300;
+
+export const stepMemorySchema = z.object({
+  /** Names of marker files of steps that have run on this lane. */
+  markers: z.array(z.string().max(MAX_FILE_CHARS)).max(MAX_STEPS),
+  /** By the step's name; one that never failed has none. */
+  circuits: z.record(z.string().max(MAX_NAME_CHARS), stepCircuitSchema),
+});
+
+/** What a lane keeps of its pipeline from one run to the next. */
+export type StepMemory = Immutable<z.infer<typeof stepMemorySchema>>;
+
+export const noStepMemory: z.infer<typeof stepMemorySchema> = { markers: [], circuits: {} };
+
+/** The step's circuit; one that never failed is closed. */
+export function circuitOf({ circuits }: StepMemory, name: string): StepCircuit {
+  return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
+}
+
+/** What another job says that the lane keeps: an instant to come would keep a circuit open for as long as anybody likes. */
+export function believableSteps({ markers, circuits }: StepMemory, now: number): StepMemory {
+  const bounded = Object.entries(circuits)
+    .slice(0, MAX_STEPS)
+    .map(([name, { failures, openedAt }]) => {
+      return [name, { failures, openedAt: openedAt === null ? null : Math.min(openedAt, now) }] as const;
+    });
+  return { markers, circuits: Object.fromEntries(bounded) };
+}
+
+/** What the lane keeps after an iteration. Of steps that the pipeline does not have any more nothing is kept; without a pipeline nothing changes. */
+export function rememberSteps(memory: StepMemory, records: readonly StepRecord[]): StepMemory {
+  if (records.length === 0) return memory;
+  const set = records.flatMap(({ marker }) => marker ?? []);
+  const circuits = records.flatMap(({ name, circuit }) =>
+    circuit === null || circuit.failures === 0 ? [] : [[name, circuit] as const],
+  );
+  return {
+    markers: [...new Set([...memory.markers, ...set])].slice(-MAX_STEPS),
+    circuits: Object.fromEntries(circuits),
+  };
+}

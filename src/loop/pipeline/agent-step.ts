@@ -1,0 +1,63 @@
+import { agentAttempt } from '../../core/pipeline/next-action.ts';
+import type { AgentStep } from '../../core/pipeline/pipeline.ts';
+import { stepNotes } from '../../core/pipeline/step-notes.ts';
+import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
+import type { Work } from '../../handover/work.ts';
+import { callAgent, setupFor } from '../call.ts';
+import type { LoopDeps } from '../deps.ts';
+import type { Running, Tried, Walk } from './walk.ts';
+
+/** Calls the agent as one step says. The call is charged and on record before it is made, and what it used as it ends. */
+export async function tryAgent(
+  deps: LoopDeps,
+  { iteration, step, of }: Running<AgentStep>,
+  walk: Walk,
+): Promise<Tried> {
+  const startedAt = deps.clock.now();
+  const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, startedAt) };
+  deps.record(charged);
+  const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
+  const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
+  const { agentRun, state, sessionDroppedAt } = await callAgent(
+    deps,
+    { ...iteration, work: charged },
+    {
+      listed: iteration.listed,
+      notes: iteration.notes,
+      setting: {
+        promptTemplate: step.prompt?.text ?? deps.prompt.text,
+        promptPath: step.prompt?.path ?? deps.prompt.path,
+        // Before all else, so only in the first call.
+        setup: walk.heard.length === 0 ? setupFor(deps.prompt, charged) : '',
+        model: step.model,
+        allowedTools: step.allowedTools,
+        timeoutMs: step.timeoutMs ?? deps.config.policy.agentTimeoutMs,
+        resume: isOfLane ? walk.sessionId : null,
+        spentUsd: iteration.soFar.costUsd + spentUsd,
+        pipeline: {
+          fact: `This is step ${step.name}, ${walk.records.length + 1} of ${of} of this iteration's pipeline.`,
+          notes: stepNotes(walk.earlier, charged.journal.at(-1)?.evidence.steps ?? []),
+        },
+      },
+    },
+  );
+  const { tokens, costUsd, sessionId } = agentRun.analysis;
+  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
+  const call = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
+  const work: Work = { ...charged, state: chargeStepUsage(state, call) };
+  deps.record(work);
+  const dropped = sessionDroppedAt === null ? walk.sessionId : null;
+  return {
+    attempt: agentAttempt(agentRun),
+    tail: '',
+    call: { ...call, heard: agentRun },
+    walk: {
+      ...walk,
+      work,
+      heard: [...walk.heard, agentRun],
+      sessionId: isOfLane ? (sessionId ?? dropped) : walk.sessionId,
+      reached: isOfLane ? (sessionId ?? walk.reached) : walk.reached,
+      sessionDroppedAt: walk.sessionDroppedAt ?? sessionDroppedAt,
+    },
+  };
+}

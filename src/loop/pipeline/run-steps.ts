@@ -1,0 +1,180 @@
+import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
+import { heardTogether, type Heard } from '../../core/pipeline/heard.ts';
+import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
+import type { Step } from '../../core/pipeline/pipeline.ts';
+import { afterRun } from '../../core/pipeline/step-circuit.ts';
+import { circuitOf } from '../../core/pipeline/step-memory.ts';
+import { resultWords } from '../../core/pipeline/step-notes.ts';
+import type { StepRecord, StepResult } from '../../core/pipeline/step-record.ts';
+import type { Iteration } from '../call.ts';
+import { commitWork } from '../commit.ts';
+import type { LoopDeps } from '../deps.ts';
+import { tryAgent } from './agent-step.ts';
+import { tryCommand } from './command-step.ts';
+import { tryReadme } from './readme-step.ts';
+import type { Begun, Running, Tried, Walk } from './walk.ts';
+
+type PipelineDeps = NonNullable<LoopDeps['pipeline']>;
+
+/** Runs the steps of an iteration, one after another: each is on record before the next begins. */
+export async function runSteps(
+  deps: LoopDeps,
+  { of: pipeline, commands }: PipelineDeps,
+  iteration: Iteration & Begun,
+): Promise<Walk & { readonly together: Heard }> {
+  const { work, before } = iteration;
+  let walk: Walk = {
+    work,
+    heard: [],
+    earlier: [],
+    records: [],
+    sessionId: work.state.session?.id ?? null,
+    reached: null,
+    sessionDroppedAt: null,
+    tree: before.tree,
+    base: before,
+    committed: [],
+  };
+  for (;;) {
+    const action = nextAction({
+      steps: pipeline.steps,
+      records: walk.records,
+      memory: walk.work.state.steps,
+      callObstacle: obstacleNow(deps, iteration, walk),
+      cancelled: deps.signal.aborted,
+      now: deps.clock.now(),
+    });
+    if (action.kind === 'over') break;
+    walk =
+      action.kind === 'leave'
+        ? withRecord(deps, walk, { ...unrun(walk, action.step), result: action.result })
+        : await runStep(deps, { commands, iteration, step: action.step, of: pipeline.steps.length }, walk);
+  }
+  const together = heardTogether(walk.heard, { sessionId: walk.reached, cancelled: deps.signal.aborted });
+  return { ...walk, together };
+}
+
+async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<Walk> {
+  const { step, iteration } = running;
+  const startedAt = deps.clock.now();
+  const tried: Tried[] = [];
+  const isCancelled = (): boolean => deps.signal.aborted;
+  let walk = begun;
+  for (;;) {
+    const one = await tryStep(deps, running, walk);
+    tried.push(one);
+    walk = one.walk;
+    const leftMs = iteration.work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+    const delayMs = retryAfter(step, one.attempt, { attempts: tried.length, leftMs });
+    if (delayMs === null || isCancelled()) break;
+    deps.log.info(
+      `step ${step.name} ${resultWords(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
+    );
+    await deps.sleep(delayMs, deps.signal);
+    // Signals and limits bind between two attempts as they do between two steps.
+    if (isCancelled() || (step.kind === 'agent' && obstacleNow(deps, iteration, walk) !== null)) break;
+  }
+  const last = tried.at(-1);
+  const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
+  const calls = tried.flatMap(({ call }) => call ?? []);
+  const { tree } = step.kind === 'agent' || step.kind === 'command' ? await deps.repository.snapshot() : walk;
+  const passed = result.kind === 'passed';
+  const now = deps.clock.now();
+  const { circuit } = unrun(walk, step);
+  return withRecord(
+    deps,
+    { ...walk, tree },
+    {
+      ...unrun(walk, step),
+      result,
+      attempts: tried.length,
+      durationMs: now - startedAt,
+      tail: last?.tail ?? '',
+      changed: tree !== begun.tree,
+      calls: calls.map(({ startedAt: from, endedAt, tokens, costUsd }) => ({
+        startedAt: from,
+        endedAt,
+        tokens,
+        costUsd,
+      })),
+      denials: calls.flatMap(({ heard }) => heard.analysis.denials),
+      marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
+      // What a person cut short says nothing of the step.
+      circuit:
+        step.breaker === null || circuit === null || isCancelled()
+          ? circuit
+          : afterRun(circuit, passed, step.breaker, now),
+    },
+  );
+}
+
+async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tried> {
+  const { step } = running;
+  switch (step.kind) {
+    case 'agent':
+      return tryAgent(deps, { ...running, step }, walk);
+    case 'command':
+      return tryCommand(deps, { ...running, step }, walk);
+    case 'readme-check':
+      return tryReadme(deps, { ...running, step }, walk);
+    case 'git-commit':
+      return commitNow(deps, running, walk);
+    case 'noop':
+      return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk, tail: '', call: null };
+  }
+}
+
+/** A commit in the middle: a run that is killed behind it loses what comes later. */
+async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
+  const after = await deps.repository.snapshot();
+  const summary = walk.heard.at(-1)?.analysis.signal.summary ?? null;
+  const { work, committed } = await commitWork(
+    deps,
+    { ...iteration, work: walk.work },
+    { before: walk.base, after, summary },
+  );
+  deps.record(work);
+  const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
+  return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', call: null };
+}
+
+function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, { work, heard }: Walk): string | null {
+  const spentUsd = heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
+  const used = {
+    windows: work.state.windows,
+    startedAt,
+    calls: soFar.calls + heard.length,
+    costUsd: soFar.costUsd + spentUsd,
+  };
+  return callObstacle(used, deps.config.policy, deps.clock.now());
+}
+
+/** A step's record before it ran. */
+function unrun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
+  return {
+    name: step.name,
+    kind: step.kind,
+    optional: step.continueOnError,
+    attempts: 0,
+    durationMs: 0,
+    tail: '',
+    changed: false,
+    calls: [],
+    denials: [],
+    allowedTools: step.kind === 'agent' ? step.allowedTools : null,
+    marker: null,
+    circuit: step.breaker === null ? null : circuitOf(work.state.steps, step.name),
+  };
+}
+
+function withRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
+  log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}`);
+  const said = record.calls.length === 0 ? null : saidLast(walk);
+  return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
+}
+
+function saidLast({ heard }: Walk): string | null {
+  const signal = heard.at(-1)?.analysis.signal;
+  const words = [signal?.summary ?? signal?.lastWords, signal?.recommendation].flatMap((part) => part ?? []);
+  return words.length === 0 ? null : words.join(' ');
+}

@@ -1,0 +1,56 @@
+import type { Snapshot } from '../../core/evidence.ts';
+import type { Heard } from '../../core/pipeline/heard.ts';
+import type { Attempt } from '../../core/pipeline/next-action.ts';
+import type { Step } from '../../core/pipeline/pipeline.ts';
+import type { EarlierStep } from '../../core/pipeline/step-notes.ts';
+import type { StepCall, StepRecord } from '../../core/pipeline/step-record.ts';
+import type { FileTask } from '../../core/tasks/files/file-task.ts';
+import type { Work } from '../../handover/work.ts';
+import type { CommittedIteration, FileTexts } from '../../ports/repository.ts';
+import type { Iteration } from '../call.ts';
+import type { LoopDeps } from '../deps.ts';
+
+/** Where an iteration's steps have got to. */
+export interface Walk {
+  /** Charged with every call so far. */
+  readonly work: Work;
+  /** What every call said, retries included. */
+  readonly heard: readonly Heard[];
+  readonly earlier: readonly EarlierStep[];
+  readonly records: readonly StepRecord[];
+  /** The lane's conversation, which the next call may continue. */
+  readonly sessionId: string | null;
+  /** The conversation that calls of the lane came to; null: none was made, or none is known. */
+  readonly reached: string | null;
+  readonly sessionDroppedAt: number | null;
+  /** Content of the work tree behind the last step. */
+  readonly tree: string;
+  /** What was committed last. */
+  readonly base: Snapshot;
+  readonly committed: readonly CommittedIteration[];
+}
+
+/** One attempt at a step, and where it leaves the iteration. */
+export interface Tried {
+  readonly attempt: Attempt;
+  readonly walk: Walk;
+  readonly tail: string;
+  /** null: it called nobody. */
+  readonly call: (StepCall & { readonly heard: Heard }) | null;
+}
+
+/** What an iteration begins with. */
+export interface Begun {
+  readonly before: Snapshot;
+  readonly listed: readonly FileTask[];
+  /** Logs in which an agent keeps what it learns. */
+  readonly notes: FileTexts;
+}
+
+/** A step as it runs. */
+export interface Running<S extends Step = Step> extends Pick<NonNullable<LoopDeps['pipeline']>, 'commands'> {
+  readonly iteration: Iteration & Begun;
+  readonly step: S;
+  /** How many steps the pipeline has. */
+  readonly of: number;
+}

@@ -1,0 +1,19 @@
+import type { Commands } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
+import { logLine } from './log-line.ts';
+import { runShellCommand, type ShellSurroundings } from './shell-command.ts';
+
+/** Lines of a failed command that are shown in the log. */
+const SHOWN_LINES = 20;
+
+/** Runs the commands of a pipeline in the work tree. */
+export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
+  return {
+    run: async (call) => {
+      const run = await runShellCommand(options, { ...call, what: 'command of the pipeline', insteadOf: null });
+      if (run.end.kind !== 'exited' || run.end.code !== 0)
+        for (const line of run.tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
+      return run;
+    },
+  };
+}

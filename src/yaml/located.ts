@@ -1,0 +1,71 @@
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+
+/** Line and column from 1. */
+interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** YAML as plain data, and where in the text its values stand; or all that keeps it from being read. */
+export type LocatedYaml =
+  | {
+      readonly kind: 'data';
+      readonly data: unknown;
+      /** Where the value at a path stands, or the key that leads to it; of one that is not there, what is nearest. */
+      readonly at: (path: readonly PropertyKey[], of: 'key' | 'value') => Position;
+    }
+  | { readonly kind: 'malformed'; readonly problems: readonly (Position & { readonly message: string })[] };
+
+/** Problems beyond these are not listed: most follow from the first. */
+const MAX_PROBLEMS = 10;
+
+/** Reads one YAML document of a bounded length; never throws. */
+export function parseLocatedYaml(text: string): LocatedYaml {
+  const lines = new LineCounter();
+  const positionOf = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const malformed = (message: string, offset: number): LocatedYaml => ({
+    kind: 'malformed',
+    problems: [{ ...positionOf(offset), message }],
+  });
+  try {
+    const document = parseDocument(text, { prettyErrors: false, lineCounter: lines });
+    if (document.errors.length > 0)
+      return {
+        kind: 'malformed',
+        problems: document.errors
+          .slice(0, MAX_PROBLEMS)
+          .map(({ pos: [offset], message }) => ({ ...positionOf(offset), message })),
+      };
+    const data = document.toJS({ maxAliasCount: 100 }) as unknown;
+    return { kind: 'data', data, at: (path, of) => positionOf(offsetOf(document, path, of)) };
+  } catch (error) {
+    // Aliases that multiply without end.
+    return malformed(error instanceof Error ? error.message : 'it is not YAML', 0);
+  }
+}
+
+function offsetOf(document: Document, path: readonly PropertyKey[], of: 'key' | 'value'): number {
+  let node: unknown = document.contents;
+  let offset = rangeOf(node) ?? 0;
+  for (const [index, part] of path.entries()) {
+    const isLast = index === path.length - 1;
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => (isScalar(key) ? key.value : key) === part);
+      if (pair === undefined) return offset;
+      const keyAt = rangeOf(pair.key) ?? offset;
+      node = pair.value;
+      offset = isLast && of === 'key' ? keyAt : (rangeOf(node) ?? keyAt);
+    } else if (isSeq(node) && typeof part === 'number') {
+      node = node.items[part];
+      offset = rangeOf(node) ?? offset;
+    } else return offset;
+  }
+  return offset;
+}
+
+function rangeOf(node: unknown): number | null {
+  return (node as Partial<Node> | null)?.range?.[0] ?? null;
+}

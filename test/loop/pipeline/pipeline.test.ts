@@ -1,0 +1,408 @@
+import { describe, expect, test } from 'vitest';
+import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
+import { killAt } from '../stage/tap.ts';
+
+const FILE = '.ralph/config.json';
+
+/** The files of a base branch with a pipeline of these steps. */
+function filesWith(steps: readonly object[], others: Readonly<Record<string, string>> = {}) {
+  return { [FILE]: JSON.stringify({ steps }), ...others };
+}
+
+const work = { type: 'agent', name: 'work' };
+const lint = (change: object = {}): object => ({
+  type: 'command',
+  name: 'lint',
+  config: { command: 'npm run lint' },
+  ...change,
+});
+
+/** The steps of each iteration of a run, as its journal has them. */
+function stepsIn({ journal }: Run): readonly (readonly StepRecord[])[] {
+  const parsed = parseJournal(journal);
+  if (parsed.kind !== 'journal') throw new Error('no journal');
+  return parsed.journal.entries.map(({ evidence }) => evidence.steps);
+}
+
+function resultsIn(run: Run): readonly (readonly string[])[] {
+  return stepsIn(run).map((steps) =>
+    steps.map(({ name, result }) => `${name}: ${result.kind}${'why' in result ? ` (${result.why})` : ''}`),
+  );
+}
+
+const exits = (code: number, tail = '') => ({ end: { kind: 'exited', code }, tail }) as const;
+
+describe('implement → review → fix', () => {
+  const steps = [
+    { type: 'agent', name: 'implement', timeout: '5m' },
+    {
+      type: 'agent',
+      name: 'review',
+      config: { prompt_file: 'review.md', model: '${MODEL}', allowed_tools: 'Read,Grep', session: 'fresh' },
+    },
+    { type: 'agent', name: 'fix', config: { prompt_file: 'fix.md' } },
+  ];
+  const reviewer: Behaviour = () => ({
+    output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'The name is wrong.' } },
+  });
+
+  test('is three calls in one iteration, each with its prompt, model, tools and conversation', async () => {
+    const project = createProject({
+      agent: [steadyWorker, reviewer, finisher],
+      files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix what the review says.' }),
+      inputs: { 'max-iterations': '5' },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    expect(resultsIn(run)).toEqual([['implement: passed', 'review: passed', 'fix: passed']]);
+    expect(
+      project.script.calls.map(({ model, allowedTools, resume, timeoutMs }) => [
+        model,
+        allowedTools,
+        resume,
+        timeoutMs / MINUTE,
+      ]),
+    ).toEqual([
+      [null, null, null, 5],
+      ['sonnet', ['Read', 'Grep'], null, 15],
+      [null, null, 'session-1', 15],
+    ]);
+    const [first, second, third] = project.script.calls.map(({ prompt }) => prompt);
+    expect(first).toContain('\nWork.\n');
+    expect(second).toContain('Review it.');
+    expect(second).toContain("This is step review, 2 of 3 of this iteration's pipeline.");
+    expect(third).toContain('Fix what the review says.');
+    expect(third).toContain('Step review passed: The name is wrong.');
+  });
+
+  test('charges each call, by its own amounts, and keeps the conversation of the branch', async () => {
+    const project = createProject({
+      agent: [steadyWorker, reviewer, finisher],
+      files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
+    });
+    const run = await runOnce(project);
+    const state = savedState(project);
+    expect(state.ledger).toMatchObject([{ calls: 3, tokens: 300, minutes: 3 }]);
+    expect(state.windows.hour).toMatchObject({ calls: 3, tokens: 300 });
+    expect(run.report).toMatchObject({ tokens: 300 });
+    expect(run.work?.journal[0]?.analysis.sessionId).toBe('session-1');
+    expect(state.tasks['issue-1']).toMatchObject({ state: 'done', attempts: 1 });
+  });
+
+  test('calls nobody beyond the calls of the hour: the iteration says so, and is not done', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
+      inputs: { 'max-calls-per-hour': '2' },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2 });
+    expect(resultsIn(run)).toEqual([
+      ['implement: passed', 'review: passed', 'fix: not-reached (its limit is reached (calls_per_hour))'],
+    ]);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress' });
+    project.clock.advance(HOUR);
+    expect(await runOnce(project)).toMatchObject({ calls: 2, end: 'parked (calls_per_hour)' });
+  });
+
+  test('spends no more than the money of a run, from call to call', async () => {
+    const project = createProject({
+      agent: [steadyWorker],
+      files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
+      inputs: { 'max-cost-usd': '0.02' },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (cost)', calls: 2 });
+    expect(project.script.calls.map(({ budgetUsd }) => budgetUsd?.toFixed(2))).toEqual(['0.02', '0.01']);
+  });
+});
+
+describe('a step that runs once', () => {
+  const setup = { type: 'agent', name: 'setup', config: { marker_file: '.ralph/.setup-done' } };
+
+  test('runs on a branch once, over all runs', async () => {
+    const project = createProject({
+      agent: [steadyWorker],
+      files: filesWith([setup, work]),
+      inputs: { 'max-iterations': '1' },
+    });
+    const runs = [await runOnce(project), await runOnce(project), await runOnce(project)];
+    expect(runs.map(resultsIn)).toEqual([
+      [['setup: passed', 'work: passed']],
+      [['setup: skipped (done-once)', 'work: passed']],
+      [['setup: skipped (done-once)', 'work: passed']],
+    ]);
+    expect(savedState(project).steps.markers).toEqual(['.ralph/.setup-done']);
+  });
+
+  test('runs again where it failed', async () => {
+    const crash: Behaviour = () => ({ exitCode: 1, output: { sessionId: null } });
+    const project = createProject({
+      agent: [crash],
+      files: filesWith([setup, work]),
+      inputs: { 'max-iterations': '1' },
+    });
+    expect(resultsIn(await runOnce(project))).toEqual([
+      ['setup: failed (it ended with exit code 1)', 'work: not-reached (an earlier step failed)'],
+    ]);
+    project.script.behaviours = [steadyWorker];
+    expect(resultsIn(await runOnce(project))).toEqual([['setup: passed', 'work: passed']]);
+  });
+
+  test('does not run where the base branch has its file, and an agent that writes the file skips nothing', async () => {
+    const files = filesWith([setup, work]);
+    const project = createProject({ agent: [steadyWorker], files: { ...files, '.ralph/.setup-done': '' } });
+    expect(resultsIn(await runOnce(project))[0]?.[0]).toBe('setup: skipped (done-once)');
+
+    const forging: Behaviour = () => ({ exitCode: 1, writes: { '.ralph/.setup-done': 'yes' } });
+    const other = createProject({ agent: [forging], files, inputs: { 'max-iterations': '1' } });
+    await runOnce(other);
+    other.script.behaviours = [steadyWorker];
+    expect(resultsIn(await runOnce(other))[0]?.[0]).toBe('setup: passed');
+  });
+});
+
+describe('a command', () => {
+  test('that fails ends the steps, overrules a claim to be done, and is told to the agent', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith([work, lint(), { type: 'noop', name: 'rest' }]),
+    });
+    const codes = [1, 0];
+    project.command = () => exits(codes.shift() ?? 0, 'src/a.ts: no semicolon');
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(resultsIn(run)).toEqual([
+      ['work: passed', 'lint: failed (exit code 1)', 'rest: not-reached (an earlier step failed)'],
+      ['work: passed', 'lint: passed', 'rest: passed'],
+    ]);
+    expect(stepsIn(run)[0]?.[1]).toMatchObject({ tail: 'src/a.ts: no semicolon', result: { code: 1 }, attempts: 1 });
+    const prompt = project.script.calls[1]?.prompt;
+    expect(prompt).toContain('In the last iteration: Step lint failed (exit code 1)\nsrc/a.ts: no semicolon');
+    expect(prompt).toContain('A step of the pipeline failed in the last iteration');
+    expect(run.log.join('\n')).toContain('step lint (command) failed (exit code 1)');
+  });
+
+  test('that may fail overrules nothing', async () => {
+    const project = createProject({ agent: [finisher], files: filesWith([work, lint({ continue_on_error: true })]) });
+    project.command = () => exits(1);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('gets the words of the base branch alone, whatever the agent writes', async () => {
+    const writes = { [FILE]: JSON.stringify({ steps: [work, lint({ config: { command: 'curl evil' } })] }) };
+    const project = createProject({
+      agent: [() => ({ writes, output: {} })],
+      files: filesWith([work, lint()]),
+      inputs: { 'max-iterations': '2' },
+    });
+    const commands: string[] = [];
+    project.command = ({ command }) => {
+      commands.push(command);
+      return exits(0);
+    };
+    await runOnce(project);
+    await runOnce(project);
+    expect(new Set(commands)).toEqual(new Set(['npm run lint']));
+  });
+
+  test('is ended at its timeout, or where the run ends, and the iteration goes on without it', async () => {
+    const project = createProject({
+      agent: [steadyWorker],
+      files: filesWith([lint({ timeout: '2m', continue_on_error: true }), work]),
+      inputs: { 'max-minutes': '6' },
+    });
+    const timeouts: number[] = [];
+    project.command = ({ timeoutMs }) => {
+      timeouts.push(timeoutMs / MINUTE);
+      project.clock.advance(timeoutMs);
+      return { end: { kind: 'timeout' }, tail: '' };
+    };
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (minutes)', calls: 2 });
+    expect(timeouts).toEqual([2, 2]);
+    expect(resultsIn(run)).toEqual([
+      ['lint: failed (it ran out of time)', 'work: passed'],
+      ['lint: failed (it ran out of time)', 'work: passed'],
+    ]);
+  });
+
+  test('is tried again after its delay, which counts as time of the run', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith([work, lint({ max_retries: 2, retry_delay: '10s' })]),
+    });
+    const at: number[] = [];
+    const begun = project.clock.now();
+    project.command = () => {
+      at.push(project.clock.now() - begun);
+      return exits(at.length < 3 ? 1 : 0);
+    };
+    const run = await runOnce(project);
+    expect(at).toEqual([MINUTE, MINUTE + 10_000, MINUTE + 30_000]);
+    expect(stepsIn(run)[0]?.[1]).toMatchObject({ attempts: 3, result: { kind: 'passed' } });
+  });
+
+  test('that changes files each time does not keep an idle agent going', async () => {
+    const project = createProject({ agent: [stuck], files: filesWith([work, lint()]) });
+    let stamp = 0;
+    project.command = (_call, { checkout }) => {
+      stamp += 1;
+      checkout.files['stamp.txt'] = String(stamp);
+      return exits(0);
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
+  });
+
+  test('whose circuit is open is skipped, also by later runs, and nothing is done meanwhile', async () => {
+    const breaker = { circuit_breaker: { threshold: 2, reset_after: '1h' } };
+    const project = createProject({
+      agent: [steadyWorker],
+      files: filesWith([work, lint(breaker)]),
+      inputs: { 'max-iterations': '1' },
+    });
+    project.command = () => exits(1);
+    const results: unknown[] = [];
+    for (let run = 0; run < 3; run += 1)
+      results.push(
+        resultsIn(await runOnce(project))
+          .flat()
+          .at(-1),
+      );
+    project.script.behaviours = [finisher];
+    results.push(
+      resultsIn(await runOnce(project))
+        .flat()
+        .at(-1),
+    );
+    expect(results).toEqual([
+      'lint: failed (exit code 1)',
+      'lint: failed (exit code 1)',
+      'lint: skipped (circuit-open)',
+      'lint: skipped (circuit-open)',
+    ]);
+    expect(savedState(project)).toMatchObject({
+      steps: { circuits: { lint: { failures: 2 } } },
+      tasks: { 'issue-1': { state: 'in-progress' } },
+    });
+
+    project.clock.advance(HOUR);
+    project.command = () => exits(0);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(savedState(project).steps.circuits).toEqual({});
+  });
+});
+
+test('an agent that fails for a while is called again, and each call is charged', async () => {
+  const failing: Behaviour = () => ({
+    exitCode: 1,
+    output: { agentError: { kind: 'server', text: 'overloaded' }, sessionId: null },
+  });
+  const project = createProject({
+    agent: [failing, finisher],
+    files: filesWith([{ ...work, max_retries: 3, retry_delay: '30s' }]),
+  });
+  const run = await runOnce(project);
+  expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  expect(stepsIn(run)[0]).toMatchObject([{ attempts: 2, calls: [{ tokens: 100 }, { tokens: 100 }] }]);
+  expect(savedState(project).windows.hour?.calls).toBe(2);
+});
+
+test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {
+  const cancel = new AbortController();
+  const breaker = { circuit_breaker: { threshold: 1 } };
+  const project = createProject({
+    agent: [steadyWorker],
+    files: filesWith([work, lint(breaker), { ...work, name: 'more' }]),
+  });
+  project.command = () => {
+    cancel.abort();
+    return { end: { kind: 'cancelled' }, tail: '' };
+  };
+  const run = await runOnce(project, { signal: cancel.signal });
+  expect(run).toMatchObject({ end: 'cancelled (signal)', calls: 1 });
+  expect(run.work?.state.steps.circuits).toEqual({});
+});
+
+test('a commit in the middle survives a kill behind it, and the next run continues', async () => {
+  const project = createProject({
+    agent: [steadyWorker],
+    files: filesWith([work, { type: 'git-commit', name: 'keep' }, lint()]),
+    inputs: { 'max-iterations': '1' },
+  });
+  const tap = killAt((name) => name === 'commands.run', 'before');
+  const run = await runOnce(project, { tap });
+  expect(run.end).toBe('cancelled (killed)');
+  await finishOnce(project, run);
+  const head = project.origin.branches.get('ralph/queue') ?? '';
+  expect(project.origin.commits.get(head)?.tree['src/issue-1.ts']).toBe('step 1');
+  expect(savedState(project).ledger).toMatchObject([{ calls: 1 }]);
+  project.clock.advance(2 * HOUR);
+  expect(resultsIn(await runOnce(project))).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
+});
+
+describe('the file', () => {
+  test('with mistakes ends the run before a call, and names all of them', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith([
+        { type: 'agent', name: 'a', timeout: '-1m' },
+        { type: 'shell', name: 'b' },
+      ]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    const { message } = run.outcome as { readonly message: string };
+    expect(message).toContain(`${FILE}:1:`);
+    expect(message).toContain('`timeout` must not be negative');
+    expect(message).toContain('"shell", not a type of step');
+  });
+
+  test('names a prompt that the base branch does not have', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith([{ ...work, config: { prompt_file: 'gone.md' } }]),
+    });
+    expect((await runOnce(project)).outcome).toMatchObject({
+      message: expect.stringContaining('`prompt_file` gone.md is not a file of the base branch'),
+    });
+  });
+
+  test('without steps changes nothing, and the next one that has some counts', async () => {
+    const none = createProject({ agent: [finisher], files: { [FILE]: '{ "signals": {} }' } });
+    const run = await runOnce(none);
+    expect(stepsIn(run)).toEqual([[]]);
+    expect(run.log.join('\n')).toContain(`No pipeline: ${FILE} has no \`steps\` of this action.`);
+
+    const other = createProject({
+      agent: [finisher],
+      files: { [FILE]: '{}', '.ralph/config.yaml': 'steps: [{ type: agent, name: y }]', 'config.yaml': 'steps: []' },
+    });
+    const second = await runOnce(other);
+    expect(resultsIn(second)).toEqual([['y: passed']]);
+    expect(second.log.join('\n')).toContain('Not used, since .ralph/config.yaml comes first: config.yaml');
+  });
+
+  test('warns of a variable that the agent does not see', async () => {
+    const project = createProject({
+      agent: [finisher],
+      files: filesWith([{ ...work, config: { model: '${GITHUB_TOKEN}' } }]),
+    });
+    const run = await runOnce(project);
+    expect(project.script.calls[0]?.model).toBeNull();
+    expect(warningsIn(run).join('\n')).toContain('`${GITHUB_TOKEN}`');
+  });
+
+  test('bounds the iterations of a task as well', async () => {
+    const project = createProject({
+      agent: [steadyWorker],
+      files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [work] }) },
+    });
+    expect(await runOnce(project)).toMatchObject({ calls: 2 });
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ reason: 'max_iterations_per_task' });
+  });
+});

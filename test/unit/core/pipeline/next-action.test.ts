@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { agentAttempt, nextAction, retryAfter, type Progress } from '../../../../src/core/pipeline/next-action.ts';
+import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
+import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipeline/step-circuit.ts';
+import { believableSteps, noStepMemory, rememberSteps } from '../../../../src/core/pipeline/step-memory.ts';
+import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+import { analysis, MINUTE, noon } from '../core-fixtures.ts';
+import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
+
+const failed: StepRecord['result'] = { kind: 'failed', why: 'exit code 1', code: 1 };
+
+describe('the next step', () => {
+  const steps: readonly Step[] = [commandStep('lint'), agentStep('work')];
+  const at = (change: Partial<Progress>): Progress => ({
+    steps,
+    records: [],
+    memory: noStepMemory,
+    callObstacle: null,
+    cancelled: false,
+    now: noon,
+    ...change,
+  });
+  const open = { lint: { failures: 3, openedAt: noon - 1 } };
+  const breaker = { threshold: 3, resetAfterMs: MINUTE };
+
+  test.each<[string, Partial<Progress>, string, unknown]>([
+    ['is the first', {}, 'run', 'lint'],
+    ['is the one behind those that are over', { records: [record('lint')] }, 'run', 'work'],
+    ['is none behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],
+    [
+      'does not run behind a failure',
+      { records: [record('lint', { result: failed })] },
+      'leave',
+      { kind: 'not-reached', why: 'an earlier step failed' },
+    ],
+    [
+      'runs behind a failure that may be',
+      { records: [record('lint', { result: failed, optional: true })] },
+      'run',
+      'work',
+    ],
+    [
+      'does not run in a run that was cancelled',
+      { cancelled: true },
+      'leave',
+      { kind: 'not-reached', why: 'the run was cancelled' },
+    ],
+    ['runs without the agent whatever is left for calls', { callObstacle: 'no money' }, 'run', 'lint'],
+    [
+      'does not call where no call may be made',
+      { records: [record('lint')], callObstacle: 'no money' },
+      'leave',
+      { kind: 'not-reached', why: 'no money' },
+    ],
+    [
+      'does not run behind a call that was not made, and says the same',
+      { records: [record('work', { optional: true, result: { kind: 'not-reached', why: 'no money' } })] },
+      'leave',
+      { kind: 'not-reached', why: 'no money' },
+    ],
+    [
+      'is skipped where it ran once on this branch',
+      {
+        steps: [agentStep('setup', { marker: { file: 'm', isOnBase: false } })],
+        memory: { markers: ['m'], circuits: {} },
+      },
+      'leave',
+      { kind: 'skipped', why: 'done-once' },
+    ],
+    [
+      'is skipped where the base branch has its marker',
+      { steps: [agentStep('setup', { marker: { file: 'm', isOnBase: true } })] },
+      'leave',
+      { kind: 'skipped', why: 'done-once' },
+    ],
+    [
+      'runs once more where another marker is set',
+      {
+        steps: [agentStep('setup', { marker: { file: 'm', isOnBase: false } })],
+        memory: { markers: ['n'], circuits: {} },
+      },
+      'run',
+      'setup',
+    ],
+    [
+      'is skipped while its circuit is open',
+      { steps: [commandStep('lint', { breaker })], memory: { markers: [], circuits: open } },
+      'leave',
+      { kind: 'skipped', why: 'circuit-open' },
+    ],
+    [
+      'is tried once its circuit has cooled down',
+      { steps: [commandStep('lint', { breaker })], memory: { markers: [], circuits: open }, now: noon + MINUTE },
+      'run',
+      'lint',
+    ],
+    ['has no circuit any more when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
+  ])('%s', (_, change, kind, expected) => {
+    const action = nextAction(at(change));
+    expect(action.kind).toBe(kind);
+    expect(action.kind === 'run' ? action.step.name : action.kind === 'leave' ? action.result : undefined).toEqual(
+      expected,
+    );
+  });
+});
+
+describe('a failure is tried again', () => {
+  const attempt = { result: { kind: 'failed', why: 'x', code: 1 }, isWorthAnother: true } as const;
+  test.each<[string, Parameters<typeof retryAfter>, number | null]>([
+    ['after the delay', [{ maxRetries: 2, retryDelayMs: 1000 }, attempt, { attempts: 1, leftMs: MINUTE }], 1000],
+    ['later each time', [{ maxRetries: 9, retryDelayMs: 1000 }, attempt, { attempts: 3, leftMs: MINUTE }], 4000],
+    [
+      'after half a minute at most',
+      [{ maxRetries: 9, retryDelayMs: 1000 }, attempt, { attempts: 9, leftMs: MINUTE }],
+      30_000,
+    ],
+    [
+      'after a long delay each time',
+      [{ maxRetries: 9, retryDelayMs: 40_000 }, attempt, { attempts: 2, leftMs: MINUTE }],
+      40_000,
+    ],
+    ['not without retries', [{ maxRetries: 0, retryDelayMs: 1000 }, attempt, { attempts: 1, leftMs: MINUTE }], null],
+    ['not more often', [{ maxRetries: 2, retryDelayMs: 1000 }, attempt, { attempts: 3, leftMs: MINUTE }], null],
+    ['not beyond the run', [{ maxRetries: 2, retryDelayMs: 1000 }, attempt, { attempts: 1, leftMs: 1000 }], null],
+    [
+      'not where it would be the same',
+      [
+        { maxRetries: 2, retryDelayMs: 1 },
+        { ...attempt, isWorthAnother: false },
+        { attempts: 1, leftMs: MINUTE },
+      ],
+      null,
+    ],
+    [
+      'never once it passed',
+      [
+        { maxRetries: 2, retryDelayMs: 1 },
+        { result: { kind: 'passed' }, isWorthAnother: true },
+        { attempts: 1, leftMs: MINUTE },
+      ],
+      null,
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(retryAfter(...given)).toBe(expected);
+  });
+});
+
+describe("an agent's call as a step", () => {
+  const exited = { kind: 'exited', code: 0 } as const;
+  const limit = { window: 'unknown', resumeAt: null } as const;
+  const error = (kind: 'auth' | 'server') => analysis({ agentError: { kind, text: 'x' } });
+  test.each<[string, Parameters<typeof agentAttempt>[0], string, boolean]>([
+    ['passes whatever it says', { analysis: analysis(), end: exited }, 'passed', false],
+    ['failed, and may not again', { analysis: error('server'), end: exited }, 'failed', true],
+    ['failed, and will again', { analysis: error('auth'), end: exited }, 'failed', false],
+    ['is not repeated at a limit', { analysis: analysis({ usageLimit: limit }), end: exited }, 'failed', false],
+    ['crashed', { analysis: analysis(), end: { kind: 'exited', code: 3 } }, 'failed', true],
+    ['was killed', { analysis: analysis(), end: { kind: 'signalled', signal: 'SIGKILL' } }, 'failed', true],
+    ['ran out of time', { analysis: analysis(), end: { kind: 'timeout', of: 'call' } }, 'failed', false],
+    ['was cancelled', { analysis: analysis(), end: { kind: 'cancelled' } }, 'failed', false],
+  ])('%s', (_, run, kind, again) => {
+    const { result, isWorthAnother } = agentAttempt(run);
+    expect([result.kind, isWorthAnother]).toEqual([kind, again]);
+  });
+});
+
+describe("a step's circuit", () => {
+  const breaker = { threshold: 2, resetAfterMs: MINUTE };
+  const closed: StepCircuit = { failures: 0, openedAt: null };
+
+  test('opens after so many failures in a row, and one success closes it', () => {
+    const one = afterRun(closed, false, breaker, noon);
+    const two = afterRun(one, false, breaker, noon + 1);
+    expect([one, two]).toEqual([
+      { failures: 1, openedAt: null },
+      { failures: 2, openedAt: noon + 1 },
+    ]);
+    expect(afterRun(one, true, breaker, noon)).toEqual(closed);
+    expect(afterRun(two, true, breaker, noon)).toEqual(closed);
+  });
+
+  test('lets one try through after its time; a failure opens it for as long again', () => {
+    const open: StepCircuit = { failures: 2, openedAt: noon };
+    expect(probeAtOf(open, breaker, noon + MINUTE - 1)).toBe(noon + MINUTE);
+    expect(probeAtOf(open, breaker, noon + MINUTE)).toBeNull();
+    expect(afterRun(open, false, breaker, noon + MINUTE)).toEqual({ failures: 3, openedAt: noon + MINUTE });
+  });
+
+  test('stays open when the clock went back', () => {
+    expect(probeAtOf({ failures: 2, openedAt: noon }, breaker, noon - 10 * MINUTE)).toBe(noon + MINUTE);
+  });
+});
+
+describe('a lane remembers of its steps', () => {
+  test('markers that were set and circuits that count; those of steps that are gone are forgotten', () => {
+    const before = { markers: ['a'], circuits: { gone: { failures: 1, openedAt: null } } };
+    const after = rememberSteps(before, [
+      record('setup', { marker: 'b' }),
+      record('lint', { circuit: { failures: 2, openedAt: noon } }),
+      record('fine', { circuit: { failures: 0, openedAt: null } }),
+    ]);
+    expect(after).toEqual({ markers: ['a', 'b'], circuits: { lint: { failures: 2, openedAt: noon } } });
+  });
+
+  test('nothing new without a pipeline', () => {
+    const before = { markers: ['a'], circuits: {} };
+    expect(rememberSteps(before, [])).toBe(before);
+  });
+
+  test('no opening that is still to come, when another job says so', () => {
+    const said = { markers: [], circuits: { lint: { failures: 2, openedAt: noon + 9 * MINUTE } } };
+    expect(believableSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
+  });
+});

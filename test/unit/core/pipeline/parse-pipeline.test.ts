@@ -1,0 +1,298 @@
+import { describe, expect, test } from 'vitest';
+import { ruleProblem } from '../../../../src/config/tool-rules.ts';
+import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
+import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
+import { HOUR, MINUTE } from '../core-fixtures.ts';
+
+const AGENT = '{ "type": "agent", "name": "work" }';
+
+function parse(text: string, file = '.ralph/config.json', variables: Readonly<Record<string, string>> = {}) {
+  return parsePipeline(file, text, { variables, ruleProblem });
+}
+
+/** A file of these steps, and one of an agent. */
+const withSteps = (...steps: readonly string[]): string => `{ "steps": [\n${[AGENT, ...steps].join(',\n')}\n] }`;
+
+function stepsOf(parsed: ParsedPipeline): readonly Step[] {
+  if (parsed.kind !== 'planned') throw new Error(JSON.stringify(parsed));
+  return parsed.steps.map(({ step }) => step);
+}
+
+function problemsOf(parsed: ParsedPipeline): readonly string[] {
+  return parsed.kind === 'wrong' ? parsed.problems : [];
+}
+
+const plain = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };
+const agent = {
+  ...plain,
+  kind: 'agent',
+  prompt: null,
+  model: null,
+  allowedTools: null,
+  session: 'continue',
+  marker: null,
+} as const;
+
+describe('a file with steps', () => {
+  test('of the Go Ralph is read as it is: its agents, timeouts, retries and marker', () => {
+    const text = JSON.stringify({
+      name: 'default-loop',
+      description: 'Default',
+      steps: [
+        {
+          type: 'agent',
+          name: 'setup',
+          config: {
+            prompt_file: '.ralph/prompts/SETUP_PROMPT.md',
+            prd_file: '.ralph/prd.json',
+            session_file: '.ralph/.ralph_session',
+            marker_file: '.ralph/.ralph_setup_done',
+            allowed_tools: 'Write,Bash(git diff:*),Read',
+            timeout: '15m',
+            log_dir: '.ralph/logs',
+          },
+          timeout: '20m',
+          max_retries: 1,
+          retry_delay: '30s',
+        },
+        { type: 'agent', name: 'run-claude', config: { allowedTools: ['Read', 'Edit'] }, timeout: 90 },
+        { type: 'readme-check', name: 'update-docs', enabled: true, continue_on_error: true },
+      ],
+    });
+    const parsed = parse(text, '.ralph/configs/default.json');
+    expect(stepsOf(parsed)).toEqual([
+      {
+        ...agent,
+        name: 'setup',
+        timeoutMs: 15 * MINUTE,
+        maxRetries: 1,
+        retryDelayMs: 30_000,
+        allowedTools: ['Write', 'Bash(git diff:*)', 'Read'],
+        marker: { file: '.ralph/.ralph_setup_done', isOnBase: false },
+      },
+      { ...agent, name: 'run-claude', timeoutMs: 90_000, allowedTools: ['Read', 'Edit'] },
+      {
+        ...plain,
+        kind: 'readme-check',
+        name: 'update-docs',
+        continueOnError: true,
+        path: 'README.md',
+        patterns: ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'],
+      },
+    ]);
+    expect(parsed).toMatchObject({ unused: ['prd_file', 'session_file', 'log_dir'], maxIterationsPerTask: 0 });
+  });
+
+  test('in YAML is the same', () => {
+    const text = `
+max_loops_per_task: 4
+steps:
+  - type: agent
+    name: work
+  - { type: command, name: lint, config: { command: npm run lint }, circuit_breaker: { threshold: 2, reset_after: 1h } }
+  - { type: git-commit, name: keep }
+  - { type: noop, name: nothing, config: { any: thing } }
+`;
+    const parsed = parse(text, '.ralph/config.yaml');
+    expect(stepsOf(parsed)).toEqual([
+      { ...agent, name: 'work' },
+      {
+        ...plain,
+        kind: 'command',
+        name: 'lint',
+        command: 'npm run lint',
+        breaker: { threshold: 2, resetAfterMs: HOUR },
+      },
+      { ...plain, kind: 'git-commit', name: 'keep' },
+      { ...plain, kind: 'noop', name: 'nothing' },
+    ]);
+    expect(parsed).toMatchObject({ maxIterationsPerTask: 4 });
+  });
+
+  test('may say other things beside them', () => {
+    expect(parse(`{ "signals": { "anything": [1] }, "$schema": "x", "steps": [${AGENT}] }`).kind).toBe('planned');
+  });
+
+  test('leaves out what is switched off', () => {
+    const off = [
+      '{ "type": "noop", "name": "off", "enabled": false }',
+      '{ "type": "git-commit", "name": "off too", "config": { "enabled": false } }',
+    ];
+    expect(stepsOf(parse(withSteps(...off))).map(({ name }) => name)).toEqual(['work']);
+  });
+
+  test('has variables of the agent put in, but never into a command', () => {
+    const text = withSteps(
+      '{ "type": "agent", "name": "review", "timeout": "${WAIT:-3m}", "config": { "model": "${MODEL}${TOKEN}" } }',
+      '{ "type": "command", "name": "say", "config": { "command": "echo ${MODEL} ${TOKEN:-none}" } }',
+    );
+    const parsed = parse(text, '.ralph/config.json', { MODEL: 'son"net${TOKEN}' });
+    expect(stepsOf(parsed).slice(1)).toMatchObject([
+      { model: 'son"net${TOKEN}', timeoutMs: 3 * MINUTE },
+      { command: 'echo ${MODEL} ${TOKEN:-none}' },
+    ]);
+    expect(parsed).toMatchObject({ missing: ['TOKEN'] });
+  });
+});
+
+describe('a file without steps is no pipeline', () => {
+  test.each([
+    ['.ralph/config.json', '{ "signals": {} }'],
+    ['.ralph/config.json', '[1]'],
+    ['.ralph/config.json', '"text"'],
+    ['.ralph/config.yaml', 'other: tool'],
+    ['.ralph/config.yaml', ''],
+    ['config.yaml', 'steps: [{ run: make }]'],
+    ['config.yaml', 'steps: 3'],
+    ['config.yaml', 'a: [broken'],
+    ['config.yaml', '#'.repeat(300_000)],
+  ])('%s: %s', (file, text) => {
+    expect(parse(text, file)).toEqual({ kind: 'no-pipeline' });
+  });
+});
+
+describe('what is wrong is said with file, line and column', () => {
+  test.each<[string, string, readonly string[]]>([
+    [
+      'an unknown type',
+      withSteps('{ "type": "comand", "name": "lint" }'),
+      [
+        '3:11 `type` is "comand", not a type of step (agent, command, git-commit, readme-check, noop): did you mean "command"?',
+      ],
+    ],
+    ['no type', withSteps('{ "name": "lint" }'), ['3:1 `type` is missing']],
+    ['no name', withSteps('{ "type": "noop" }'), ['3:1 `name` is missing']],
+    [
+      'a negative timeout',
+      withSteps('{ "type": "noop", "name": "a", "timeout": "-5m" }'),
+      ['3:43 `timeout` must not be negative, but is "-5m"'],
+    ],
+    [
+      'a negative number of seconds',
+      withSteps('{ "type": "noop", "name": "a", "timeout": -5 }'),
+      ['3:43 `timeout` must not be negative, but is -5'],
+    ],
+    [
+      'no duration',
+      withSteps('{ "type": "noop", "name": "a", "retry_delay": "soon" }'),
+      ['3:47 `retry_delay` must be a duration such as "10m" or "90s", or a number of seconds, but is "soon"'],
+    ],
+    [
+      'a timeout without end',
+      withSteps('{ "type": "noop", "name": "a", "timeout": "100h" }'),
+      ['3:43 `timeout` must be at most 24h, but is "100h"'],
+    ],
+    [
+      'too many retries',
+      withSteps('{ "type": "noop", "name": "a", "max_retries": 1000 }'),
+      ['3:47 `max_retries` must be a whole number from 0 to 10'],
+    ],
+    [
+      'a key that was meant otherwise, by itself and for each',
+      withSteps('{ "type": "noop", "name": "a", "timout": 1, "zzz": 2 }'),
+      ['3:32 `timout` is not known here: did you mean `timeout`?', '3:45 `zzz` is not known here'],
+    ],
+    [
+      'a key of config beside it',
+      withSteps('{ "type": "command", "name": "a", "command": "ls", "config": { "command": "ls" } }'),
+      ['3:35 `command` belongs in `config` of the step'],
+    ],
+    [
+      'a key of another type',
+      withSteps('{ "type": "command", "name": "a", "config": { "command": "ls", "model": "x" } }'),
+      ['3:64 `model` is not known here'],
+    ],
+    [
+      'a name that is taken',
+      withSteps('{ "type": "noop", "name": "work" }'),
+      ['3:27 another step is called "work" as well'],
+    ],
+    [
+      'a command that is empty',
+      withSteps('{ "type": "command", "name": "a", "config": { "command": " " } }'),
+      ['3:58 `command` is empty: give a command'],
+    ],
+    [
+      'a path out of the repository',
+      withSteps('{ "type": "agent", "name": "a", "config": { "prompt_file": "../x.md" } }'),
+      ['3:60 `prompt_file` must be the path of one file in the repository, without `..` and wildcards'],
+    ],
+    [
+      'a rule that is none',
+      withSteps('{ "type": "agent", "name": "a", "config": { "allowed_tools": "read" } }'),
+      [
+        '3:62 the list of tools has the rule "read": names of tools begin with a capital letter or mcp__. Did you mean Read?',
+      ],
+    ],
+    [
+      'a marker that is taken',
+      withSteps(
+        '{ "type": "agent", "name": "a", "config": { "marker_file": "done" } }',
+        '{ "type": "agent", "name": "b", "config": { "marker_file": "./done" } }',
+      ),
+      ['4:60 `marker_file` is that of the step "a" as well, so that this step never runs'],
+    ],
+    [
+      'a cycle of markers: each waits for the other',
+      withSteps(
+        '{ "type": "agent", "name": "a", "config": { "marker_file": "one", "prompt_file": "two" } }',
+        '{ "type": "agent", "name": "b", "config": { "marker_file": "two", "prompt_file": "one" } }',
+      ),
+      [
+        '3:82 `prompt_file` is the `marker_file` of the step "b": markers are not written as files, so it would wait forever',
+        '4:82 `prompt_file` is the `marker_file` of the step "a": markers are not written as files, so it would wait forever',
+      ],
+    ],
+    [
+      'a pipeline that calls nobody',
+      '{ "steps": [{ "type": "noop", "name": "a" }] }',
+      ['1:3 `steps` has no `agent` step that is enabled'],
+    ],
+    [
+      'a pipeline that calls nobody any more',
+      '{ "steps": [{ "type": "agent", "name": "a", "config": { "marker_file": "m" } }] }',
+      ['1:3 every `agent` step of `steps` has a `marker_file`, so that after the first iteration nobody is called'],
+    ],
+    ['no steps', '{ "steps": [] }', ['1:12 `steps` is empty: give at least one step']],
+    ['steps that are no list', '{ "steps": 3 }', ['1:12 `steps` must be a list, but is 3']],
+    [
+      'too many steps',
+      `{ "steps": [${Array.from({ length: 21 }, (_, at) => `{ "type": "noop", "name": "n${String(at)}" }`).join(',')}] }`,
+      ['1:12 `steps` has more than 20 steps'],
+    ],
+    ['JSON that is broken', '{ "steps": [', ['1:13 the file ends in the middle of a value']],
+  ])('%s', (_, text, problems) => {
+    expect(problemsOf(parse(text))).toEqual(problems.map((problem) => `.ralph/config.json:${problem}`));
+  });
+
+  test('all at once, in the order of the file', () => {
+    const text = withSteps('{ "type": "noop", "name": "a", "timeout": "-1s" }', '{ "type": "no", "name": "b" }');
+    expect(problemsOf(parse(text)).map((problem) => problem.slice(0, 24))).toEqual([
+      '.ralph/config.json:3:43 ',
+      '.ralph/config.json:4:11 ',
+    ]);
+  });
+
+  test('of more than twenty the first, and how many there are', () => {
+    const step = (at: number): string => `{ "type": "noop", "name": "n${String(at)}", "a": 1, "b": 2 }`;
+    const problems = problemsOf(parse(withSteps(...Array.from({ length: 15 }, (_, at) => step(at)))));
+    expect(problems).toHaveLength(21);
+    expect(problems.at(-1)).toBe('.ralph/config.json has 10 more problems');
+  });
+
+  test('in YAML as well', () => {
+    const text =
+      'steps:\n  - type: agent\n    name: a\n    timeout: -5m\n  - type: noop\n    name: a\n    retries: 2\n';
+    expect(problemsOf(parse(text, '.ralph/config.yaml'))).toEqual([
+      '.ralph/config.yaml:4:14 `timeout` must not be negative, but is "-5m"',
+      '.ralph/config.yaml:7:5 `retries` is not known here',
+    ]);
+    expect(problemsOf(parse('steps:\n  - a: [1\n', '.ralph/config.yaml'))[0]).toMatch(
+      /^\.ralph\/config\.yaml:\d+:\d+ /,
+    );
+  });
+
+  test('a file that is too long is not read', () => {
+    expect(problemsOf(parse(' '.repeat(300_000)))).toEqual(['.ralph/config.json is longer than 256 KiB']);
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import { callObstacle } from '../../../../src/core/pipeline/call-obstacle.ts';
+import { parseDuration } from '../../../../src/core/pipeline/duration.ts';
+import { heardTogether } from '../../../../src/core/pipeline/heard.ts';
+import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
+import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
+import { stepNotes } from '../../../../src/core/pipeline/step-notes.ts';
+import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+import { expandVariables } from '../../../../src/core/pipeline/variables.ts';
+import { allowedCalls } from '../../../../src/core/policy.ts';
+import { analysis, evidence, HOUR, MINUTE, noon, play, policy } from '../core-fixtures.ts';
+import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
+
+test.each<[string | number, number | null]>([
+  ['10m', 10 * MINUTE],
+  ['1h30m', 1.5 * HOUR],
+  ['1.5h', 1.5 * HOUR],
+  ['90s', 90_000],
+  ['500ms', 500],
+  ['45', 45_000],
+  [45, 45_000],
+  [0.5, 500],
+  ['0', 0],
+  ['-5m', -5 * MINUTE],
+  [-5, -5000],
+  ['5 m', null],
+  ['m', null],
+  ['soon', null],
+  ['', null],
+  [Infinity, null],
+])('the duration %j is %j ms', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+test.each<[string, string, readonly string[]]>([
+  ['${A}', 'one', []],
+  ['x${A}y${A}', 'xoneyone', []],
+  ['${NONE}', '', ['NONE']],
+  ['${NONE:-two}', 'two', []],
+  ['${EMPTY:-two}', 'two', []],
+  ['${EMPTY}', '', []],
+  ['${A:-two}', 'one', []],
+  ['$A ${1} ${} $(A)', '$A ${1} ${} $(A)', []],
+  ['${NESTED}', '${A}', []],
+  ['${constructor}', '', ['constructor']],
+])('%s becomes %j', (text, expanded, missing) => {
+  expect(expandVariables(text, { A: 'one', EMPTY: '', NESTED: '${A}' })).toEqual({ text: expanded, missing });
+});
+
+describe('the calls of an iteration together', () => {
+  const one = {
+    analysis: analysis({ tokens: 10, costUsd: 1, denials: [{ tool: 'Bash', command: 'a' }] }),
+    end: { kind: 'exited', code: 0 },
+    outputChars: 5,
+    fencedBlock: true,
+  } as const;
+  const two = {
+    ...one,
+    analysis: analysis({ tokens: null, costUsd: 2, signal: { status: 'COMPLETE' } }),
+    outputChars: 9,
+    fencedBlock: false,
+  };
+
+  test('say what the last one says, and used what all of them used', () => {
+    expect(heardTogether([one, two], { sessionId: 's', cancelled: false })).toMatchObject({
+      analysis: { signal: { status: 'COMPLETE' }, tokens: 10, costUsd: 3, denials: [{ command: 'a' }], sessionId: 's' },
+      outputChars: 9,
+      fencedBlock: false,
+    });
+  });
+
+  test('say nothing where there was none', () => {
+    expect(heardTogether([], { sessionId: null, cancelled: true })).toMatchObject({
+      analysis: { signal: { from: 'none' }, tokens: null, costUsd: null },
+      end: { kind: 'cancelled' },
+    });
+  });
+});
+
+test('what an iteration can call bounds what a run can', () => {
+  const steps = [agentStep('a'), commandStep('b', { maxRetries: 5 }), agentStep('c', { maxRetries: 2 })];
+  expect(callsPerIteration({ steps })).toBe(4);
+  const bounds = { maxIterations: 10, callsPerIteration: 4 };
+  expect([allowedCalls({ ...bounds, maxCalls: 0 }), allowedCalls({ ...bounds, maxCalls: 7 })]).toEqual([40, 7]);
+});
+
+describe('between two steps no call is made', () => {
+  const used = { windows: { hour: null, day: null }, startedAt: noon, calls: 3, costUsd: 1 };
+  test.each<[string, Partial<typeof used>, Partial<typeof policy>, number, string | null]>([
+    ['unless nothing is used up', {}, {}, noon, null],
+    ['beyond what the run reserved', {}, { maxCalls: 3 }, noon, 'the run has no calls left'],
+    ['beyond its money', {}, { maxCostUsd: 1 }, noon, 'the run has no money left'],
+    ['beyond its time', {}, {}, noon + policy.maxRunMs - MINUTE + 1, 'the run has no time left'],
+  ])('%s', (_, change, bounds, now, expected) => {
+    expect(callObstacle({ ...used, ...change }, { ...policy, ...bounds }, now)).toBe(expected);
+  });
+
+  test('beyond the calls of the hour', () => {
+    const windows = { hour: { openedAt: noon, calls: 100, tokens: 0 }, day: null };
+    expect(callObstacle({ ...used, windows }, policy, noon)).toBe('its limit is reached (calls_per_hour)');
+  });
+});
+
+describe('the README needs a look', () => {
+  const facts: Parameters<typeof readmeProblem>[0] = {
+    path: 'README.md',
+    exists: true,
+    patterns: ['*.go', 'cmd/**/*.go', 'src/*/?.ts'],
+    changed: [],
+  };
+  test.each<[string, Partial<Parameters<typeof readmeProblem>[0]>, string | null]>([
+    ['when there is none', { exists: false }, 'README.md does not exist'],
+    ['not when nothing changed', {}, null],
+    ['when code changed without it', { changed: ['main.go'] }, 'README.md was not changed together with main.go'],
+    ['not when it changed as well', { changed: ['main.go', 'README.md'] }, null],
+    ['not for a test', { changed: ['main_test.go'] }, null],
+    ['not for what no pattern names', { changed: ['docs/a.md', 'pkg/a.go'] }, null],
+    [
+      'for a file below folders',
+      { changed: ['cmd/a.go', 'cmd/x/y/b.go'] },
+      'README.md was not changed together with cmd/a.go, cmd/x/y/b.go',
+    ],
+    ['for one sign', { changed: ['src/a/b.ts', 'src/a/bc.ts'] }, 'README.md was not changed together with src/a/b.ts'],
+  ])('%s', (_, change, expected) => {
+    expect(readmeProblem({ ...facts, ...change })).toBe(expected);
+  });
+});
+
+test('the next agent reads what the steps before it said, else what failed last', () => {
+  const failed = record('lint', { result: { kind: 'failed', why: 'exit code 1', code: 1 }, tail: 'line 3: oops' });
+  const review = { record: record('review', { kind: 'agent' }), said: 'Rename\n it.' };
+  expect(stepNotes([review, { record: failed, said: null }], [failed])).toBe(
+    'Step review passed: Rename it.\nStep lint failed (exit code 1)\nline 3: oops',
+  );
+  expect(stepNotes([], [failed, record('fine')])).toBe(
+    'In the last iteration: Step lint failed (exit code 1)\nline 3: oops',
+  );
+  expect(stepNotes([], [])).toBe('');
+});
+
+describe('an iteration with steps', () => {
+  const done = { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } as const;
+  const agent = record('work', {
+    kind: 'agent',
+    changed: true,
+    calls: [{ startedAt: noon, endedAt: noon + 1, tokens: 1, costUsd: 1 }],
+  });
+  const failed: StepRecord['result'] = { kind: 'failed', why: 'exit code 1', code: 1 };
+
+  test.each<[string, readonly StepRecord[], boolean]>([
+    ['all passed', [agent, record('lint')], true],
+    ['one failed', [agent, record('lint', { result: failed })], false],
+    ['one that may fail failed', [agent, record('lint', { result: failed, optional: true })], true],
+    ['one was not reached', [agent, record('lint', { result: { kind: 'not-reached', why: 'no money' } })], false],
+    ['one has run before', [agent, record('setup', { result: { kind: 'skipped', why: 'done-once' } })], true],
+    ["one's circuit is open", [agent, record('lint', { result: { kind: 'skipped', why: 'circuit-open' } })], false],
+  ])('whose %s: the task is done is %j', (_, steps, isDone) => {
+    const { verdicts } = play([{ to: 'b', output: done, steps }]);
+    expect(verdicts[0]?.taskDone).toBe(isDone);
+    expect(verdicts[0]?.vetoes.some((veto) => veto.includes('steps of the pipeline did not pass'))).toBe(!isDone);
+  });
+
+  test('is no progress when commands alone changed content, however often', () => {
+    const idle = { ...agent, changed: false };
+    const steps = [idle, record('stamp', { changed: true })];
+    const { verdicts, step } = play([
+      { to: 'b', steps },
+      { to: 'c', output: done, steps },
+      { to: 'd', steps },
+    ]);
+    expect(verdicts.map(({ progress, taskDone }) => [progress, taskDone])).toEqual(verdicts.map(() => [false, false]));
+    expect(step).toMatchObject({ kind: 'stop' });
+  });
+
+  test('is no silence of the agent when it was not called', () => {
+    const { state } = play([{ chars: 0, steps: [record('lint', { result: failed })] }]);
+    expect(state.lastIteration?.hints).toEqual(['step_failed']);
+    expect(state.signals.outputChars).toEqual([]);
+  });
+
+  test('evidence of before there were any has none', () => {
+    expect(evidence('a', {}).steps).toEqual([]);
+  });
+});
