@@ -3,9 +3,12 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
-import type { Clock, Log } from '../ports/machine.ts';
+import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
-import type { Seal, StateStore } from '../ports/state.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Windows } from '../core/lane/windows.ts';
+import type { Seal, StateStore, Unavailable } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
 
 /** An iteration that begins (1-based), and the orders that people gave since the run began. */
@@ -19,6 +22,14 @@ interface Beginning {
 type Outlet =
   | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
+
+/** `policy`: the user's, without what its reservation makes of it. `renew`: what the run may use from now on, which is then reserved; never throws. */
+interface Patience {
+  readonly policy: Policy;
+  readonly renew: (
+    work: Work,
+  ) => Promise<{ readonly kind: 'renewed'; readonly windows: Windows; readonly policy: Policy } | Unavailable>;
+}
 
 /** What the loop needs of the world. */
 export interface LoopDeps {
@@ -44,10 +55,15 @@ export interface LoopDeps {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sleep: Sleep;
+  /** For a run that waits for the end of a limit; null: it cannot. */
+  readonly patience: Patience | null;
   readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride'>;
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
+  /** Aborted when this run alone is asked to end after its iteration; the reason is the name of who asked. */
+  readonly ending: AbortSignal;
   /** The user's prompt, or the built-in one; read before the agent could change it. */
   readonly promptTemplate: string;
   /** The agent's notebook, as it is now; empty when there is none. */
@@ -60,6 +76,8 @@ export interface LoopDeps {
   readonly narrate: (entry: JournalEntry, work: Work) => void;
   /** Shows people how the run stands as an iteration begins, with the orders that wait for the next run. Never throws. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** The same as a wait begins. Never throws. */
+  readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Hash of the journal's last line; null: it has none. */

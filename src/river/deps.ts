@@ -63,7 +63,7 @@ export interface RiverDeps extends RunDeps {
 }
 
 /** What a run has of its machine. */
-export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
+export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'> {
   /** The user's prompt, or the built-in one. */
   readonly readPrompt: () => Promise<string>;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */

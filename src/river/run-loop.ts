@@ -13,7 +13,7 @@ import { sha256 } from './stages.ts';
 /** What the loop has beside the world: the agent, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agentName' | 'promptTemplate' | 'signal' | 'outlet' | 'store' | 'showLive'
+  'agentName' | 'promptTemplate' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'patience'
 > {
   readonly agent: Agent;
   readonly recording: Recording;
@@ -36,6 +36,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       verifier: await connect.verifier(),
       seal: await connect.seal(),
       readLearnings: machine.readLearnings,
+      sleep: machine.sleep,
       files: machine.files,
       narrate: narrateTo(log),
       appendJournal,

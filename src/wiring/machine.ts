@@ -5,6 +5,7 @@ import type { WorkTreeFiles } from '../ports/repository.ts';
 import { onCancel } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
+import { pause } from '../runner/pause.ts';
 import { endAgent } from './agent.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +22,7 @@ export function createMachine(
   return {
     readPrompt: () => readPrompt({ workspace: context.workspace, promptFile: config.promptFile, actionFolder }, log),
     readLearnings: async () => (await (await workFiles()).readEnd('.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    sleep: pause,
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),

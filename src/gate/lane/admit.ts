@@ -1,7 +1,7 @@
 import { jobsOf } from '../../config/config.ts';
 import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
-import { nextStep, startRun } from '../../core/lane/decide.ts';
+import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { probeNow } from '../../core/lane/settle.ts';
@@ -348,8 +348,11 @@ function stopNow(
   { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] },
 ): Outcome | null {
   const now = clock.now();
-  const step = nextStep({ state, tasks, run: startRun(state, now), policy: config.policy, now });
-  return step.kind === 'stop' && step.outcome.kind !== 'complete' ? step.outcome : null;
+  const situation = { run: startRun(state, now), policy: config.policy, now };
+  const step = nextStep({ state, tasks, ...situation });
+  if (step.kind === 'iterate' || step.outcome.kind === 'complete') return null;
+  // The lane is this run's while it waits.
+  return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }
 
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */

@@ -191,6 +191,8 @@ export interface RunSetting {
   /** The machine, before the run begins. */
   readonly prepare?: (checkout: Checkout, machine: Machine) => void;
   readonly onRecord?: (work: Work, checkout: Checkout, machine: Machine) => void;
+  /** While the run sleeps: the project's clock has moved on already. */
+  readonly onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>;
   /** What comes between the run and its ports. */
   readonly tap?: Tap;
   /** How far this machine's clock is ahead of everybody's. */
@@ -233,6 +235,10 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const machineOfRun: MachineOfRun = {
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
+    sleep: async (ms, signal) => {
+      project.clock.advance(ms);
+      await setting.onSleep?.(ms, signal);
+    },
     files: tapped('files', workFilesOf(machine.checkout), tap),
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {
