@@ -52,9 +52,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     showWait: (work, { resumeAt }) => {
       const { state, tasks } = work;
       const task = nextTask(tasks, state.tasks, state.currentTask);
-      return task === null
-        ? Promise.resolve()
-        : show(work, { kind: 'waits', task, until: resumeAt });
+      return task === null ? Promise.resolve() : show(work, { kind: 'waits', task, until: resumeAt });
     },
   };
 
