@@ -13,6 +13,7 @@ import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
+import { createRunCommand } from '../cli/run/run.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 import type { Command } from '../cli/command.ts';
@@ -34,6 +35,9 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
+  ),
+  createRunCommand(async (asked, terminal) =>
+    (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
   ),
   createTasksCommand(look),
   addCommand,

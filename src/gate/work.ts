@@ -2,7 +2,8 @@ import { hasLabel } from '../core/people/labels.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
-import { admit } from './lane/admit.ts';
+import { admit, preview, type Preview } from './lane/admit.ts';
+import type { Request } from './tasks/sources.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
@@ -19,13 +20,26 @@ export interface AskedIssue {
 
 /** Works every eligible task on the lane `queue`. `asked`: a person asks for it now. */
 export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
+  const request = await queueRequest(deps, asked);
+  return request === null ? endIntake({ kind: 'idle', reason: 'no_tasks' }) : admit(deps, request);
+}
+
+/** What a run of the queue would do now: nothing is claimed, reserved or opened. */
+export async function previewQueue(deps: GateDeps): Promise<Preview> {
+  const request = await queueRequest(deps, false);
+  return request === null
+    ? { kind: 'end', intake: endIntake({ kind: 'idle', reason: 'no_tasks' }) }
+    : preview(deps, request);
+}
+
+async function queueRequest(deps: GateDeps, asked: boolean): Promise<Request | null> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   if (issues.length === 0 && files === null) {
     await needCheckout(deps);
-    return endIntake({ kind: 'idle', reason: 'no_tasks' });
+    return null;
   }
-  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
+  return { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null };
 }
 
 /** A job without a checkout never sees a task of a file: where there are no others, that is no rest but a mistake. */

@@ -40,25 +40,8 @@ export async function callAgent(
 ): Promise<Called> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
-  // A file may have grown since the gate read it: the item has moved.
-  const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
-    prompt: composePrompt({
-      promptTemplate: deps.promptTemplate,
-      task: item === undefined ? step.task : { ...step.task, source: item.task.source },
-      standing: item === undefined ? 'unlisted' : 'listed',
-      others: othersOf(work, step.task),
-      iteration: soFar.iterations + 1,
-      maxIterations: policy.maxIterations,
-      remaining: countTasks(work.tasks, work.state.tasks),
-      circuit: step.circuit,
-      lastIteration: work.state.lastIteration,
-      hints: step.hints,
-      lastVerification: lastVerificationOf(work),
-      attempts: describeAttempts(work.journal),
-      learnings: await deps.readLearnings(),
-      verifyCommands: deps.config.verify,
-    }),
+    prompt: await promptFor(deps, { work, soFar, step }, listed),
     timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
     timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, soFar, policy),
@@ -73,6 +56,32 @@ export async function callAgent(
   const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
   return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+}
+
+/** The prompt of an iteration. `listed`: the items of the task files. */
+export async function promptFor(
+  deps: Pick<LoopDeps, 'config' | 'promptTemplate' | 'readLearnings'>,
+  { work, soFar, step }: Pick<Iteration, 'work' | 'soFar' | 'step'>,
+  listed: readonly FileTask[],
+): Promise<string> {
+  // A file may have grown since the gate read it: the item has moved.
+  const item = listed.find(({ task }) => task.id === step.task.id);
+  return composePrompt({
+    promptTemplate: deps.promptTemplate,
+    task: item === undefined ? step.task : { ...step.task, source: item.task.source },
+    standing: item === undefined ? 'unlisted' : 'listed',
+    others: othersOf(work, step.task),
+    iteration: soFar.iterations + 1,
+    maxIterations: deps.config.policy.maxIterations,
+    remaining: countTasks(work.tasks, work.state.tasks),
+    circuit: step.circuit,
+    lastIteration: work.state.lastIteration,
+    hints: step.hints,
+    lastVerification: lastVerificationOf(work),
+    attempts: describeAttempts(work.journal),
+    learnings: await deps.readLearnings(),
+    verifyCommands: deps.config.verify,
+  });
 }
 
 /** Titles of the tasks that are open beside this one. */

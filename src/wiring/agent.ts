@@ -34,7 +34,7 @@ export async function createAgent(
     broker: login.broker,
     room,
     workFolder: context.workspace,
-    configFolder: room === null ? join(world.runFolder, 'agent') : room.folders.session,
+    configFolder: room === null ? (world.agentFolder ?? join(world.runFolder, 'agent')) : room.folders.session,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,

@@ -21,7 +21,6 @@ import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
-import { findStart } from './start.ts';
 import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -62,6 +61,19 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     reason: 'another_run',
     message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
   });
+}
+
+/** What a run would begin with, or why it would make no call. */
+export type Preview =
+  | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
+  | { readonly kind: 'end'; readonly intake: Ended['intake'] };
+
+/** Decides on the lane as it is now, and claims nothing. */
+export async function preview(deps: GateDeps, request: Request): Promise<Preview> {
+  const decided = await decide(deps, request);
+  if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
+  const { lane, tasks, state, notes } = decided;
+  return { kind: 'work', lane, tasks, state, notes };
 }
 
 /** Lanes of their own that are looked at in one run: each takes a few requests. */
@@ -150,8 +162,8 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
       notes: noteAll([], []),
     });
 
-  const lookUpStart = (): ReturnType<typeof findStart> =>
-    findStart({ forge: deps.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  const lookUpStart = (): ReturnType<GateDeps['findStart']> =>
+    deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
   // A run without a call makes up for what people were not notified of.
