@@ -40,6 +40,10 @@ import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { readSettings } from './settings.ts';
 
+/** The loop's code is the action's, which GitHub runs on Node 24. */
+const OLDEST_NODE = 22;
+/** The last lines are printed by then. */
+const EXIT_AFTER_MS = 300;
 /** How long a run that is to end at once may take, in ms. */
 const END_WITHIN_MS = 15_000;
 
@@ -47,6 +51,8 @@ const END_WITHIN_MS = 15_000;
 export function runHere(packageRoot: URL): RunHere {
   return async (asked, terminal) => {
     const environment = process.env;
+    if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
+      throw new UsageError([`a run needs Node ${String(OLDEST_NODE)} or newer, and this is ${process.version}.`], 'none');
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
       const place = placeOf(checkout.top, environment);
@@ -197,6 +203,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
     await releaseRun(cells, claim);
+    // The broker still listens, and a socket may hang: neither keeps this process alive.
+    setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }
 }
 
