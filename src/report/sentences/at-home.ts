@@ -24,7 +24,7 @@ export function renderEndAtHome(report: RunReport): string {
     ...(isolation === null ? [] : [isolationLine(isolation).replaceAll('`', '')]),
     ...warnings.map((line) => `! ${line.replaceAll('`', '')}`),
     ...(work !== null && branch !== null && work.headSha !== null
-      ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}    Take it: git merge ${branch}`]
+      ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}`, `Take it: git merge ${branch}`]
       : []),
     `Next: ${nextAtHome(report.outcome, report.endedAt)}`,
   ].join('\n');
