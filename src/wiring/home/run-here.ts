@@ -52,7 +52,10 @@ export function runHere(packageRoot: URL): RunHere {
   return async (asked, terminal) => {
     const environment = process.env;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
-      throw new UsageError([`a run needs Node ${String(OLDEST_NODE)} or newer, and this is ${process.version}.`], 'none');
+      throw new UsageError(
+        [`a run needs Node ${String(OLDEST_NODE)} or newer, and this is ${process.version}.`],
+        'none',
+      );
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
       const place = placeOf(checkout.top, environment);
