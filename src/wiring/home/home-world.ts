@@ -6,8 +6,8 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
-import type { Secrets, World } from '../world.ts';
-import { systemClock } from '../world.ts';
+
+import { systemClock, type Secrets, type World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 
 /** What a run at home is made of. */

@@ -47,7 +47,7 @@ describe('on-limit: wait', () => {
   ])('%s', async (_title, inputs, end, calls) => {
     const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, ...inputs } });
     expect(await runOnce(project)).toMatchObject({ end, calls });
-    expect(savedState(project)?.lastRun?.outcome).toBe(end.split(' ')[0]);
+    expect(savedState(project).lastRun?.outcome).toBe(end.split(' ')[0]);
   });
 
   test("the provider's own limit is waited for as well", async () => {
