@@ -6,7 +6,7 @@ import { UsageError, type Command, type CommandEnd, type Terminal } from '../com
 import { LISTED } from '../listing.ts';
 import type { AskedRun, RunHere } from './run-world.ts';
 
-const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task ID] [--model MODEL] [OPTIONS]
+const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task ID] [--model MODEL] [--json] [OPTIONS]
 
 Works the tasks of this checkout on this machine: the loop of the action, with the same gate, isolation, evidence and
 bounds. It works in a copy of the current branch, outside of your checkout: your files, your index and your branches stay
@@ -14,11 +14,11 @@ as they are. What is done is on the branch ralph/queue in your repository after 
 "git log ralph/queue", and merge it when you like it. Nothing is pushed. What is not committed is not part of the run.
 
   --once                the same as --max-iterations 1
-  --max-iterations N    agent calls of this run (default: 10)
+  --max-iterations N    agent calls of this run
   --task ID             this task alone, by its id in "ralph tasks"
   --model MODEL         the model that the agent uses
   --dry-run             shows the task, the prompt and the command line; calls nobody and changes nothing
-  --on-limit park|wait  at a limit that is over within max-minutes: ends, or waits with a countdown (default: park)
+  --on-limit park|wait  at a limit that is over within max-minutes: ends, or waits with a countdown
   --isolation LEVEL     auto, namespace, user or none (default: auto: the strongest that needs no password here)
   --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
   --input NAME=VALUE    any other input of the action, such as --input verify="npm test"; can be repeated

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { explainRefusal } from '../refusal.ts';
@@ -92,12 +92,4 @@ export async function pushToRemote({ git }: PersonCheckout, remote: string, bran
   });
   if (pushed.exitCode === 0) return null;
   return explainRefusal(lastWords(`${pushed.stdout.toString()}\n${pushed.stderr}`));
-}
-
-/** The URL of a remote, a path of this machine as an absolute one; null: there is no such remote. */
-export async function remoteUrlOf({ top, git }: PersonCheckout, remote: string): Promise<string | null> {
-  const { exitCode, stdout } = await git.answer(['remote', 'get-url', remote]);
-  const url = stdout.toString().trim();
-  if (exitCode !== 0 || url === '') return null;
-  return /^[^/]+:/.test(url) ? url : resolve(top, url);
 }

@@ -28,7 +28,7 @@ export interface HomeOutlet {
 }
 
 /** The work as it ended. `headSha`: what the branch holds; null: there is none. */
-export interface EndedAtHome {
+interface EndedAtHome {
   readonly work: Work;
   readonly headSha: string | null;
   readonly saved: SavedReport;

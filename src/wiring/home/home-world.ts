@@ -6,7 +6,6 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
-
 import { systemClock, type Secrets, type World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 
@@ -30,7 +29,7 @@ export interface HomeSetting {
 }
 
 /** Leases and reservations of this machine are all of one kind: a later run ends those of one that was killed. */
-export const RUN_ID = 'local';
+const RUN_ID = 'local';
 
 /** The world of a run at home: the one of a job, over the person's own repository in place of a server's. */
 export function homeWorld(setting: HomeSetting): World {
