@@ -1,12 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { runStatusSchema } from '../../../src/core/local/run-status.ts';
 import { runSchema } from '../../../src/cli/run/run-schema.ts';
+import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { processesWith } from '../processes/process-fixture.ts';
 
 const program = join(inject('programs'), 'ralph.mjs');
@@ -240,6 +242,41 @@ describe('ralph run', () => {
     expect(out).toContain('.ralph/status.json is not written');
     expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine');
   });
+
+  test('--push brings the branch to origin, never forced; without it nothing leaves', async () => {
+    const origin = join(folder, 'origin.git');
+    execFileSync('git', ['init', '--quiet', '--bare', origin]);
+    git('remote', 'add', 'origin', origin);
+    const heads = (): string => execFileSync('git', ['-C', origin, 'branch', '--list'], { encoding: 'utf8' }).trim();
+    await start(['--once']).ended;
+    expect(heads()).toBe('');
+    expect(await start(['--once', '--push']).ended).toMatchObject({ code: 0 });
+    expect(heads()).toBe('ralph/queue');
+    git('push', '--quiet', '--force', 'origin', 'main:refs/heads/ralph/queue');
+    git('commit', '--quiet', '--allow-empty', '--message=Elsewhere');
+    git('push', '--quiet', '--force', 'origin', 'main:refs/heads/ralph/queue');
+    const refused = await start(['--once', '--push']).ended;
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('could not be pushed to origin') as string });
+    expect(git('ls-remote', 'origin', 'refs/heads/ralph/queue')).toContain(git('rev-parse', 'main'));
+  });
+
+  test.skipIf(noOwnMachine !== null)(
+    'as root the agent is isolated by namespaces, and the copy is gone afterwards',
+    async () => {
+      await using machine = await startOwnMachine(null);
+      const [first = '', ...around] = machine.around;
+      const asked = [program, 'run', '--once', '--dir', checkout, '--agent-path', agent];
+      const { stdout } = await promisify(execFile)(first, [...around, process.execPath, ...asked], {
+        env: {
+          ...{ PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), TMPDIR: folder },
+          ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
+        },
+      });
+      expect(stdout).toMatch(/Isolation: namespace — own user, processes, files and network; .*0 processes left/);
+      expect(git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+      expect(await workFolders()).toEqual(['key']);
+    },
+  );
 
   test('what cannot be is said before anything begins', async () => {
     git('switch', '--quiet', '--create', 'ralph/queue');
