@@ -37,6 +37,7 @@ const layers = {
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
+  home: { may: ADAPTER, packages: ['node:', 'zod'] },
   cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // What the monitor shows is made by pure code of data, size and time.
   'cli/monitor/view': {

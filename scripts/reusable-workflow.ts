@@ -16,6 +16,8 @@ export function renderJobAction(actionYml: string): string {
 
 /** Inputs that the workflow's own jobs set. */
 const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
+/** Inputs that mean nothing in three jobs: the job of the loop asks nobody what others have used while it waits. */
+const ONE_JOB = ['on-limit'];
 /** Inputs that are secrets. */
 const KEYS = ['anthropic-api-key', 'claude-code-oauth-token'];
 /** Outputs that tell how a run ended. */
@@ -30,7 +32,7 @@ const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on)
 
 /** The reusable workflow, whose inputs and their defaults are those of `actionYml`. */
 export function renderReusableWorkflow(actionYml: string): string {
-  const inputs = entriesIn(actionYml, 'inputs').filter(({ name }) => ![...OWN, ...KEYS].includes(name));
+  const inputs = entriesIn(actionYml, 'inputs').filter(({ name }) => ![...OWN, ...ONE_JOB, ...KEYS].includes(name));
   const declared = inputs.map(({ name, value }) => `      ${name}: { type: string, default: ${quoted(value ?? '')} }`);
   const passed = inputs.map(({ name }) => `          ${name}: \${{ inputs.${name} }}`).join('\n');
   const outputs = OUTPUTS.map(

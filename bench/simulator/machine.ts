@@ -50,13 +50,16 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     redact: String,
     sha256: String,
     showLive: () => Promise.resolve(),
+    showWait: () => Promise.resolve(),
+    sleep: () => Promise.resolve(),
+    ending: new AbortController().signal,
+    patience: null,
     narrate: () => undefined,
     record: () => undefined,
     journalHash: () => null,
     appendJournal: () => undefined,
     // What was finished earlier passed when it was finished.
     pipeline: null,
-    sleep: () => Promise.resolve(),
     verifier: {
       verify: ({ folder }) =>
         Promise.resolve(

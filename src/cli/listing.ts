@@ -32,6 +32,7 @@ export const LISTED = {
     summary: 'tries your workflow on this machine: no account, no key, no cost',
     use: 'daily',
   },
+  run: { name: 'run', summary: 'works the tasks of a checkout on this machine, in bounds', use: 'daily' },
   tasks: {
     name: 'tasks',
     summary: 'lists the tasks of a checkout, and with a token those on GitHub, in the order of work',

@@ -208,10 +208,14 @@ export function parseHandoff(texts: Readonly<Record<string, string | undefined>>
 }
 
 /** Inputs that one phase needs and another has no use for. */
-function missingFor({ githubToken, handoff }: GivenSettings<Settings>): readonly InputProblem[] {
+function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
   const needsDigest = phase === 'loop' || phase === 'publish';
   return [
+    // The job of the loop cannot ask what other runs have used meanwhile.
+    ...(phase !== 'all' && policy?.onLimit === 'wait'
+      ? [{ name: 'on-limit', why: 'works in one job only (`phase: all`): with three jobs use `park`' }]
+      : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
       : []),

@@ -1,4 +1,4 @@
-import { denialModes, sessionModes, type Policy } from '../core/policy.ts';
+import { denialModes, limitModes, sessionModes, type Policy } from '../core/policy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { choice, duration, flag, list, number, whole } from './fields.ts';
 import { renamedTo } from './renamed.ts';
@@ -32,6 +32,7 @@ export const policyInputs: InputTable<PolicySettings> = {
   maxTokensPerHour: input('max-tokens-per-hour', whole({ min: 0, max: 1_000_000_000_000 })),
   maxCostUsd: input('max-cost-usd', number({ min: 0, max: 100_000 })),
   maxCostUsdPerDay: input('max-cost-usd-per-day', number({ min: 0, max: 100_000 })),
+  onLimit: input('on-limit', choice(...limitModes)),
   onPermissionDenied: input('on-permission-denied', choice(...denialModes)),
   circuit: {
     noProgress: input('circuit-no-progress', whole({ min: 1, max: 100 })),

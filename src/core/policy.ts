@@ -18,6 +18,9 @@ export type CircuitPolicy = Immutable<z.infer<typeof circuitPolicySchema>>;
 /** What a permission denial does to a run. */
 export const denialModes = ['count', 'halt', 'continue'] as const;
 
+/** What a run does at a limit that is over at a known instant: end until then, or wait for it where its own time allows. */
+export const limitModes = ['park', 'wait'] as const;
+
 /** How long an agent's conversation is carried on: as long as it can be, within a task, not at all. */
 export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
@@ -35,6 +38,8 @@ export const policySchema = z.object({
   /** 0 = none. */
   maxCostUsdPerDay: z.number(),
   onPermissionDenied: z.enum(denialModes),
+  /** Journals of before have none. */
+  onLimit: z.enum(limitModes).default('park'),
   circuit: circuitPolicySchema,
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: count,

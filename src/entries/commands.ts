@@ -17,6 +17,7 @@ import { createReplayCommand } from '../cli/inspect/replay.ts';
 import type { ReadEffective } from '../cli/lane/effective.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
+import { createRunCommand } from '../cli/run/run.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 import type { Command } from '../cli/command.ts';
@@ -60,6 +61,9 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createDoctorCommand(examineFrom(packageRoot)),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
+  ),
+  createRunCommand(async (asked, terminal) =>
+    (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
   ),
   createTasksCommand(look),
   addCommand,

@@ -3,6 +3,7 @@ import type { LeftCircuit } from '../core/others/left-circuit.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Examine } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
+import type { FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { BudgetStore, StateStore } from '../ports/state.ts';
@@ -14,6 +15,12 @@ export interface GateDeps {
   readonly forge: Forge;
   readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'openLane'>;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
+  /** Where a lane's branch begins this time. `lastHead`: what was published of it last; null: nothing. */
+  readonly findStart: (lane: {
+    readonly branch: string;
+    readonly remoteHead: string | null;
+    readonly lastHead: string | null;
+  }) => Promise<FoundStart>;
   readonly store: StateStore;
   /** null: nothing is kept for the whole repository. */
   readonly budget: BudgetStore | null;

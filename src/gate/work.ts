@@ -2,7 +2,7 @@ import { hasLabel } from '../core/people/labels.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
-import { admit } from './lane/admit.ts';
+import { admit, preview, type Preview } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
@@ -21,22 +21,43 @@ export interface AskedIssue {
 }
 
 /** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
-export async function workQueue(deps: GateDeps, { asked, byHand }: Pick<Request, 'asked' | 'byHand'>): Promise<Intake> {
+export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand'>): Promise<Intake> {
+  const request = await queueRequest(deps, by);
+  return request === null
+    ? withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
+    : admit(deps, request);
+}
+
+/** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
+export async function previewQueue(deps: GateDeps): Promise<Preview> {
+  const request = await queueRequest(deps, { asked: false, byHand: true });
+  return request === null
+    ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
+    : preview(deps, request);
+}
+
+async function queueRequest(
+  deps: GateDeps,
+  { asked, byHand }: Pick<Request, 'asked' | 'byHand'>,
+): Promise<Request | null> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
   if (issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
-    return withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }));
+    return null;
   }
   // A second attempt of a run is no second request.
   const again = asked && deps.context.runAttempt === 1;
   const request = { issues, files, prompt, promptAgain: again, approvedText: null };
-  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, byHand, redo: false, ...request });
+  return { id: QUEUE, requested: 'by-queue', asked, byHand, redo: false, ...request };
 }
 
 /** Where there is nothing to do but what a prompt may ask for, people are told how to have it done. */
-async function withUnusedPrompt(deps: GateDeps, end: ReturnType<typeof endIntake>): Promise<Intake> {
+async function withUnusedPrompt(
+  deps: GateDeps,
+  end: ReturnType<typeof endIntake>,
+): Promise<ReturnType<typeof endIntake>> {
   if (deps.config.taskSources.includes('prompt')) return end;
   const prompt = await findPrompt(deps).catch(() => null);
   if (prompt === null) return end;

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import type { Readable } from 'node:stream';
 import { UserError } from '../errors.ts';
 import { startConversation, type Conversation } from './conversation.ts';
@@ -119,6 +120,8 @@ export function lastWords(stderr: string): string {
  * and the setting is scoped to the URL, so no other server is ever sent it.
  */
 export function authorization(url: string, token: string): Record<string, string> {
+  // A person's own repository on this machine.
+  if (isAbsolute(url)) return { GIT_ALLOW_PROTOCOL: 'file' };
   if (token === '') return { GIT_ALLOW_PROTOCOL: 'http:https' };
   return {
     GIT_ALLOW_PROTOCOL: 'http:https',

@@ -74,35 +74,8 @@ export async function callAgent(
 ): Promise<Called> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
-  // A file may have grown since the gate read it: the item has moved.
-  const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
-    prompt: composePrompt({
-      promptTemplate: setting.promptTemplate,
-      promptPath: setting.promptPath,
-      setup: setting.setup,
-      instructions: deps.prompt.instructions,
-      specifications: deps.prompt.specifications,
-      patterns: codebasePatterns(notes),
-      task:
-        item === undefined
-          ? taskSeenFrom(deps.config.workingDirectory, step.task)
-          : { ...step.task, source: item.task.source },
-      standing: item === undefined ? 'unlisted' : 'listed',
-      others: othersOf(work, step.task),
-      iteration: soFar.iterations + 1,
-      maxIterations: policy.maxIterations,
-      remaining: countTasks(work.tasks, work.state.tasks),
-      circuit: step.circuit,
-      lastIteration: work.state.lastIteration,
-      hints: step.hints,
-      lastVerification: lastVerificationOf(work),
-      attempts: describeAttempts(work.journal),
-      learnings: await deps.readLearnings(work.lane.id),
-      notesPath: notebookOf(work.lane.id).path,
-      verifyCommands: deps.config.verify,
-      pipeline: setting.pipeline,
-    }),
+    prompt: await promptFor(deps, { work, soFar, step }, { listed, notes, setting }),
     timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
     timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, setting.spentUsd, policy),
@@ -122,8 +95,50 @@ export async function callAgent(
   return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
 }
 
+/** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+export async function promptFor(
+  deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
+  { work, soFar, step }: Pick<Iteration, 'work' | 'soFar' | 'step'>,
+  {
+    listed,
+    notes,
+    setting,
+  }: {
+    readonly listed: readonly FileTask[];
+    readonly notes: FileTexts;
+    readonly setting: Pick<CallSetting, 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>;
+  },
+): Promise<string> {
+  const { workingDirectory, policy, verify } = deps.config;
+  // A file may have grown since the gate read it: the item has moved.
+  const item = listed.find(({ task }) => task.id === step.task.id);
+  return composePrompt({
+    promptTemplate: setting.promptTemplate,
+    promptPath: setting.promptPath,
+    setup: setting.setup,
+    instructions: deps.prompt.instructions,
+    specifications: deps.prompt.specifications,
+    patterns: codebasePatterns(notes),
+    task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
+    standing: item === undefined ? 'unlisted' : 'listed',
+    others: othersOf(work, step.task),
+    iteration: soFar.iterations + 1,
+    maxIterations: policy.maxIterations,
+    remaining: countTasks(work.tasks, work.state.tasks),
+    circuit: step.circuit,
+    lastIteration: work.state.lastIteration,
+    hints: step.hints,
+    lastVerification: lastVerificationOf(work),
+    attempts: describeAttempts(work.journal),
+    learnings: await deps.readLearnings(work.lane.id),
+    notesPath: notebookOf(work.lane.id).path,
+    verifyCommands: verify,
+    pipeline: setting.pipeline,
+  });
+}
+
 /** What is to be done before all else, where no iteration of the queue is known; else empty. The branches of issues begin when the project is there. */
-export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Work): string {
+export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 

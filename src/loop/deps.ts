@@ -5,10 +5,13 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Agent, AgentName, Commands, Verifier } from '../ports/agent.ts';
-import type { Clock, Log } from '../ports/machine.ts';
+import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
-import type { Seal, StateStore } from '../ports/state.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Windows } from '../core/lane/windows.ts';
+import type { Seal, StateStore, Unavailable } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
 
 /** An iteration that begins (1-based), and the orders that people gave since the run began. */
@@ -22,6 +25,14 @@ interface Beginning {
 type Outlet =
   | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
+
+/** `policy`: the user's, without what its reservation makes of it. `renew`: what the run may use from now on, which is then reserved; never throws. */
+interface Patience {
+  readonly policy: Policy;
+  readonly renew: (
+    work: Work,
+  ) => Promise<{ readonly kind: 'renewed'; readonly windows: Windows; readonly policy: Policy } | Unavailable>;
+}
 
 /** What the loop needs of the world. */
 export interface LoopDeps {
@@ -47,14 +58,17 @@ export interface LoopDeps {
   readonly verifier: Verifier;
   /** What an iteration does, as the base branch says, and what runs its commands; null: it calls the agent. */
   readonly pipeline: { readonly of: Pipeline; readonly commands: Commands } | null;
-  /** Waits so long, in ms, or until the run is cancelled. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly sleep: Sleep;
+  /** For a run that waits for the end of a limit; null: it cannot. */
+  readonly patience: Patience | null;
   readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride'>;
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
+  /** Aborted when this run alone is asked to end after its iteration; the reason is the name of who asked. */
+  readonly ending: AbortSignal;
   readonly prompt: UserPrompt;
   /** What the lane's agent gets to read of its notebook and those of other lanes, as they are now; empty when there are none. */
   readonly readLearnings: (lane: LaneId) => Promise<string>;
@@ -66,6 +80,8 @@ export interface LoopDeps {
   readonly narrate: (entry: JournalEntry, work: Work) => void;
   /** Shows people how the run stands as an iteration begins, with the orders that wait for the next run. Never throws. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** The same as a wait begins. Never throws. */
+  readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Hash of the journal's last line; null: it has none. */

@@ -1,5 +1,12 @@
 import { addRun, measured } from '../core/lane/change.ts';
-import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
+import {
+  isHeldByReservation,
+  isWorthWaiting,
+  nextStep,
+  startRun,
+  type NextStep,
+  type RunSoFar,
+} from '../core/lane/decide.ts';
 import { awaitingCheck } from '../core/lane/check.ts';
 import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { publishedPrompt } from './prompt-documents.ts';
@@ -15,12 +22,14 @@ import { openBranch, pushIteration } from './pushing.ts';
 import { createOrderPoll } from './order-poll.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
+import { resume, waitForLimit, type Waited } from './waiting.ts';
 import type { Work } from '../handover/work.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
-export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
+export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
+  let deps = given;
   let work = begin(deps, intake, await restoreSession(deps, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
   const askOrders = createOrderPoll(deps);
@@ -32,6 +41,8 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
     takeBack = await deps.repository.handOver();
     // After how many iterations the head was checked: once between two of them is enough.
     let checkedAfter: number | null = null;
+    // The same of what this run may use, where nothing had to end first.
+    let askedAfter: number | null = null;
     for (let isReady = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
@@ -39,6 +50,17 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         orders = await askOrders(work.state);
         const stopped = stoppedBy(work.state, orders);
         ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: stopped } }));
+      }
+      if (step.kind === 'stop') {
+        const waited = await waitFor(deps, { work, soFar, outcome: step.outcome, askedAfter }, askOrders);
+        askedAfter = soFar.iterations;
+        if (waited?.kind === 'over') {
+          ({ deps, work } = waited);
+          continue;
+        }
+        if (waited?.kind === 'ended' && waited.stoppedBy !== null) soFar = { ...soFar, stoppedBy: waited.stoppedBy };
+        // What kept it from a call is still so; who ended the wait says why.
+        if (waited?.kind === 'ended') ({ step, now, cancelled } = decide(deps, { work, soFar }));
       }
       // What was finished before may be done without a call.
       const mayStop = step.kind === 'stop' || awaitingCheck(work.state).includes(step.task.id);
@@ -97,6 +119,29 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
 }
 
+/** Waits where that is worth it; null: it is not. */
+async function waitFor(
+  deps: LoopDeps,
+  {
+    work,
+    soFar,
+    outcome,
+    askedAfter,
+  }: { readonly work: Work; readonly soFar: RunSoFar; readonly outcome: Outcome; readonly askedAfter: number | null },
+  askOrders: ReturnType<typeof createOrderPoll>,
+): Promise<Waited | null> {
+  const { patience, clock, signal } = deps;
+  if (patience === null || deps.ending.aborted) return null;
+  const now = clock.now();
+  const situation = { run: { ...soFar, cancelled: signal.aborted }, policy: patience.policy, now };
+  if (isWorthWaiting(outcome, situation)) return waitForLimit(deps, { work, outcome }, askOrders);
+  // The window that it reserved in may have ended before its first call.
+  const mayGrow = askedAfter !== soFar.iterations && deps.config.policy.maxIterations < patience.policy.maxIterations;
+  return mayGrow && isHeldByReservation(outcome, situation)
+    ? resume(deps, { work, waitedFrom: now, reason: 'calls_per_hour' })
+    : null;
+}
+
 /** The pull request is about all that the branch has, also of earlier runs. */
 async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
   const review = signal.aborted ? null : await repository.review().catch(() => null);
@@ -113,12 +158,14 @@ function ended(deps: LoopDeps, work: Work, outcome: Outcome): Work {
 }
 
 function decide(
-  { clock, signal, config }: LoopDeps,
+  { clock, signal, ending, config }: LoopDeps,
   { work: { state, tasks }, soFar }: { readonly work: Work; readonly soFar: RunSoFar },
 ): { readonly step: NextStep; readonly now: number; readonly cancelled: boolean } {
   const now = clock.now();
   const cancelled = signal.aborted;
-  return { step: nextStep({ state, tasks, run: { ...soFar, cancelled }, policy: config.policy, now }), now, cancelled };
+  const stoppedBy = soFar.stoppedBy ?? (ending.aborted ? String(ending.reason) : null);
+  const run = { ...soFar, cancelled, stoppedBy };
+  return { step: nextStep({ state, tasks, run, policy: config.policy, now }), now, cancelled };
 }
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */

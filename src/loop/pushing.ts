@@ -73,7 +73,11 @@ export async function pushIteration(deps: RideDeps, work: Work): Promise<Pushed>
 }
 
 /** The state that holds if this is the last that is heard of the run: killed right behind this push, of the conversation nothing newer than what is stored. */
-function documentOnTheWay(deps: RideDeps, work: Work, sequence: number): string {
+export function documentOnTheWay(
+  deps: Pick<RideDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
+  work: Work,
+  sequence: number,
+): string {
   const { lane, head, stateBefore } = work;
   const now = deps.clock.now();
   const finished: LaneState = {

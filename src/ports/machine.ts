@@ -3,6 +3,9 @@ export interface Clock {
   now(): number;
 }
 
+/** Lets time pass; settles early when the signal is aborted, and never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
 /** The job log. Text given to it is cleaned of workflow commands and redacted by the adapter. */
 export interface Log {
   info(text: string): void;

@@ -1,11 +1,13 @@
 import { textOf } from '../errors.ts';
 import type { Order } from '../core/sharing/orders.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { nextTask } from '../core/tasks/queue.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/work.ts';
 import { jobsOf, type Config, type RunContext } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
-import { renderLiveStatus } from '../report/pages/live-status.ts';
+import { renderLiveStatus, type Doing } from '../report/pages/live-status.ts';
 import { STATUS_MARKER } from '../report/pages/status-comment.ts';
 import { tasksWithProgress } from './lane-view.ts';
 import { within } from './within.ts';
@@ -33,23 +35,37 @@ interface Beginning {
   readonly orders: readonly Order[];
 }
 
-/** Shows how the run stands as an iteration begins: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
-export type ShowLive = (work: Work, begins: Beginning) => Promise<void>;
+/** Shows how the run stands: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
+interface LiveStatus {
+  /** As an iteration begins. */
+  readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** As a wait for the end of a limit begins. */
+  readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
+}
 
 /** One edit per iteration, at most one in 20 s on the same comment. */
-export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): ShowLive {
+export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): LiveStatus {
   let shown: { readonly thread: number; readonly at: number } | null = null;
   let failures = 0;
-  return async ({ lane, tasks, state, journal, startedAt }, { task, iteration, orders }) => {
-    const thread = issueOfTask(task) ?? lane.pullRequest?.number ?? null;
+  return {
+    showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
+    showWait: (work, { resumeAt }) => {
+      const { state, tasks } = work;
+      const task = nextTask(tasks, state.tasks, state.currentTask);
+      return task === null ? Promise.resolve() : show(work, { kind: 'waits', task, until: resumeAt });
+    },
+  };
+
+  async function show({ lane, tasks, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
+    const thread = issueOfTask(doing.task) ?? lane.pullRequest?.number ?? null;
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
-    if (shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS) return;
+    const isEarly = shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS;
+    // A wait is long: what stands for as long must be true.
+    if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
-      task,
+      doing,
       tasks: tasksWithProgress(tasks, state, context),
-      iteration,
-      orders,
       journal,
       limits: config.policy,
       jobs: jobsOf(config),
@@ -64,5 +80,5 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       failures += 1;
       debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);
     }
-  };
+  }
 }

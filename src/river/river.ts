@@ -1,6 +1,7 @@
 import { parseIntent } from '../gate/event/events.ts';
 import { dismiss, gate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
+import { renewReservation } from '../gate/lane/renew.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { WorkIntake } from '../handover/handed.ts';
@@ -66,14 +67,28 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const agentName = await agent.prepare();
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;
-  const showLive = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
+  const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote } as const;
-  const work = await runLoop(deps, { agent, agentName, prompt, signal, outlet, store, showLive, recording }, begun);
+  const work = await runLoop(
+    deps,
+    {
+      ...{ agent, agentName, prompt, signal, outlet, store, recording, ...live },
+      ending: nobodyAsks,
+      patience: {
+        policy: { ...deps.config.policy, callsPerIteration: begun.policy.callsPerIteration },
+        renew: (unfinished) => renewReservation({ ...deps, budget: stages.budget }, unfinished),
+      },
+    },
+    begun,
+  );
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(await connectStages({ ...deps, context }, { agent, stepWithinMs: null }), recording, work);
 }
+
+/** Who ends a run on GitHub after its iteration orders it to. */
+const nobodyAsks = new AbortController().signal;
 
 /** What the gate made of the event. */
 type Entered =

@@ -13,7 +13,7 @@ import { sha256 } from './stages.ts';
 /** What the loop has beside the world: the agent, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agentName' | 'prompt' | 'signal' | 'outlet' | 'store' | 'showLive'
+  'agentName' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'patience'
 > {
   readonly agent: Agent;
   readonly recording: Recording;
@@ -36,9 +36,9 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       repository: await connect.repository(),
       verifier: await connect.verifier(),
       pipeline: pipeline === null ? null : { of: pipeline, commands: await connect.commands() },
-      sleep: machine.sleep,
       seal: await connect.seal(),
       readLearnings: machine.readLearnings,
+      sleep: machine.sleep,
       files: machine.files,
       narrate: narrateTo(log),
       appendJournal,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
+import { findStart } from '../gate/lane/start.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import type { Agent } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
@@ -30,7 +31,14 @@ export async function connectStages(
   const exportSession = agent === null ? nothing : sessionExport({ agent, seal, log });
   const asked = askedOf(parseIntent(context.event, config));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
-  return { config, context, asked, runTag, variables, ...ports, exportSession, stepWithinMs, unsaved: null };
+  const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
+  return {
+    ...{ config, context, asked, runTag, variables, ...ports },
+    findStart: begins,
+    exportSession,
+    stepWithinMs,
+    unsaved: null,
+  };
 }
 
 /** How a session's transcript gets from the agent to where it is stored: encrypted. */

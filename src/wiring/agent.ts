@@ -36,7 +36,7 @@ export async function createAgent(
     room,
     workFolder: workFolderOf(world),
     alsoFolder: config.workingDirectory === '' ? null : context.workspace,
-    configFolder: room === null ? join(world.runFolder, 'agent') : room.folders.session,
+    configFolder: room === null ? (world.agentFolder ?? join(world.runFolder, 'agent')) : room.folders.session,
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,

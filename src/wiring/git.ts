@@ -7,7 +7,7 @@ import type { Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
 import type { Isolated } from './isolation/isolated.ts';
-import { remoteUrl, type Patience, type World } from './world.ts';
+import type { Patience, World } from './world.ts';
 
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
@@ -24,7 +24,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     import('../git/checkout/quarantine.ts'),
   ]);
   return createRemote({
-    url: remoteUrl(world.context),
+    url: world.remoteUrl,
     token: world.config.githubToken,
     branchPrefix: world.config.branchPrefix,
     folder: world.config.workingDirectory,
@@ -48,7 +48,7 @@ export async function openRepository(
   const { config, context } = world;
   return createRepository({
     folder: context.workspace,
-    remote: { url: remoteUrl(context), token: config.githubToken },
+    remote: { url: world.remoteUrl, token: config.githubToken },
     workingDirectory: config.workingDirectory,
     workFolder: gitFolder(world),
     sealKey: world.runKey,

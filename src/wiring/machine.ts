@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
@@ -8,6 +7,7 @@ import type { WorkTreeFiles } from '../ports/repository.ts';
 import { onCancel } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
+import { pause } from '../runner/pause.ts';
 import { endAgent } from './agent.ts';
 import type { World } from './world.ts';
 
@@ -42,12 +42,12 @@ export function createMachine(
       }
       return null;
     },
+    sleep: pause,
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),
       remove: async (path) => (await workFiles()).remove(path),
     },
-    sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
     record: (record) => {
       const settings = config.settings.found;
       writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, settings, ...record }, runKey);

@@ -6,7 +6,7 @@ import type { RefCells } from '../git/refs/ref-cells.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../state/seal.ts';
-import { remoteUrl, systemClock, type Patience, type World } from './world.ts';
+import { systemClock, type Patience, type World } from './world.ts';
 
 /** Git refs: the lanes' cells, and their transcripts. */
 export interface Refs {
@@ -21,9 +21,9 @@ export async function openRefs(world: World, patience: Patience | null): Promise
     import('../git/refs/ref-blobs.ts'),
     import('../state/batched-cells.ts'),
   ]);
-  const { config, context, environment, runFolder } = world;
+  const { config, environment, runFolder } = world;
   const network = {
-    url: remoteUrl(context),
+    url: world.remoteUrl,
     access: { kind: 'token', token: config.githubToken },
     env: environment,
     now: systemClock.now,

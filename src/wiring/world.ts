@@ -16,6 +16,10 @@ export interface World extends Omit<RunDeps, 'connect'> {
   /** Folder of the action: dist/ and templates/. */
   readonly actionFolder: string;
   readonly secrets: Secrets;
+  /** Where git reaches the repository: a URL, or the folder of a person's own. */
+  readonly remoteUrl: string;
+  /** The agent's own folder for settings and transcripts, where nothing isolates it; null: one of the run's. */
+  readonly agentFolder: string | null;
   /** This run's private folder. */
   readonly runFolder: string;
   /** Seals what main leaves in it for post. */
@@ -23,7 +27,7 @@ export interface World extends Omit<RunDeps, 'connect'> {
 }
 
 /** Values that nothing may show, and what hides them in a text. */
-interface Secrets {
+export interface Secrets {
   readonly values: () => readonly string[];
   readonly redact: (text: string) => string;
   /** From now on these are hidden as well, by the runner too. */
@@ -45,6 +49,8 @@ export function createWorld({
     config,
     context,
     secrets,
+    remoteUrl: remoteUrl(context),
+    agentFolder: null,
     redact,
     clock: systemClock,
     log: createLog(redact),
@@ -71,13 +77,24 @@ export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performan
 
 /** The secrets that the job gave to this process. */
 export function secretsOf(environment: World['environment'], envNames: readonly string[]): Secrets {
+  return secretsFrom(environment, { envNames, announce: mask });
+}
+
+/** The same, where somebody else than the runner hears of what is found. */
+export function secretsFrom(
+  environment: World['environment'],
+  {
+    envNames,
+    announce,
+  }: { readonly envNames: readonly string[]; readonly announce: (found: readonly string[]) => void },
+): Secrets {
   let values: readonly string[] = secretValues(environment, envNames, claudeProvider);
   let redact = createRedactor(values);
   return {
     values: () => values,
     redact: (text) => redact(text),
     learn: (found) => {
-      mask(found);
+      announce(found);
       values = [...new Set([...values, ...found])];
       redact = createRedactor(values);
     },
@@ -90,6 +107,6 @@ export function actionFolderOf(script: string | undefined): string {
 }
 
 /** Where git reaches the repository. */
-export function remoteUrl({ serverUrl, repository }: RunContext): string {
+function remoteUrl({ serverUrl, repository }: RunContext): string {
   return `${serverUrl}/${repository.owner}/${repository.repo}.git`;
 }

@@ -23,6 +23,9 @@ const asked = {
 const whatIf = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ended'), ...asked, outcome }).describe('The run would have ended.'),
   z
+    .object({ kind: z.literal('waits'), ...asked, outcome })
+    .describe('It would have waited for the end of a limit; `outcome` is the limit and its end.'),
+  z
     .object({ kind: z.literal('other-task'), ...asked, taskId: z.string() })
     .describe('It would have worked on a task on which the journal has nothing there.'),
   z

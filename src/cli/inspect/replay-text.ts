@@ -78,6 +78,8 @@ function describeAnswer(answer: WhatIf): string {
   switch (answer.kind) {
     case 'ended':
       return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;
+    case 'waits':
+      return `After ${after} it would have waited: ${renderOutcome(answer.outcome)}; the journal does not say what would have come of that.`;
     case 'other-task':
       return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not say what would have come of that.`;
     case 'goes-on':

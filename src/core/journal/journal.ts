@@ -4,8 +4,9 @@ import { evidenceSchema } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
 import { verdictSchema } from '../lane/verdict.ts';
-import { anyInstant } from '../numbers.ts';
-import { outcomeSchema } from '../outcome.ts';
+import { windowsSchema } from '../lane/windows.ts';
+import { amount, anyInstant, count } from '../numbers.ts';
+import { outcomeSchema, parkReasons } from '../outcome.ts';
 import { policySchema } from '../policy.ts';
 import { queuedTaskSchema, type QueuedTask } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -67,10 +68,24 @@ const checkLineSchema = z.object({
   finished: z.array(z.string()),
 });
 
+const waitSchema = z.object({
+  ...common,
+  waitedFrom: anyInstant,
+  /** When what the run may use was asked for again. */
+  resumedAt: anyInstant,
+  reason: z.enum(parkReasons),
+  /** What was known then of the usage, in place of what the state had. */
+  windows: windowsSchema,
+  /** What bounds the run from then on. */
+  maxIterations: count,
+  maxCostUsd: amount,
+});
+
 const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
   checkLineSchema.extend({ kind: z.literal('check') }),
+  waitSchema.extend({ kind: z.literal('wait') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
@@ -85,6 +100,9 @@ export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 /** What the verify commands said of the head in a clean clone, between two iterations or at the end. */
 export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
 
+/** A wait for the end of a limit, between two iterations or before the first. */
+export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
+
 /** Last line of a run's journal: the decision that ended it. A killed or failed run leaves none. */
 export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 
@@ -93,6 +111,7 @@ export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
   | { readonly kind: 'check'; readonly check: JournalCheck }
+  | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -118,6 +137,11 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
 /** A check as one line of JSON, without a line end. */
 export function serializeCheck(check: JournalCheck): string {
   return JSON.stringify({ kind: 'check', ...check });
+}
+
+/** A wait as one line of JSON, without a line end. */
+export function serializeWait(wait: JournalWait): string {
+  return JSON.stringify({ kind: 'wait', ...wait });
 }
 
 /** The end of a run as one line of JSON, without a line end. */
@@ -148,6 +172,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'check': {
       const { kind, ...check } = parsed.data;
       return { kind, check };
+    }
+    case 'wait': {
+      const { kind, ...wait } = parsed.data;
+      return { kind, wait };
     }
     case 'end': {
       const { kind, ...end } = parsed.data;

@@ -7,14 +7,17 @@ import {
   type JournalEntry,
   type JournalLine,
   type JournalStart,
+  type JournalWait,
 } from './journal.ts';
 
-/** A run's journal. Line 1 is the start, iterations and checks follow; `end` is null when the run was killed, failed or still continues. */
+/** A run's journal. Line 1 is the start, iterations, checks and waits follow; `end` is null when the run was killed, failed or still continues. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
   /** Each with the number of iterations before it. */
   readonly checks: readonly { readonly after: number; readonly check: JournalCheck }[];
+  /** The same of the times that the run waited. */
+  readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
   readonly end: JournalEnd | null;
   /** The last line was cut off by a kill, and is left out. */
   readonly torn: boolean;
@@ -55,13 +58,16 @@ export function parseJournal(text: string): ParsedJournal {
       checks: lines.flatMap((line, index) =>
         line.kind === 'check' ? [{ after: iterationsBefore(lines, index), check: line.check }] : [],
       ),
+      waits: lines.flatMap((line, index) =>
+        line.kind === 'wait' ? [{ after: iterationsBefore(lines, index), wait: line.wait }] : [],
+      ),
       end: end?.kind === 'end' ? end.end : null,
       torn,
     },
   };
 }
 
-const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'end']), lane: z.string() });
+const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'wait', 'end']), lane: z.string() });
 
 /** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
 export function isAboutJournal(text: string): boolean {
@@ -80,17 +86,30 @@ function problemsOf(
       index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run',
     );
   if (line.kind === 'start') return [];
-  const { lane } = line.kind === 'iteration' ? line.entry : line.kind === 'check' ? line.check : line.end;
+  const lane = laneOf(line);
   if (start !== null && lane !== start.lane) return problem(`it belongs to ${lane}, the journal to ${start.lane}`);
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
-  if (line.kind === 'check') return [];
+  if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
-  const expected = index - lines.slice(0, index).filter(({ kind }) => kind === 'check').length;
+  const expected = index - lines.slice(0, index).filter(({ kind }) => kind === 'check' || kind === 'wait').length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
   return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
     ? []
     : problem(`its task ${taskId} is not among those of the start`);
+}
+
+function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
+  switch (line.kind) {
+    case 'iteration':
+      return line.entry.lane;
+    case 'check':
+      return line.check.lane;
+    case 'wait':
+      return line.wait.lane;
+    case 'end':
+      return line.end.lane;
+  }
 }
 
 function iterationsBefore(lines: readonly JournalLine[], index: number): number {

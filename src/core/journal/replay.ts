@@ -1,8 +1,8 @@
 import { recordHeadCheck } from '../lane/check.ts';
-import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
+import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';
-import type { JournalEntry } from './journal.ts';
+import type { JournalEntry, JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
@@ -27,6 +27,8 @@ export interface Difference {
 /** Where a recorded run would have ended under another policy, if agent and clock had done the same. */
 export type WhatIf =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
+  /** It would have waited for the end of a limit; what it may use then, others decide. */
+  | { readonly kind: 'waits'; readonly iterations: number; readonly outcome: Outcome }
   /** From there on it would have worked on a task on which the journal has nothing at that point. */
   | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
   /** It would have continued after the last iteration of the journal. */
@@ -34,13 +36,13 @@ export type WhatIf =
 
 /** Makes every decision of a recorded run again, and returns what differs from the record. `kindOf`: the rules of its agent. */
 export function replay(journal: Journal, kindOf: KindOfDenial): readonly Difference[] {
-  const { start, entries, end } = journal;
-  let position = startPosition(journal);
+  const { entries, end } = journal;
+  let position = startPosition(journal, journal.start.policy);
   const differences: Difference[] = [];
   for (const [index, entry] of entries.entries()) {
     const line = lineOf(journal, index);
     position = checked(position, journal, index);
-    const step = decide(position, { policy: start.policy, now: entry.startedAt, ...fromOutside(null) });
+    const step = decide(position, { policy: position.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
         line,
@@ -49,13 +51,13 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
         replayed: step.kind === 'stop' ? step.outcome : step.task.id,
       });
     }
-    const settled = advance(position, entry, start.policy, kindOf);
+    const settled = advance(position, entry, position.policy, kindOf);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
   }
   if (end !== null) {
     position = checked(position, journal, entries.length);
-    const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
+    const step = decide(position, { policy: position.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
       differences.push({ line: lineOf(journal, entries.length), of: 'outcome', recorded: end.outcome, replayed });
@@ -66,44 +68,62 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
 /** Plays a recorded run under another policy, as far as the journal reaches. */
 export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): WhatIf {
   const { entries, end } = journal;
-  let position = startPosition(journal);
+  let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
     position = checked(position, journal, iterations);
-    const step = decide(position, { policy, now: entry.startedAt, ...fromOutside(null) });
-    if (step.kind === 'stop') return { kind: 'ended', iterations, outcome: step.outcome };
+    const at = { policy: position.policy, now: entry.startedAt };
+    const step = decide(position, { ...at, ...fromOutside(null) });
+    if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(position, entry, policy, kindOf).position;
+    position = advance(position, entry, position.policy, kindOf).position;
   }
   position = checked(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
-  const step = decide(position, { policy, now, ...fromOutside(end) });
+  const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
   const iterations = entries.length;
   return step.kind === 'stop'
-    ? { kind: 'ended', iterations, outcome: step.outcome }
+    ? stopped(position, iterations, { policy: position.policy, now, outcome: step.outcome })
     : { kind: 'goes-on', iterations, taskId: step.task.id };
 }
 
+function stopped(
+  { run }: Position,
+  iterations: number,
+  { outcome, ...at }: { readonly policy: Policy; readonly now: number; readonly outcome: Outcome },
+): WhatIf {
+  return { kind: isWorthWaiting(outcome, { run, ...at }) ? 'waits' : 'ended', iterations, outcome };
+}
+
 interface Position {
+  /** What bounds the run by then. */
+  readonly policy: Policy;
   /** Those of the start, and what the iterations so far added. */
   readonly tasks: readonly QueuedTask[];
   readonly state: LaneState;
   readonly run: RunSoFar;
 }
 
-function startPosition({ start: { tasks, state, startedAt } }: Journal): Position {
-  return { tasks, state, run: startRun(state, startedAt) };
+function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: Policy): Position {
+  return { policy, tasks, state, run: startRun(state, startedAt) };
 }
 
 /** 1-based line of the entry at that index, or of the end. */
-function lineOf({ checks }: Journal, index: number): number {
-  return index + 2 + checks.filter(({ after }) => after <= index).length;
+function lineOf({ checks, waits }: Journal, index: number): number {
+  return index + 2 + [...checks, ...waits].filter(({ after }) => after <= index).length;
 }
 
-/** With the checks that were made right before the decision after so many iterations. */
-function checked(position: Position, { checks }: Journal, iterations: number): Position {
-  return checks
+/** With the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
+function checked(position: Position, { checks, waits }: Journal, iterations: number): Position {
+  const known = checks
     .filter(({ after }) => after === iterations)
     .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), position);
+  return waits
+    .filter(({ after }) => after === iterations)
+    .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), known);
+}
+
+function resumed({ policy, state }: Position, { windows, maxIterations, maxCostUsd }: JournalWait): Partial<Position> {
+  return { policy: { ...policy, maxIterations, maxCostUsd }, state: { ...state, windows } };
 }
 
 function decide(
@@ -145,6 +165,7 @@ function advance(
   const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
   return {
     position: {
+      policy,
       tasks,
       state: bookEntry(settled.state, entry, () => ''),
       run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsIn(evidence.steps)),

@@ -113,6 +113,28 @@ export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']
   };
 }
 
+/** Whether a run that would end at a limit waits for its end instead: where its policy says so, and time for a call is left then. `policy`: without what bounds the run by its reservation. */
+export function isWorthWaiting(
+  outcome: Outcome,
+  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
+): outcome is Extract<Outcome, { kind: 'parked' }> {
+  return (
+    outcome.kind === 'parked' &&
+    policy.onLimit === 'wait' &&
+    !run.cancelled &&
+    run.stoppedBy === null &&
+    limitOf(run, policy, Math.max(now, outcome.resumeAt)) === null
+  );
+}
+
+/** Whether it is only its reservation that keeps a run from a further call, so that it may ask for more. */
+export function isHeldByReservation(
+  outcome: Outcome,
+  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
+): boolean {
+  return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
+}
+
 type Rule = (situation: Situation) => Outcome | null;
 
 const rules: readonly Rule[] = [
@@ -229,6 +251,10 @@ function parked({ state, policy, now }: Situation): Outcome | null {
 }
 
 function limited({ run, policy, now }: Situation): Outcome | null {
+  return limitOf(run, policy, now);
+}
+
+function limitOf(run: RunSoFar, policy: Policy, now: number): Outcome | null {
   const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
   if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
   // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.

@@ -1,7 +1,7 @@
 import { jobsOf } from '../../config/config.ts';
 import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
-import { nextStep, startRun } from '../../core/lane/decide.ts';
+import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
@@ -23,7 +23,6 @@ import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../.
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
-import { findStart } from './start.ts';
 import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -65,6 +64,19 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     reason: 'another_run',
     message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
   });
+}
+
+/** What a run would begin with, or why it would make no call. */
+export type Preview =
+  | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
+  | { readonly kind: 'end'; readonly intake: Ended['intake'] };
+
+/** Decides on the lane as it is now, and claims nothing. */
+export async function preview(deps: GateDeps, request: Request): Promise<Preview> {
+  const decided = await decide(deps, request);
+  if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
+  const { lane, tasks, state, notes } = decided;
+  return { kind: 'work', lane, tasks, state, notes };
 }
 
 /** Lanes of their own that are looked at in one run: each takes a few requests. */
@@ -157,8 +169,8 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
       notes: noteAll([], []),
     });
 
-  const lookUpStart = (): ReturnType<typeof findStart> =>
-    findStart({ forge: deps.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  const lookUpStart = (): ReturnType<GateDeps['findStart']> =>
+    deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
   // A run without a call makes up for what people were not notified of.
@@ -375,8 +387,11 @@ function stopNow(
   { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] },
 ): Outcome | null {
   const now = clock.now();
-  const step = nextStep({ state, tasks, run: startRun(state, now), policy: config.policy, now });
-  return step.kind === 'stop' && step.outcome.kind !== 'complete' ? step.outcome : null;
+  const situation = { run: startRun(state, now), policy: config.policy, now };
+  const step = nextStep({ state, tasks, ...situation });
+  if (step.kind === 'iterate' || step.outcome.kind === 'complete') return null;
+  // The lane is this run's while it waits.
+  return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }
 
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */

@@ -15,14 +15,23 @@ import { STATUS_MARKER } from './status-comment.ts';
 const MAX_ORDERS = 3;
 const AT_WORK = '**🚧 Ralph is at work.**';
 
+/** What a run does now. */
+export type Doing =
+  | {
+      readonly kind: 'iterates';
+      readonly task: TaskReport['task'];
+      /** 1-based: the one that begins. */
+      readonly iteration: number;
+      /** What people ordered since the run began, oldest first. */
+      readonly orders: readonly Order[];
+    }
+  /** `task`: the next one; `until`: an instant in ms. */
+  | { readonly kind: 'waits'; readonly task: TaskReport['task']; readonly until: number };
+
 /** How a run stands while it works. */
 export interface LiveStatus {
-  readonly task: TaskReport['task'];
+  readonly doing: Doing;
   readonly tasks: readonly TaskReport[];
-  /** 1-based: the one that begins. */
-  readonly iteration: number;
-  /** What people ordered since the run began, oldest first. */
-  readonly orders: readonly Order[];
   /** This run's iterations, oldest first. */
   readonly journal: readonly JournalEntry[];
   readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
@@ -35,14 +44,18 @@ export interface LiveStatus {
 
 /** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
 export function renderLiveStatus(live: LiveStatus): string {
-  const { task, tasks, iteration, orders, journal, limits, jobs, startedAt, now, runUrl } = live;
+  const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
+  const orders = doing.kind === 'iterates' ? doing.orders : [];
+  const named = `${taskLink(doing.task)} ${text(doing.task.title, 120)} (${link('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
     STATUS_MARKER,
-    `${AT_WORK} Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
+    doing.kind === 'iterates'
+      ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
+      : `${AT_WORK} A limit is reached, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
     `\`${tasksBar(tasks)}\` ${done} of ${String(tasks.length)} tasks done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),

@@ -30,7 +30,7 @@ export async function gateJob(
     return { handedOver: null, report: await publishRecorded(stages, recording, ended) };
   }
   const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
-  const showLive = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
+  const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
   if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
   const digest = await giveIntake(deps, stages, {
     version: 1,

@@ -41,6 +41,10 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         store: handedStore(folder, taken),
         // The issue shows that it is worked on; there is no token here to say more.
         showLive: () => Promise.resolve(),
+        showWait: () => Promise.resolve(),
+        ending: new AbortController().signal,
+        // Nobody can be asked here what others have used meanwhile.
+        patience: null,
       },
       { ...taken.handed.intake, claimedAt: deps.clock.now() },
     );

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
+import { folder as folderForm } from '../../config/fields.ts';
 import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
 import { readRunSettings, SETTINGS_PATHS, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
+import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/base-texts.ts';
@@ -54,17 +56,36 @@ async function readBase(
   { environment, context }: { readonly environment: World['environment']; readonly context: RunContext },
 ): Promise<BaseTexts> {
   const event = eventSchema.safeParse(context.event.payload);
+  const baseBranch = event.data?.repository.default_branch ?? null;
+  return readSettingsFiles(texts, { folder: context.workspace, baseBranch, env: environment });
+}
+
+/** The settings files of the base branch, in the input working-directory. `baseBranch`: the one that counts where no input names one; null: not known. */
+export async function readSettingsFiles(
+  texts: Texts,
+  { folder, baseBranch, env }: Pick<BaseOnDisk, 'folder' | 'baseBranch'> & { readonly env: NodeJS.ProcessEnv },
+): Promise<BaseTexts> {
   const named = (texts['base-branch'] ?? '').trim();
+  const within = folderOf(texts['working-directory']);
   const wanted: BaseOnDisk = {
-    folder: context.workspace,
-    paths: SETTINGS_PATHS,
-    baseBranch: named === '' ? (event.data?.repository.default_branch ?? null) : named,
+    folder,
+    paths: SETTINGS_PATHS.map((path) => fromRoot(within, path)),
+    baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? '').trim(),
   };
   // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/base-texts.ts');
-  return readBaseTexts({ ...wanted, env: environment });
+  const base = await readBaseTexts({ ...wanted, env });
+  if (base.kind === 'unknown') return base;
+  const { texts: found, unread } = base.read;
+  return { kind: 'texts', read: { texts: allSeenFrom(within, found), unread: allSeenFrom(within, unread) } };
+}
+
+/** One that cannot be used is reported with the other inputs. */
+function folderOf(text: string | undefined): Folder {
+  const folder = folderForm().safeParse((text ?? '').trim());
+  return folder.success ? folder.data : '';
 }
 
 /** Where nothing was found, nobody asks for them. */

@@ -213,6 +213,8 @@ export interface RunSetting {
   /** The machine, before the run begins. */
   readonly prepare?: (checkout: Checkout, machine: Machine) => void;
   readonly onRecord?: (work: Work, checkout: Checkout, machine: Machine) => void;
+  /** While the run sleeps: the project's clock has moved on already. */
+  readonly onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>;
   /** What comes between the run and its ports. */
   readonly tap?: Tap;
   /** How far this machine's clock is ahead of everybody's. */
@@ -262,9 +264,9 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
         return Promise.resolve(text === undefined ? null : { path, text });
       }),
     files: tapped('files', placedFiles(workFilesOf(machine.checkout), config.workingDirectory), tap),
-    sleep: (ms) => {
+    sleep: async (ms, signal) => {
       project.clock.advance(ms);
-      return Promise.resolve();
+      await setting.onSleep?.(ms, signal);
     },
     record: (change) => {
       tap.act(`place.record ${change.stage}`, () => {

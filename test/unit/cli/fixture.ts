@@ -3,7 +3,7 @@ import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
-import type { Command } from '../../../src/cli/command.ts';
+import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
@@ -18,6 +18,7 @@ import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
+import { createRunCommand } from '../../../src/cli/run/run.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
@@ -68,6 +69,7 @@ function commandsAt(
     createMonitorCommand(open, look, () => Promise.resolve(monitor)),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
+    createRunCommand(() => Promise.reject(new UsageError(['there is no checkout.'], 'none'))),
     createTasksCommand(look),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),

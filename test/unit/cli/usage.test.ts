@@ -29,6 +29,7 @@ describe('help', () => {
         'monitor',
         'doctor',
         'sandbox',
+        'run',
         'tasks',
         'add',
         'import',

@@ -29,6 +29,7 @@ export const policy: Policy = {
   maxCostUsd: 0,
   maxCostUsdPerDay: 0,
   onPermissionDenied: 'count',
+  onLimit: 'park',
   circuit: {
     noProgress: 3,
     sameError: 5,

@@ -8,10 +8,8 @@ const lines = (markdown: string): readonly string[] => markdown.split('\n').filt
 
 const tasks = [taskReport(12, { title: 'Greet @octocat', state: 'done' }), taskReport(13)];
 const live = {
-  task: tasks[1]?.task ?? taskReport(13).task,
+  doing: { kind: 'iterates', task: tasks[1]?.task ?? taskReport(13).task, iteration: 1, orders: [] },
   tasks,
-  iteration: 1,
-  orders: [],
   journal: [],
   limits: { ...policy, maxCostUsd: 5 },
   jobs: 'one',
@@ -32,7 +30,7 @@ test('the first seconds: what is worked on, against which limits, and how to end
 test('later: what the last iteration came to, without a limit of money', () => {
   const later = renderLiveStatus({
     ...live,
-    iteration: 2,
+    doing: { ...live.doing, iteration: 2 },
     journal: [entry(1, { verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } })],
     limits: { ...policy, maxCostUsd: 0 },
     now: END + 3 * 60_000,
@@ -44,8 +42,15 @@ test('later: what the last iteration came to, without a limit of money', () => {
 test('orders that were given meanwhile, and mention nobody', () => {
   const order = { number: 1, kind: 'pause', task: null, run: null, by: 'ann', from: 'comment', at: END } as const;
   const orders = [order, { ...order, kind: 'retry', task: 'issue-12', by: '@bob' } as const];
-  expect(lines(renderLiveStatus({ ...live, orders }))[3]).toBe(
+  expect(lines(renderLiveStatus({ ...live, doing: { ...live.doing, orders } }))[3]).toBe(
     'For the next run: `/ralph pause` of ann, `/ralph retry #12` of @\u200Bbob',
+  );
+});
+
+test('while it waits for the end of a limit: until when, and with what it continues', () => {
+  const waits = { kind: 'waits', task: live.doing.task, until: END + 60 * 60_000 } as const;
+  expect(lines(renderLiveStatus({ ...live, doing: waits }))[1]).toBe(
+    '**🚧 Ralph is at work.** A limit is reached, so the run waits until 2026-11-21 17:18 UTC, then continues with [#13](https://github.com/acme/shop/issues/13) Task 13 ([live log](https://github.com/acme/shop/actions/runs/99))',
   );
 });
 

@@ -19,7 +19,7 @@ function withSet(journal: Journal, texts: Readonly<Record<string, string>>): str
   const given = parsePolicyInputs(texts);
   if (given.kind === 'problems') throw new Error(JSON.stringify(given.problems));
   const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs), kindOfDenial);
-  return `${String(answer.iterations)}: ${answer.kind === 'ended' ? `${answer.outcome.kind} (${answer.outcome.reason})` : `${answer.kind} ${answer.taskId}`}`;
+  return `${String(answer.iterations)}: ${'outcome' in answer ? `${answer.kind === 'waits' ? 'waits, ' : ''}${answer.outcome.kind} (${answer.outcome.reason})` : `${answer.kind} ${answer.taskId}`}`;
 }
 
 describe('a journal replays to the same decisions', () => {

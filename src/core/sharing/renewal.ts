@@ -1,0 +1,60 @@
+import { openWindows, type Windows } from '../lane/windows.ts';
+import type { Policy } from '../policy.ts';
+import { boundBy, reservationFor, windowsFor, type Budget, type Reservation, type Spent } from './budget.ts';
+
+/** A run that asks again for what it may use. `spent`: by it so far; `windows`: as it knew them; `policy`: without the bounds of its earlier reservation. */
+export interface Renewing {
+  readonly run: Omit<Reservation, keyof Spent>;
+  readonly spent: Spent;
+  readonly windows: Windows;
+  readonly policy: Policy;
+}
+
+/** What the run may use from now on: a reservation in place of its earlier one, which covers what it has spent as well. */
+export interface Renewal {
+  readonly reservation: Reservation;
+  readonly windows: Windows;
+  readonly policy: Policy;
+}
+
+/** Asks the repository's counters again, for a run that has waited for the end of a window. What it has spent since its begin counts in every window that was open before: rather too much than a call twice. */
+export function renew(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
+  const windows = withOwn(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
+  const free = reservationFor(run, windows, { ...policy, maxCostUsd: left(policy.maxCostUsd, spent.costUsd) });
+  const reservation = {
+    ...free,
+    calls: spent.calls + free.calls,
+    tokens: spent.tokens + free.tokens,
+    costUsd: spent.costUsd + free.costUsd,
+  };
+  return { reservation, windows, policy: boundBy(policy, reservation) };
+}
+
+/** Of what the run knew to be open, its own part is in nobody's counters yet. */
+function withOwn(
+  others: Windows,
+  { known, spent, now }: { readonly known: Windows; readonly spent: Spent; readonly now: number },
+): Windows {
+  return {
+    hour:
+      known.hour === null
+        ? others.hour
+        : {
+            openedAt: Math.max(known.hour.openedAt, others.hour?.openedAt ?? 0),
+            calls: (others.hour?.calls ?? 0) + spent.calls,
+            tokens: (others.hour?.tokens ?? 0) + spent.tokens,
+          },
+    day:
+      known.day === null
+        ? others.day
+        : {
+            openedAt: others.day?.openedAt ?? Math.min(known.day.openedAt, now),
+            costUsd: (others.day?.costUsd ?? 0) + spent.costUsd,
+          },
+  };
+}
+
+/** 0 means no limit, so of one that is used up next to nothing is left. */
+function left(maxCostUsd: number, spentUsd: number): number {
+  return maxCostUsd === 0 ? 0 : Math.max(Number.EPSILON, maxCostUsd - spentUsd);
+}

@@ -1,0 +1,41 @@
+import { jobsOf } from '../../config/config.ts';
+import { reserve, seededWith, spentBetween, type Budget } from '../../core/sharing/budget.ts';
+import { leaseMs } from '../../core/sharing/lease.ts';
+import { renew, type Renewal } from '../../core/sharing/renewal.ts';
+import { openWindows } from '../../core/lane/windows.ts';
+import type { Work } from '../../handover/work.ts';
+import type { Unavailable } from '../../ports/state.ts';
+import type { GateDeps } from '../deps.ts';
+
+/** What a run that waited may use now, or why that is not known. */
+export type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
+
+/** Asks the repository's counters what the run may use from now on, and reserves it. Never throws. */
+export async function renewReservation(
+  {
+    config,
+    context: { runUrl, runId, runAttempt },
+    budget,
+    clock,
+    runTag,
+  }: Pick<GateDeps, 'config' | 'context' | 'budget' | 'clock' | 'runTag'>,
+  { lane, startedAt, tasks, stateBefore, state }: Work,
+): Promise<Renewed> {
+  const { policy } = config;
+  const now = clock.now();
+  if (budget === null) return { kind: 'renewed', windows: openWindows(state.windows, now), policy };
+  // What others have reserved and used decides, so asking a budget with the new reservation gives the same.
+  const renewed = (stored: Budget): Renewal => {
+    const newest = seededWith(stored, state.windows);
+    const run = newest.reservations.find((reservation) => reservation.runTag === runTag) ?? {
+      ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
+      expiresAt: startedAt + leaseMs(policy.maxRunMs, jobsOf(config)),
+      tasks: tasks.map(({ id }) => id),
+    };
+    return renew(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
+  };
+  const written = await budget.update((stored) =>
+    reserve(seededWith(stored, state.windows), renewed(stored).reservation, now),
+  );
+  return written.kind === 'unavailable' ? written : { kind: 'renewed', ...renewed(written.budget) };
+}

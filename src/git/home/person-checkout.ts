@@ -1,0 +1,95 @@
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { UserError } from '../../errors.ts';
+import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
+import { explainRefusal } from '../refusal.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+
+/** A person's checkout, as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
+export interface PersonCheckout {
+  readonly top: string;
+  /** null: HEAD is detached. */
+  readonly branch: string | null;
+  /** Branches that are checked out in it or in its other work trees. */
+  readonly checkedOut: readonly string[];
+  /** What is not committed: paths, at most the first thousand. */
+  readonly uncommitted: readonly string[];
+  readonly git: Git;
+}
+
+const MAX_PATHS = 1_000;
+
+/** Looks at the checkout that a folder is in; throws a UserError where there is none that can be worked from. */
+export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
+  if (!existsSync(folder)) throw new UserError('configuration', `${JSON.stringify(folder)} does not exist.`);
+  const near = createGit({ folder, env, configuration: 'own' });
+  const old = versionProblem((await near.answer(['version'])).stdout.toString());
+  if (old !== null) throw new UserError('configuration', old);
+  const found = await near.answer(['rev-parse', '--show-toplevel']);
+  if (found.exitCode !== 0)
+    throw new UserError(
+      'configuration',
+      `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+    );
+  const top = found.stdout.toString().replace(/\n$/, '');
+  const git = createGit({ folder: top, env, configuration: 'own' });
+  if ((await git.answer(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])).exitCode !== 0)
+    throw new UserError(
+      'configuration',
+      `The repository in ${top} has no commits yet. Make a first one, then run again.`,
+    );
+  const [branch, worktrees, status] = await Promise.all([
+    git.answer(['symbolic-ref', '--quiet', '--short', 'HEAD']),
+    git.answer(['worktree', 'list', '--porcelain']),
+    git.answer(['status', '--porcelain', '-z', '--no-renames', '--untracked-files=normal']),
+  ]);
+  return {
+    top,
+    branch: branch.exitCode === 0 ? branch.stdout.toString().trim() : null,
+    checkedOut: [...worktrees.stdout.toString().matchAll(/^branch refs\/heads\/(.+)$/gm)].map(([, name = '']) => name),
+    uncommitted: status.stdout
+      .toString()
+      .split('\0')
+      .filter((record) => record.length > 3)
+      .slice(0, MAX_PATHS)
+      .map((record) => record.slice(3)),
+    git,
+  };
+}
+
+/** Whether the branch's commits are all part of the other one; false where one of them is unknown. */
+export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
+  return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;
+}
+
+/** Keeps paths out of the person's `git status` where nothing ignores them yet: in the checkout's own list, which is in no commit. Returns what was added. */
+export async function ignoreLocally(
+  { top, git }: PersonCheckout,
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  const { stdout } = await git.answer(['check-ignore', '--', ...paths]);
+  const ignored = stdout.toString().split('\n');
+  const missing = paths.filter((path) => !ignored.includes(path));
+  const tracked = await git.answer(['ls-files', '--', ...missing]);
+  const listed = missing.filter((path) => !tracked.stdout.toString().split('\n').includes(path));
+  if (listed.length === 0) return [];
+  const named = (await git.text(['rev-parse', '--git-path', 'info/exclude'])).trim();
+  const file = isAbsolute(named) ? named : join(top, named);
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  // A person's own arrangement stays as it is.
+  if (there !== undefined && !there.isFile()) return [];
+  const before = there === undefined ? '' : readFileSync(file, 'utf8');
+  const gap = before === '' || before.endsWith('\n') ? '' : '\n';
+  writeFileSync(file, `${before}${gap}${listed.map((path) => `/${path}\n`).join('')}`);
+  return listed;
+}
+
+/** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why not, null: it is there. */
+export async function pushToRemote({ git }: PersonCheckout, remote: string, branch: string): Promise<string | null> {
+  const ref = `refs/heads/${branch}`;
+  const pushed = await git.answer(['push', '--porcelain', '--no-verify', remote, `${ref}:${ref}`], {
+    timeoutMs: 2 * MINUTE_MS,
+  });
+  if (pushed.exitCode === 0) return null;
+  return explainRefusal(lastWords(`${pushed.stdout.toString()}\n${pushed.stderr}`));
+}

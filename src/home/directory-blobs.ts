@@ -1,0 +1,50 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { BlobStore } from '../ports/state.ts';
+import { messageOf } from '../errors.ts';
+
+/** Blobs as files of a folder of this machine. */
+export function createDirectoryBlobs({
+  folder,
+  maxBytes,
+}: {
+  readonly folder: string;
+  readonly maxBytes: number;
+}): BlobStore {
+  const fileOf = (name: string): string => join(folder, `${name}.transcript`);
+  return {
+    read: async (name) => {
+      try {
+        const file = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+        try {
+          const found = await file.stat();
+          if (!found.isFile() || found.size > maxBytes)
+            return { kind: 'unavailable', why: `${fileOf(name)} is not a transcript` };
+          return { kind: 'found', content: await file.readFile() };
+        } finally {
+          await file.close();
+        }
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code === 'ENOENT'
+          ? { kind: 'absent' }
+          : { kind: 'unavailable', why: messageOf(error) };
+      }
+    },
+    write: async (name, content) => {
+      if (content.length > maxBytes) return { kind: 'not-kept', why: 'it is too large' };
+      const beside = join(folder, `.${randomUUID()}.tmp`);
+      try {
+        await mkdir(folder, { recursive: true });
+        await writeFile(beside, content, { flag: 'wx', mode: 0o600 });
+        await rename(beside, fileOf(name));
+        return { kind: 'written' };
+      } catch (error) {
+        return { kind: 'not-kept', why: messageOf(error) };
+      } finally {
+        await rm(beside, { force: true });
+      }
+    },
+  };
+}

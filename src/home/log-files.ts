@@ -1,0 +1,74 @@
+import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { overflowing } from '../core/local/rotation.ts';
+import { logInstant } from '../core/local/status-document.ts';
+import { messageOf } from '../errors.ts';
+import { openOwnFolder, type OwnFolder } from './own-folder.ts';
+
+/** `.ralph/logs/`: `ralph.log` with all lines, and one file for each iteration. */
+export interface LogFiles {
+  readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
+  /** From here on lines go to a file of their own as well. */
+  readonly iterationBegins: () => void;
+  readonly iterationEnds: () => void;
+}
+
+const LOG = 'ralph.log';
+const MAX_LOG_BYTES = 5 * 1024 * 1024;
+/** Of one iteration; what an agent says beyond that is in its own transcript. */
+const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
+const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
+const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
+
+export function createLogFiles(
+  top: string,
+  { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
+): LogFiles {
+  let folder: OwnFolder | null = null;
+  let isUnusable = false;
+  let iteration: { readonly name: string; isFull: boolean } | null = null;
+  let count = 0;
+
+  function attempt(act: (to: OwnFolder) => void): void {
+    if (isUnusable) return;
+    try {
+      folder ??= openOwnFolder(top, ['.ralph', 'logs'], { hides: true });
+      act(folder);
+    } catch (error) {
+      isUnusable = true;
+      warn(`The log is not kept in .ralph/logs: ${messageOf(error)}.`);
+    }
+  }
+
+  return {
+    line: (level, text) => {
+      attempt((to) => {
+        const lines = text
+          .split('\n')
+          .map((line) => `[${logInstant(now())}] [${level}] ${line}\n`)
+          .join('');
+        if (to.append(LOG, lines) > MAX_LOG_BYTES) renameSync(join(to.path, LOG), join(to.path, `${LOG}.1`));
+        if (iteration === null || iteration.isFull) return;
+        iteration.isFull = to.append(iteration.name, lines) > MAX_ITERATION_BYTES;
+      });
+    },
+    iterationBegins: () => {
+      count += 1;
+      const stamp = logInstant(now()).replace(' ', '_').replaceAll(':', '-');
+      iteration = { name: `iteration_${stamp}_${String(count % 1000).padStart(3, '0')}.log`, isFull: false };
+      attempt(tidy);
+    },
+    iterationEnds: () => {
+      iteration = null;
+    },
+  };
+}
+
+/** Files of other names are not ours to delete. */
+function tidy({ path }: OwnFolder): void {
+  const files = readdirSync(path).flatMap((name) => {
+    const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;
+    return found?.isFile() === true ? [{ name, bytes: found.size }] : [];
+  });
+  for (const name of overflowing(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
+}

@@ -1,0 +1,92 @@
+import { nextMark } from '../core/countdown.ts';
+import { serializeWait } from '../core/journal/journal.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { stoppedBy, type Order } from '../core/sharing/orders.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { formatInstant, MINUTE_MS } from '../core/time.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Work } from '../handover/work.ts';
+import type { LoopDeps } from './deps.ts';
+
+type Parked = Extract<Outcome, { kind: 'parked' }>;
+
+/** So often a run that waits asks whether somebody ordered it to stop. */
+const ASK_MS = MINUTE_MS;
+
+/** How a wait ended. `over`: with the work as it goes on, and the deps with what bounds it now. `ended`: somebody wants the run to end. */
+export type Waited =
+  | { readonly kind: 'over'; readonly deps: LoopDeps; readonly work: Work }
+  | { readonly kind: 'ended'; readonly stoppedBy: string | null }
+  | { readonly kind: 'unknown' };
+
+/** Waits until the limit is over, then asks what the run may use. The lane stays this run's, whose lease lasts as long as its time. */
+export async function waitForLimit(
+  deps: LoopDeps,
+  { work, outcome }: { readonly work: Work; readonly outcome: Parked },
+  askOrders: (state: LaneState) => Promise<readonly Order[]>,
+): Promise<Waited> {
+  const { clock, log, signal, ending, sleep } = deps;
+  const waitedFrom = clock.now();
+  const totalMs = outcome.resumeAt - waitedFrom;
+  const limit = LIMITS[outcome.reason];
+  log.info(`${limit} is reached. Waiting until ${formatInstant(outcome.resumeAt)} (${inWords(totalMs)}) …`);
+  await deps.showWait(work, outcome);
+  const ended = AbortSignal.any([signal, ending]);
+  let mark = nextMark(totalMs);
+  for (;;) {
+    const leftMs = outcome.resumeAt - clock.now();
+    if (leftMs <= 0) break;
+    if (leftMs <= mark) {
+      log.info(`Still waiting: ${inWords(leftMs)} left.`);
+      mark = nextMark(leftMs);
+    }
+    await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
+    if (ended.aborted) return { kind: 'ended', stoppedBy: null };
+    const stopped = stoppedBy(work.state, await askOrders(work.state));
+    if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
+  }
+  return resume(deps, { work, waitedFrom, reason: outcome.reason });
+}
+
+/** Asks what the run may use from now on, and says so in the journal. */
+export async function resume(
+  deps: LoopDeps,
+  { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
+): Promise<Waited> {
+  const { clock, log, patience } = deps;
+  if (patience === null) return { kind: 'unknown' };
+  const renewed = await patience.renew(work);
+  if (renewed.kind === 'unavailable') {
+    log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
+    return { kind: 'unknown' };
+  }
+  const { windows, policy } = renewed;
+  const { maxIterations, maxCostUsd } = policy;
+  const resumedAt = clock.now();
+  deps.appendJournal(
+    serializeWait({
+      ...{ version: 1, lane: work.lane.id, waitedFrom, resumedAt, reason },
+      ...{ windows, maxIterations, maxCostUsd },
+    }),
+  );
+  const resumed: Work = { ...work, state: { ...work.state, windows } };
+  deps.record(resumed);
+  return { kind: 'over', deps: { ...deps, config: { ...deps.config, policy } }, work: resumed };
+}
+
+const LIMITS: Readonly<Record<Parked['reason'], string>> = {
+  calls_per_hour: 'The limit of calls per hour',
+  tokens_per_hour: 'The limit of tokens per hour',
+  cost_per_day: 'The limit of cost per day',
+  usage_limit: "The provider's usage limit",
+};
+
+/** `1 h 20 min`; rounded up, so that it is over then. */
+function inWords(ms: number): string {
+  const minutes = Math.ceil(ms / MINUTE_MS);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [
+    ...(hours > 0 ? [`${String(hours)} h`] : []),
+    ...(rest > 0 || hours === 0 ? [`${String(rest)} min`] : []),
+  ].join(' ');
+}

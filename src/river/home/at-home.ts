@@ -1,0 +1,173 @@
+import { releaseLane } from '../../gate/lane/claim.ts';
+import { renewReservation } from '../../gate/lane/renew.ts';
+import type { GateDeps } from '../../gate/deps.ts';
+import { findForeign } from '../../gate/found.ts';
+import { workQueue } from '../../gate/work.ts';
+import type { RunStatus } from '../../core/local/run-status.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { endIntake, type Intake } from '../../handover/intake.ts';
+import type { WorkIntake } from '../../handover/handed.ts';
+import type { RunReport } from '../../handover/report.ts';
+import type { Work } from '../../handover/work.ts';
+import { beginWork } from '../../loop/loop.ts';
+import type { Agent } from '../../ports/agent.ts';
+import type { UserPrompt } from '../../ports/prompt.ts';
+import type { Sealed, Transcript } from '../../ports/state.ts';
+import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
+import type { RiverDeps } from '../deps.ts';
+import { reportWithoutWork } from '../ends.ts';
+import { failureOf } from '../failure.ts';
+import { createRecording, type Recording } from '../recording.ts';
+import { runLoop } from '../run-loop.ts';
+import { sessionExport, sha256 } from '../stages.ts';
+import { createHomeOutlet } from './outlet.ts';
+
+/** What the run does now, for whoever watches it. */
+export interface Shown {
+  readonly doing: RunStatus['doing'];
+  /** null: nothing is known yet, or as before. */
+  readonly work: Work | null;
+  readonly task: Task | null;
+  /** What it waits for; null: it does not wait. */
+  readonly resumeAt: number | null;
+  /** null: it goes on. */
+  readonly outcome: Outcome | null;
+}
+
+/** A run on a person's machine: no GitHub, but where issues are read, and nobody who is to be notified. */
+export interface HomeDeps extends RiverDeps, Pick<GateDeps, 'forge' | 'findStart'> {
+  /** By which its commits name this run. */
+  readonly runName: string;
+  /** The one task that is asked for; null: all of them. */
+  readonly task: TaskId | null;
+  readonly signal: AbortSignal;
+  readonly ending: AbortSignal;
+  readonly show: (shown: Shown) => void;
+}
+
+/** The river at home: gate → loop → the branch in the person's repository. Whatever happens in it ends in a report. */
+export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
+  const recording = createRecording(deps);
+  const report = await flow(deps, recording).catch((error: unknown) =>
+    reportWithoutWork(deps, failureOf(error, deps.debug), deps.startedAt),
+  );
+  deps.show({ doing: 'ended', work: null, task: null, resumeAt: null, outcome: report.outcome });
+  return report;
+}
+
+async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
+  const { config, context, redact, clock } = deps;
+  deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
+  // Read before anything else: from the copy as it was made, before any agent ran.
+  const prompt = await deps.machine.readPrompt();
+  const gateDeps = await gateOf(deps, recording);
+  const foreign = await findForeign(gateDeps);
+  const found = await workQueue(gateDeps, { asked: false, byHand: true });
+  const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
+  const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
+  if (intake.kind === 'end') {
+    const frame = { config, context, redact, now: clock.now() };
+    return reportOfEnd(frame, intake, deps.startedAt);
+  }
+  return work(deps, recording, { gateDeps, intake, prompt });
+}
+
+async function work(
+  deps: HomeDeps,
+  recording: Recording,
+  {
+    gateDeps,
+    intake,
+    prompt,
+  }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
+): Promise<RunReport> {
+  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show } = deps;
+  const { budget, store } = gateDeps;
+  const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
+  const outletDeps = { config: { ...config, policy: intake.policy }, clock, log, redact, journalHash, runTag };
+  const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store, budget }, begun);
+  let exportSession: (of: Sealed) => Promise<Transcript | null> = () => Promise.resolve(null);
+  const finish = async (ended: Work): Promise<RunReport> => {
+    const { work: last, headSha, saved } = await outlet.end(ended, exportSession);
+    recording.released();
+    recording.tryToKeep(last);
+    return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
+  };
+  let agent: Agent;
+  try {
+    agent = await connect.agent();
+    exportSession = sessionExport({ agent, seal: await connect.seal(), log });
+    const agentName = await agent.prepare();
+    log.info(`agent: ${agentName.version === '' ? agentName.name : `${agentName.version} (${agentName.name})`}`);
+    const shown = { resumeAt: null, outcome: null } as const;
+    const worked = await runLoop(
+      { ...deps, context: { ...context, runId: deps.runName } },
+      {
+        ...{ agent, agentName, prompt, signal, ending, store, recording },
+        outlet: { kind: 'hand-over', handOver: outlet.keep },
+        patience: {
+          policy: { ...config.policy, callsPerIteration: intake.policy.callsPerIteration },
+          renew: (unfinished) => renewReservation({ ...deps, budget }, unfinished),
+        },
+        showLive: (unfinished, { task }) => {
+          show({ ...shown, doing: 'agent', work: unfinished, task });
+          return Promise.resolve();
+        },
+        showWait: (unfinished, { resumeAt }) => {
+          show({ ...shown, doing: 'waiting', work: unfinished, task: null, resumeAt });
+          return Promise.resolve();
+        },
+      },
+      intake,
+    );
+    return await finish(worked);
+  } catch (error) {
+    const outcome = failureOf(error, deps.debug);
+    const unfinished = recording.work();
+    if (unfinished === null) {
+      await releaseLane({ store, budget, clock, runTag }, intake.lane.id);
+      return reportWithoutWork(deps, outcome, deps.startedAt);
+    }
+    return finish({ ...unfinished, outcome, endedAt: clock.now() });
+  }
+}
+
+/** The gate's ports; nobody asks it for a check of the set-up here. */
+export async function gateOf(
+  deps: Pick<
+    HomeDeps,
+    'config' | 'context' | 'forge' | 'findStart' | 'connect' | 'clock' | 'log' | 'runTag' | 'variables' | 'machine'
+  >,
+  recording: Pick<Recording, 'claiming'>,
+): Promise<GateDeps> {
+  const { config, context, forge, findStart, connect, clock, log, runTag, variables, machine } = deps;
+  const [repository, remote, store, budget] = await Promise.all([
+    connect.repository(),
+    connect.remote(),
+    connect.store(),
+    connect.budget(),
+  ]);
+  return {
+    ...{ config, context, forge, findStart, repository, remote, store, budget, clock, log, sha256, runTag, variables },
+    readLeftCircuit: machine.readLeftCircuit,
+    examine: () => Promise.resolve([]),
+    claiming: recording.claiming,
+  };
+}
+
+/** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
+async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: TaskId | null): Promise<Intake> {
+  if (wanted === null) return intake;
+  const task = intake.tasks.find(({ id }) => id === wanted);
+  if (task !== undefined) return { ...intake, tasks: [task] };
+  await releaseLane(deps, intake.lane.id);
+  const known = namesOf(intake.tasks.slice(0, 20).map(({ id }) => id));
+  return endIntake({
+    kind: 'failed',
+    reason: 'configuration',
+    message: `There is no task ${wanted}. The tasks are ${known}.`,
+  });
+}

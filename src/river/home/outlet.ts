@@ -1,0 +1,132 @@
+import { endRun, loseProgress, recordPublished } from '../../core/lane/settle.ts';
+import { settleRun } from '../../core/sharing/budget.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { textOf, UserError } from '../../errors.ts';
+import type { SavedReport } from '../../handover/report.ts';
+import { documentOf, verifiedState } from '../../handover/stored.ts';
+import type { Work } from '../../handover/work.ts';
+import { documentOnTheWay } from '../../loop/pushing.ts';
+import type { LoopDeps } from '../../loop/deps.ts';
+import type { PushResult, Remote } from '../../ports/repository.ts';
+import type { BudgetStore, Sealed, StateStore, Transcript } from '../../ports/state.ts';
+
+interface OutletDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact' | 'journalHash'> {
+  readonly remote: Pick<Remote, 'push' | 'pushOn'>;
+  readonly store: Pick<StateStore, 'advance' | 'save'>;
+  readonly budget: BudgetStore | null;
+  readonly runTag: string;
+}
+
+/** Where a run's work goes at home: its commits onto the branch in the person's repository, its state beside it. */
+export interface HomeOutlet {
+  /** After each iteration: whatever becomes of this process, the next run finds all of it. Throws a UserError where the branch does not take it. */
+  readonly keep: (work: Work) => Promise<void>;
+  /** At the end, whichever it is; gives the lane back. */
+  readonly end: (work: Work, session: (of: Sealed) => Promise<Transcript | null>) => Promise<EndedAtHome>;
+}
+
+/** The work as it ended. `headSha`: what the branch holds; null: there is none. */
+interface EndedAtHome {
+  readonly work: Work;
+  readonly headSha: string | null;
+  readonly saved: SavedReport;
+}
+
+/** `begun`: the work before its first call. */
+export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
+  const { remote, store, budget, clock, log, redact, config, runTag } = deps;
+  const { branch, start, id: lane } = begun.lane;
+  /** What the branch holds in the person's repository; null: it is not there. */
+  let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'restart' ? start.mergedHead : null;
+  let since = start.kind === 'continue' ? start.remoteHead : begun.base;
+  let { sequence } = begun.state;
+  let safe = { state: begun.stateBefore, iterations: 0 };
+
+  async function push({ head }: Work): Promise<PushResult> {
+    if (head === since) return { kind: 'pushed' };
+    const pushed = await remote.pushOn({ branch, commit: head, since, at: there, along: null }).catch(unanswered);
+    if (pushed.kind !== 'pushed') return pushed;
+    there = head;
+    since = head;
+    log.info(`${head.slice(0, 7)} is on ${branch}`);
+    return pushed;
+  }
+
+  return {
+    keep: async (work) => {
+      const pushed = await push(work);
+      if (pushed.kind === 'unreachable') {
+        log.warning(`${branch} could not be written, so the next iteration tries again: ${sentence(pushed.why)}`);
+        return;
+      }
+      if (pushed.kind !== 'pushed') throw refused(branch, pushed.why);
+      safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
+      const kept = await store.advance(lane, {
+        after: sequence,
+        document: (next) => documentOnTheWay(deps, { ...work, remoteHead: there }, next),
+      });
+      sequence = kept ?? sequence;
+    },
+    end: async (unchecked, session) => {
+      const now = clock.now();
+      const checked: Work = { ...unchecked, state: verifiedState(unchecked, config.policy, now) };
+      const pushed = await push(checked);
+      const isThere = pushed.kind === 'pushed';
+      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, pushed.why);
+      const state = isThere ? checked.state : withoutProgress(checked, now);
+      const work: Work = { ...checked, state, outcome };
+      const next = sequence + 1;
+      const ended = endRun({ ...state, sequence: next, savedAt: now }, outcome, work.head, now);
+      const published = !isThere || there === null ? ended : recordPublished(ended, { head: there, pullRequest: null });
+      const transcript = published.session === null ? null : await session({ lane, sessionId: published.session.id });
+      const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
+      const document = documentOf(published, { transcript: named, redact });
+      const saved = await store.save({ lane, sequence: next, document, transcript });
+      const settled = await budget?.update((newest) =>
+        settleRun(newest, runTag, { before: work.stateBefore, after: state, isPublished: isThere }, clock.now()),
+      );
+      if (settled?.kind === 'unavailable')
+        log.warning(
+          `What this run used could not be counted: ${sentence(settled.why)} What it had reserved counts instead.`,
+        );
+      if (saved.kind !== 'saved') log.warning(`The state was not saved: ${sentence(saved.why)}`);
+      return {
+        work,
+        headSha: there,
+        saved:
+          saved.kind === 'saved'
+            ? { kind: 'saved', sequence: next, where: saved.where }
+            : { kind: 'not-saved', why: saved.why },
+      };
+    },
+  };
+
+  /** Commits that the branch does not take go onto one of their own, through the same checks. */
+  async function keptElsewhere(work: Work, why: string): Promise<Outcome> {
+    const beside = `${branch}-${work.head.slice(0, 7)}`;
+    const kept = await remote
+      .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null, along: null })
+      .catch(unanswered);
+    const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
+    const message = `The newest commits of this run are not on ${branch}: ${sentence(why)}${where}`;
+    return { kind: 'failed', reason: 'infrastructure', message };
+  }
+
+  function withoutProgress({ state, journal }: Work, now: number): LaneState {
+    return loseProgress(
+      { before: safe.state, after: state, iterations: journal.length - safe.iterations },
+      config.policy,
+      now,
+    );
+  }
+}
+
+function refused(branch: string, why: string): UserError {
+  return new UserError('infrastructure', `${branch} does not take the commits of this run. ${sentence(why)}`);
+}
+
+function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
+  return { kind: 'unreachable', why: textOf(error) };
+}

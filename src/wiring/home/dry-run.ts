@@ -1,0 +1,176 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { claudeArguments } from '../../agents/claude/command-line.ts';
+import type { RunAnswer } from '../../cli/run/run-world.ts';
+import type { Config } from '../../config/config.ts';
+import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
+import { conclude, type Outcome } from '../../core/outcome.ts';
+import { formatInstant } from '../../core/time.ts';
+import { terminalLine } from '../../core/text/one-line.ts';
+import { UserError } from '../../errors.ts';
+import { findForeign } from '../../gate/found.ts';
+import { readPipeline } from '../../gate/lane/pipeline.ts';
+import { previewQueue } from '../../gate/work.ts';
+import { removeTree } from '../../git/remove-tree.ts';
+import { beginWork } from '../../loop/loop.ts';
+import { promptFor, setupFor } from '../../loop/call.ts';
+import { readAside } from '../../loop/done-marker.ts';
+import { readFileTasks } from '../../loop/file-tasks.ts';
+import type { BudgetStore } from '../../ports/state.ts';
+import { gateOf, type HomeDeps } from '../../river/home/at-home.ts';
+import { createDirectoryCells } from '../../state/directory-cells.ts';
+import { connect } from '../connect.ts';
+import { nothingToIsolate } from '../isolation/isolated.ts';
+import { createMachine } from '../machine.ts';
+import { systemClock } from '../world.ts';
+import { homeWorld, type HomeSetting } from './home-world.ts';
+import { homeConnections } from './play.ts';
+import type { Place } from './place.ts';
+import { prepareCopy } from './copy.ts';
+import type { PersonCheckout } from '../../git/home/person-checkout.ts';
+
+interface Asked {
+  readonly config: Config;
+  readonly checkout: PersonCheckout;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Id of the one task that is asked for; null: all of them. */
+  readonly wanted: string | null;
+}
+
+/** `--dry-run`: the gate's decision, the prompt and the command line. Nothing is claimed or written, and nobody is called. */
+export async function showWhatWouldRun(
+  { config, checkout, environment, wanted }: Asked,
+  {
+    setting,
+    gate,
+    print,
+  }: {
+    readonly setting: HomeSetting;
+    readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
+    readonly print: (text: string) => void;
+  },
+): Promise<RunAnswer> {
+  const base = mkdtempSync(join(tmpdir(), 'ralph-dry-run-'));
+  const name = setting.place.clone.split('/').at(-1) ?? 'checkout';
+  const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
+  const { log } = setting;
+  try {
+    await prepareCopy({ config, checkout, place, environment }, { info: () => undefined, warning: () => undefined });
+    const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
+    const cells = createDirectoryCells({ folder: join(checkout.top, '.ralph', 'state'), now: systemClock.now });
+    const wired = connect(world, { patience: null, isolated: nothingToIsolate });
+    const connections = homeConnections(world, { cells, top: checkout.top, place, gate }, wired);
+    const budget = readOnly(await connections.budget());
+    const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
+    const gateDeps = await gateOf(
+      { ...world, ...gate, machine, connect: { ...connections, budget: () => Promise.resolve(budget) } },
+      { claiming: () => undefined },
+    );
+    const userPrompt = await machine.readPrompt();
+    await findForeign(gateDeps);
+    const found = await previewQueue(gateDeps);
+    if (found.kind === 'end') return ended(config, found.intake.outcome, print);
+    for (const warning of found.notes.warnings) log.warning(warning);
+    const now = world.clock.now();
+    const tasks = wanted === null ? found.tasks : found.tasks.filter(({ id }) => id === wanted);
+    if (tasks.length === 0)
+      throw new UserError('configuration', `There is no task ${wanted ?? ''}. "ralph tasks" lists them.`);
+    const soFar = startRun(found.state, now);
+    const step = nextStep({ state: found.state, tasks, run: soFar, policy: config.policy, now });
+    if (step.kind === 'stop') {
+      if (isWorthWaiting(step.outcome, { run: soFar, policy: config.policy, now }))
+        print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
+      return ended(config, step.outcome, print);
+    }
+    // The log says which steps there are; the first call is shown.
+    const { pipeline, warnings } = await readPipeline(gateDeps);
+    for (const warning of warnings) log.warning(warning);
+    const first = pipeline?.steps.find((one) => one.kind === 'agent') ?? null;
+    const work = beginWork(
+      {
+        ...{
+          kind: 'work',
+          lane: found.lane,
+          tasks,
+          state: found.state,
+          policy: config.policy,
+          claimedAt: now,
+          pipeline,
+          notes: found.notes,
+        },
+        opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
+      },
+      { state: found.state, agent: { name: '', version: '' }, now },
+    );
+    const { files, readLearnings } = machine;
+    const { notes } = await readAside({ files, prompt: userPrompt });
+    const prompt = await promptFor(
+      { config, prompt: userPrompt, readLearnings },
+      { work, soFar, step },
+      {
+        listed: await readFileTasks({ files, config }, tasks),
+        notes,
+        setting: {
+          promptTemplate: first?.prompt?.text ?? userPrompt.text,
+          promptPath: first?.prompt?.path ?? userPrompt.path,
+          setup: setupFor(userPrompt, work),
+          pipeline:
+            first === null ? null : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '' },
+        },
+      },
+    );
+    const args = claudeArguments({
+      model: first?.model ?? config.agent.model,
+      allowedTools: first?.allowedTools ?? config.policy.allowedTools,
+      extraArgs: config.agent.args,
+      resume: first?.session === 'fresh' ? null : (found.state.session?.id ?? null),
+      alsoFolder: config.workingDirectory === '' ? null : world.context.workspace,
+      budgetUsd: null,
+    });
+    print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
+    print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
+    print(
+      `Command line: ${[config.agent.path ?? `claude ${config.agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
+    );
+    print(
+      `Prompt, on standard input:\n\n${setting.secrets
+        .redact(prompt)
+        .split('\n')
+        .map((line) => `  ${printable(line)}`)
+        .join('\n')}\n`,
+    );
+    return { ended: { ...NOTHING, outcome: 'idle', reason: 'dry_run', tasks: tasks.length }, failed: false };
+  } finally {
+    await removeTree(base);
+  }
+}
+
+/** Who only looks changes no counter. */
+function readOnly(budget: BudgetStore | null): BudgetStore | null {
+  if (budget === null) return null;
+  return { read: budget.read, update: budget.read };
+}
+
+function ended(config: Config, outcome: Outcome, print: (text: string) => void): RunAnswer {
+  const message = 'message' in outcome ? `: ${outcome.message}` : '';
+  print(`No call would be made: ${outcome.kind} (${outcome.reason})${message}\n`);
+  return {
+    ended: { ...NOTHING, outcome: outcome.kind, reason: outcome.reason },
+    failed: conclude(outcome, config.failOn) === 'failure',
+  };
+}
+
+const NOTHING = {
+  ...{ iterations: 0, tasksDone: 0, tasks: 0, branch: null, head: null, costUsd: 0, tokens: 0 },
+  ...{ resumeAt: null, pushed: null },
+} as const;
+
+function printable(line: string): string {
+  return `${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, 10_000)}`;
+}
+
+/** As a shell would have it. */
+function quoted(arg: string): string {
+  return /^[\w./:=,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,64 @@
+import type { Forge } from '../../ports/forge.ts';
+import { messageOf } from '../../errors.ts';
+import { ownRepository } from '../own-github.ts';
+
+/** GitHub as a run at home has it: issues are read, and nothing is written. null: there is none to ask, for this reason. */
+export async function issuesOf(
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<
+  | {
+      readonly kind: 'forge';
+      readonly forge: Forge;
+      readonly repository: { readonly owner: string; readonly repo: string };
+    }
+  | { readonly kind: 'none'; readonly why: string }
+> {
+  const token = (environment.GITHUB_TOKEN ?? environment.GH_TOKEN ?? '').trim();
+  if (token === '') return { kind: 'none', why: 'there is no GITHUB_TOKEN or GH_TOKEN' };
+  try {
+    const [{ createForge }, options] = await Promise.all([
+      import('../../github/forge.ts'),
+      ownRepository({ folder, remote: null, log }, token),
+    ]);
+    const forge = readOnly(createForge(options));
+    return { kind: 'forge', forge, repository: options.repository };
+  } catch (error) {
+    return { kind: 'none', why: messageOf(error) };
+  }
+}
+
+/** What a run at home may ask; everything else would be a mistake of ours. */
+const READS: ReadonlySet<string | symbol> = new Set([
+  'issue',
+  'openIssuesWithLabel',
+  'permissionOf',
+  'account',
+  'issueHistories',
+  'commentsOf',
+  'dependenciesOf',
+  'statesOf',
+  'requests',
+]);
+
+function readOnly(forge: Forge): Forge {
+  return new Proxy(forge, {
+    get: (target, name, receiver): unknown => {
+      // No pull request is opened here, so nothing is in its way.
+      if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
+      return READS.has(name) ? Reflect.get(target, name, receiver) : notHere(name);
+    },
+  });
+}
+
+/** No GitHub at all. */
+export function noForge(): Forge {
+  return readOnly(new Proxy({} as Forge, { get: (_target, name) => notHere(name) }));
+}
+
+function notHere(name: string | symbol): () => never {
+  return () => {
+    throw new Error(`A run at home asks GitHub nothing but issues; it was about to ask for ${String(name)}.`);
+  };
+}

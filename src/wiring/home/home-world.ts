@@ -1,0 +1,98 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { claudeProvider } from '../../agents/claude/provider.ts';
+import { verifyEnvironment } from '../../config/agent-environment.ts';
+import type { Config, RunContext } from '../../config/config.ts';
+import { leaseMs } from '../../core/sharing/lease.ts';
+import type { Log } from '../../ports/machine.ts';
+import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
+import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
+import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
+import { systemClock, type Secrets, type World } from '../world.ts';
+import { sealingKey, type Place } from './place.ts';
+
+/** What a run at home is made of. */
+export interface HomeSetting {
+  readonly config: Config;
+  readonly packageRoot: URL;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Top folder of the person's checkout. */
+  readonly top: string;
+  readonly place: Place;
+  readonly runTag: string;
+  readonly runFolder: string;
+  /** Counts the runs of this checkout. */
+  readonly number: number;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly repository: RunContext['repository'];
+  readonly agentFolder: string | null;
+  readonly loginProblems: readonly string[];
+}
+
+/** Leases and reservations of this machine are all of one kind: a later run ends those of one that was killed. */
+const RUN_ID = 'local';
+
+/** The world of a run at home: the one of a job, over the person's own repository in place of a server's. */
+export function homeWorld(setting: HomeSetting): World {
+  const { config, packageRoot, environment, top, place, secrets, log, number } = setting;
+  return {
+    config,
+    context: {
+      workspace: place.clone,
+      temp: place.temp,
+      repository: setting.repository,
+      serverUrl: 'https://github.com',
+      apiUrl: 'https://api.github.com',
+      runId: RUN_ID,
+      runAttempt: number,
+      runUrl: '',
+      logUrl: '',
+      runnerName: '',
+      // What a person starts by hand.
+      event: { name: 'workflow_dispatch', payload: {} },
+      loginProblems: setting.loginProblems,
+    },
+    environment: { ...environment, RUNNER_TOOL_CACHE: environment.RUNNER_TOOL_CACHE ?? place.tools },
+    actionFolder: fileURLToPath(packageRoot),
+    secrets,
+    redact: secrets.redact,
+    clock: systemClock,
+    log,
+    debug: () => undefined,
+    variables: verifyEnvironment(environment, config.agent.envNames, claudeProvider),
+    runFolder: setting.runFolder,
+    runKey: Buffer.from(sealingKey(place), 'hex'),
+    runTag: setting.runTag,
+    remoteUrl: top,
+    agentFolder: setting.agentFolder,
+  };
+}
+
+/** The state in `.ralph/state`, transcripts beside it. */
+export async function homeStore(
+  { config, context, runTag }: World,
+  cells: CellStore,
+  top: string,
+): Promise<StateStore> {
+  const [{ createGuardedStore }, { createLayeredStore }] = await Promise.all([
+    import('../../state/guarded-store.ts'),
+    import('../../state/layered-store.ts'),
+  ]);
+  const lease = () => ({
+    ...{ runTag, runId: context.runId, runAttempt: context.runAttempt, runUrl: '' },
+    acquiredAt: systemClock.now(),
+    durationMs: leaseMs(config.policy.maxRunMs, 'one'),
+  });
+  return createLayeredStore({
+    guarded: createGuardedStore({ cells, carry: null, lease, now: systemClock.now }),
+    copies: null,
+    blobs: createDirectoryBlobs({ folder: join(top, '.ralph', 'state'), maxBytes: MAX_CLOSED_BYTES }),
+    now: systemClock.now,
+  });
+}
+
+/** The person's own key closes transcripts: whoever may read the checkout may not read them. */
+export function homeSeal(place: Place, top: string): Seal {
+  return createSeal({ credential: sealingKey(place), repository: top });
+}

@@ -1,0 +1,124 @@
+import type { RunReport } from '../../handover/report.ts';
+import type { Interruption } from '../../home/interruption.ts';
+import type { StatusFiles } from '../../home/status-files.ts';
+import type { CellStore } from '../../ports/state.ts';
+import type { Verifier } from '../../ports/agent.ts';
+import type { Connections } from '../../river/deps.ts';
+import { runAtHome, type HomeDeps, type Shown } from '../../river/home/at-home.ts';
+import { renderStatusDocument } from '../../report/pages/run-status.ts';
+import { createJournalFile } from '../../runner/journal-file.ts';
+import { createBudgetStore } from '../../state/budget-store.ts';
+import { QUEUE } from '../../core/tasks/ids.ts';
+import { connect } from '../connect.ts';
+import { createGuard, guardedConnections } from '../guard.ts';
+import { isolatedRun } from '../isolation/isolated.ts';
+import { createMachine } from '../machine.ts';
+import { systemClock, type World } from '../world.ts';
+import { homeSeal, homeStore } from './home-world.ts';
+import type { Place } from './place.ts';
+
+interface Play {
+  readonly top: string;
+  readonly place: Place;
+  readonly cells: CellStore;
+  readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
+  readonly interruption: Interruption;
+  readonly startedAt: number;
+  /** null: nobody is shown anything. */
+  readonly status: StatusFiles | null;
+  readonly task: string | null;
+  readonly runName: string;
+  readonly journalFolder: string;
+}
+
+/** The run, over the adapters of a job and the person's own repository. */
+export async function playAtHome(world: World, play: Play): Promise<RunReport> {
+  const { log } = world;
+  const isolated = isolatedRun(world);
+  const wired = connect(world, { patience: null, isolated });
+  const connections = homeConnections(world, play, wired);
+  const guard = createGuard(world, {
+    putBack: () => [],
+    write: (act) => {
+      act();
+    },
+  });
+  const guarded = guardedConnections(connections, guard);
+  const journal = createJournalFile(play.journalFolder, () => undefined);
+  const { show, verifying } = shower(play, world);
+  const machine = createMachine(world, { startedAt: play.startedAt, workFiles: wired.workFiles });
+  try {
+    return await runAtHome({
+      ...world,
+      ...play.gate,
+      connect: { ...guarded, verifier: async () => verifying(await guarded.verifier()) },
+      machine: {
+        ...machine,
+        // What a killed run leaves is on the branch and in the state after each iteration: nobody reads a record.
+        record: ({ work }) => {
+          if (work !== null) show({ work });
+        },
+      },
+      startedAt: play.startedAt,
+      appendJournal: journal.append,
+      journalHash: journal.hash,
+      leave: () => undefined,
+      runName: play.runName,
+      task: play.task,
+      signal: play.interruption.signal,
+      ending: play.interruption.ending,
+      show,
+    });
+  } finally {
+    const unremoved = await isolated.close();
+    if (unremoved !== null) log.warning(unremoved);
+  }
+}
+
+/** State, budget and seal of this machine in place of GitHub's. */
+export function homeConnections(
+  world: World,
+  { cells, top, place, gate }: Pick<Play, 'cells' | 'top' | 'place' | 'gate'>,
+  wired: Connections,
+): Connections {
+  const store = homeStore(world, cells, top);
+  return {
+    ...wired,
+    forge: () => Promise.resolve(gate.forge),
+    requests: () => null,
+    store: () => store,
+    budget: () => Promise.resolve(createBudgetStore(cells, systemClock.now)),
+    seal: () => Promise.resolve(homeSeal(place, top)),
+  };
+}
+
+/** Writes how the run stands for whoever watches it. */
+function shower(
+  { status, startedAt }: Pick<Play, 'status' | 'startedAt'>,
+  { config, clock }: World,
+): { readonly show: (change: Partial<Shown>) => void; readonly verifying: (verifier: Verifier) => Verifier } {
+  let shown: Shown = { doing: 'starting', work: null, task: null, resumeAt: null, outcome: null };
+  const show = (change: Partial<Shown>): void => {
+    const before = shown;
+    shown = { ...shown, ...change, work: change.work ?? shown.work, task: change.task ?? shown.task };
+    const lane = shown.work?.lane ?? { id: QUEUE, branch: config.branchPrefix + QUEUE };
+    status?.status(
+      renderStatusDocument({
+        ...{ ...shown, lane, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
+      }),
+    );
+    if (shown.doing === 'agent' && before.doing !== 'agent') status?.callBegins();
+    if (before.doing === 'agent' && shown.doing !== 'agent')
+      status?.callEnds(shown.doing === 'ended' ? 'idle' : 'completed');
+    if (shown.doing === 'ended') status?.callEnds(shown.outcome?.kind === 'failed' ? 'failed' : 'idle');
+  };
+  return {
+    show,
+    verifying: (verifier) => ({
+      verify: async (call) => {
+        show({ doing: 'verify' });
+        return verifier.verify(call);
+      },
+    }),
+  };
+}

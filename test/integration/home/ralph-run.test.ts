@@ -1,0 +1,293 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { runStatusSchema } from '../../../src/core/local/run-status.ts';
+import { runSchema } from '../../../src/cli/run/run-schema.ts';
+import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
+import { processesWith } from '../processes/process-fixture.ts';
+
+const program = join(inject('programs'), 'ralph.mjs');
+const agent = join(inject('programs'), 'scripted-agent.mjs');
+let folder = '';
+let checkout = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ralph-home-'));
+  checkout = join(folder, 'shop');
+  await mkdir(join(checkout, '.ralph'), { recursive: true });
+  await writeFile(join(checkout, 'README.md'), 'A shop\n');
+  await writeFile(join(checkout, '.ralph/fix_plan.md'), '# Plan\n\n- [ ] Add a cart\n- [ ] Add a receipt\n');
+  git('init', '--quiet', '--initial-branch=main');
+  git('add', '--all');
+  git('commit', '--quiet', '--message=First');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+function git(...args: readonly string[]): string {
+  const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.com'];
+  return execFileSync('git', ['-C', checkout, ...identity, ...args], { encoding: 'utf8' }).trim();
+}
+
+interface Running {
+  readonly ended: Promise<{ readonly code: number | null; readonly out: string }>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Settles when the output has this. */
+  readonly says: (text: string | RegExp) => Promise<void>;
+}
+
+/** The command line from source, with the scripted agent and this environment alone. */
+function start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: join(folder, 'home'),
+    TMPDIR: folder,
+    ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
+    RALPH_PAUSE_MS: '10',
+    ...environment,
+  };
+  const child = spawn(process.execPath, [program, 'run', '--isolation', 'none', '--agent-path', agent, ...args], {
+    cwd: checkout,
+    env,
+  });
+  let out = '';
+  const listeners = new Set<() => void>();
+  const hear = (chunk: Buffer): void => {
+    out += chunk.toString();
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', hear);
+  child.stderr.on('data', hear);
+  const ended = new Promise<{ code: number | null; out: string }>((resolve) => {
+    child.on('close', (code) => {
+      resolve({ code, out });
+    });
+  });
+  return {
+    ended,
+    kill: (signal) => child.kill(signal),
+    says: (text) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (typeof text === 'string' ? out.includes(text) : text.test(out)) resolve();
+        };
+        listeners.add(look);
+        look();
+        void ended.then(() => {
+          reject(new Error(`It ended without ${String(text)}:\n${out}`));
+        });
+      }),
+  };
+}
+
+const statusFile = async (): Promise<Record<string, unknown>> =>
+  JSON.parse(await readFile(join(checkout, '.ralph/status.json'), 'utf8')) as Record<string, unknown>;
+const workFolders = async (): Promise<readonly string[]> => {
+  const homes = join(folder, 'home/.cache/ralph-action/home');
+  const found = await readdir(homes).catch(() => []);
+  return (await Promise.all(found.map((name) => readdir(join(homes, name))))).flat();
+};
+
+describe('ralph run', () => {
+  test('three runs continue where the one before ended, and leave a person their files, index and branch', async () => {
+    await writeFile(join(checkout, 'README.md'), 'My own words\n');
+    await writeFile(join(checkout, 'new.txt'), 'mine\n');
+    git('add', 'new.txt');
+    const before = git('status', '--porcelain');
+
+    const first = await start(['--once']).ended;
+    expect(first).toMatchObject({ code: 0, out: expect.stringContaining('1 iteration') as string });
+    expect(first.out).not.toContain('::');
+    expect(git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+
+    const second = await start(['--max-iterations', '2', '--json']).ended;
+    const printed = runSchema.parse(JSON.parse(second.out.slice(second.out.indexOf('\n{\n') + 1)));
+    expect(printed).toMatchObject({ outcome: 'limit', iterations: 2, tasksDone: 1, branch: 'ralph/queue' });
+    expect(second.out).toContain('session: resumed');
+
+    const third = await start([]).ended;
+    expect(third.out).toContain('2 of 2 tasks done');
+    expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [x] Add a receipt');
+    expect(git('rev-parse', 'ralph/queue')).not.toBe(printed.head);
+
+    expect(git('status', '--porcelain')).toBe(before);
+    expect(git('branch', '--show-current')).toBe('main');
+    expect(await readFile(join(checkout, 'README.md'), 'utf8')).toBe('My own words\n');
+    expect(git('diff', '--name-only', 'main', 'ralph/queue').split('\n')).not.toContain('.ralph/status.json');
+    expect(await workFolders()).toEqual(['key']);
+
+    const { run, ...others } = await statusFile();
+    expect(runStatusSchema.parse(run)).toMatchObject({
+      doing: 'ended',
+      outcome: { kind: 'complete' },
+      tasks: { done: 2, all: 2 },
+    });
+    expect(others).toMatchObject({
+      status: 'completed',
+      loop_count: 1,
+      calls_made_this_hour: 4,
+      max_calls_per_hour: 100,
+    });
+    const logs = await readdir(join(checkout, '.ralph/logs'));
+    expect(logs.filter((name) => name.startsWith('iteration_'))).toHaveLength(4);
+    expect(await readFile(join(checkout, '.ralph/logs/ralph.log'), 'utf8')).toMatch(
+      /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[INFO\] /,
+    );
+  });
+
+  test('once it is merged, the branch begins again', async () => {
+    await start([]).ended;
+    git('merge', '--quiet', '--ff-only', 'ralph/queue');
+    expect((await start([]).ended).out).toMatch(/Nothing to do|all_done|done/i);
+    await writeFile(
+      join(checkout, '.ralph/fix_plan.md'),
+      `${git('show', 'HEAD:.ralph/fix_plan.md')}\n- [ ] Add a shelf\n`,
+    );
+    git('commit', '--quiet', '--all', '--message=More');
+    expect((await start([]).ended).out).toContain('is on ralph/queue');
+    expect(git('log', '-1', '--format=%s', 'ralph/queue')).toMatch(/^Add a shelf/);
+    expect(git('merge-base', 'main', 'ralph/queue')).toBe(git('rev-parse', 'main'));
+  });
+
+  test('--dry-run shows task, prompt and command line, calls nobody and changes nothing', async () => {
+    const { code, out } = await start(['--dry-run'], { RALPH_SCRIPT: join(folder, 'never-read.json') }).ended;
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Add a cart') as string });
+    expect(out).toContain('--output-format stream-json');
+    expect(out).toContain('---RALPH_STATUS---');
+    expect(git('status', '--porcelain', '--ignored')).toBe('');
+    expect(git('branch', '--list')).toBe('* main');
+    expect(existsSync(join(folder, 'home'))).toBe(false);
+  });
+
+  test('--task works on one task alone', async () => {
+    const ids = (await start(['--dry-run']).ended).out;
+    expect(ids).toContain('Add a cart');
+    const unknown = await start(['--task', 'plan-000000000000']).ended;
+    expect(unknown).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('There is no task plan-000000000000.') as string,
+    });
+    const second =
+      /plan-[0-9a-f]{12}$/.exec(unknown.out.split('.\n').find((line) => line.includes('The tasks are')) ?? '')?.[0] ??
+      '';
+    const { out } = await start(['--task', second]).ended;
+    expect(out).toContain('Add a receipt');
+    expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
+  });
+
+  test('a second run in the same checkout is refused with a sentence, and makes no call', async () => {
+    const first = start([], { RALPH_PAUSE_MS: '4000' });
+    await first.says('▶ Iteration 1');
+    const second = await start([]).ended;
+    expect(second).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('Another ralph run works in this checkout') as string,
+    });
+    first.kill('SIGTERM');
+    await first.ended;
+  });
+
+  test('Ctrl-C once ends it after its iteration', async () => {
+    const run = start([], { RALPH_PAUSE_MS: '1500' });
+    await run.says('▶ Iteration 1');
+    run.kill('SIGINT');
+    await run.says('Press Ctrl-C again to end now');
+    const { code, out } = await run.ended;
+    expect(code).toBe(0);
+    expect(out).toContain('Stopped by you (Ctrl-C) after 1 iteration');
+    expect(git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+    expect((await start(['--once']).ended).code).toBe(0);
+  });
+
+  test('Ctrl-C twice ends it at once, and leaves no process', async () => {
+    const run = start([], { RALPH_PAUSE_MS: '30000' });
+    await run.says('▶ Iteration 1');
+    await pause(300);
+    const { runTag } = JSON.parse(await readFile(join(checkout, '.ralph/state/run.1.json'), 'utf8')) as {
+      runTag: string;
+    };
+    run.kill('SIGINT');
+    await run.says('Press Ctrl-C again to end now');
+    run.kill('SIGINT');
+    const { out } = await run.ended;
+    expect(out).toContain('Cancelled');
+    expect(processesWith(runTag)).toEqual([]);
+    expect(await workFolders()).toEqual(['key']);
+    expect(await statusFile()).toMatchObject({ status: 'stopped' });
+  });
+
+  test('after a SIGKILL the next run takes over; what was finished is kept', async () => {
+    const run = start([], { RALPH_PAUSE_MS: '1000' });
+    await run.says('▶ Iteration 2');
+    run.kill('SIGKILL');
+    await run.ended;
+    expect(git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+    const next = await start([]).ended;
+    expect(next.out).toContain('was killed. Its finished iterations are kept');
+    expect(next.out).toContain('2 of 2 tasks done');
+    expect(next.code).toBe(0);
+  });
+
+  test('a status.json that is a link is never written through, and the run goes on', async () => {
+    await writeFile(join(folder, 'precious'), 'mine');
+    await symlink(join(folder, 'precious'), join(checkout, '.ralph/status.json'));
+    const { code, out } = await start(['--once']).ended;
+    expect(code).toBe(0);
+    expect(out).toContain('.ralph/status.json is not written');
+    expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine');
+  });
+
+  test('--push brings the branch to origin, never forced; without it nothing leaves', async () => {
+    const origin = join(folder, 'origin.git');
+    execFileSync('git', ['init', '--quiet', '--bare', origin]);
+    git('remote', 'add', 'origin', origin);
+    const heads = (): string => execFileSync('git', ['-C', origin, 'branch', '--list'], { encoding: 'utf8' }).trim();
+    await start(['--once']).ended;
+    expect(heads()).toBe('');
+    expect(await start(['--once', '--push']).ended).toMatchObject({ code: 0 });
+    expect(heads()).toBe('ralph/queue');
+    git('push', '--quiet', '--force', 'origin', 'main:refs/heads/ralph/queue');
+    git('commit', '--quiet', '--allow-empty', '--message=Elsewhere');
+    git('push', '--quiet', '--force', 'origin', 'main:refs/heads/ralph/queue');
+    const refused = await start(['--once', '--push']).ended;
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('could not be pushed to origin') as string });
+    expect(git('ls-remote', 'origin', 'refs/heads/ralph/queue')).toContain(git('rev-parse', 'main'));
+  });
+
+  test.skipIf(noOwnMachine !== null)(
+    'as root the agent is isolated by namespaces, and the copy is gone afterwards',
+    async () => {
+      await using machine = await startOwnMachine(null);
+      const [first = '', ...around] = machine.around;
+      const asked = [program, 'run', '--once', '--dir', checkout, '--agent-path', agent];
+      const { stdout } = await promisify(execFile)(first, [...around, process.execPath, ...asked], {
+        env: {
+          ...{ PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), TMPDIR: folder },
+          ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
+        },
+      });
+      expect(stdout).toMatch(/Isolation: namespace — own user, processes, files and network; .*0 processes left/);
+      expect(git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+      expect(await workFolders()).toEqual(['key']);
+    },
+  );
+
+  test('what cannot be is said before anything begins', async () => {
+    git('switch', '--quiet', '--create', 'ralph/queue');
+    expect(await start([]).ended).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('Switch to the branch') as string,
+    });
+    git('switch', '--quiet', 'main');
+    const wrong = await start(['--input', 'max-minutes=soon', '--once', '--max-iterations', '2']).ended;
+    expect(wrong).toMatchObject({ code: 2, out: expect.stringContaining('--once and --max-iterations') as string });
+    expect((await start(['--input', 'max-minutes=soon']).ended).out).toContain('max-minutes');
+    expect(existsSync(join(checkout, '.ralph/state'))).toBe(false);
+  });
+});

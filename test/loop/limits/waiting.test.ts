@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, usageLimited } from '../stage/behaviours.ts';
+import { createProject, runOnce, savedState } from '../stage/river.ts';
+
+const waiting = {
+  'on-limit': 'wait',
+  'max-calls-per-hour': '2',
+  'max-iterations': '5',
+  'max-minutes': '300',
+  'max-iterations-per-task': '0',
+} as const;
+
+describe('on-limit: wait', () => {
+  test('a run waits for the next hour, as often as it must, and never makes more calls in one than allowed', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: waiting });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (iterations)', calls: 5 });
+    const begun = run.work?.journal.map(({ startedAt }) => Math.floor((startedAt - noon) / HOUR));
+    expect(begun).toEqual([0, 0, 1, 1, 2]);
+    expect(run.log).toContainEqual(
+      expect.stringMatching(
+        /^info: The limit of calls per hour is reached\. Waiting until 2026-11-21 13:00 UTC \(\d+ min\)/,
+      ),
+    );
+    expect(run.log.filter((line) => /^info: Still waiting: \d+ min left\.$/.test(line)).length).toBeGreaterThan(2);
+    // The journal's decisions come out the same when they are made again, with what the waits brought.
+    expect(run.journal.split('\n').filter((line) => line.includes('"kind":"wait"'))).toHaveLength(2);
+  });
+
+  test('a run that finds its limit reached waits before its first call, and holds its lane', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, 'max-iterations': '2' } });
+    await runOnce(project);
+    const slept: number[] = [];
+    const second = await runOnce(project, { onSleep: (ms) => void slept.push(ms) });
+    expect(second).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2 });
+    expect(Math.max(...slept)).toBeLessThanOrEqual(MINUTE);
+    expect(second.work?.journal[0]?.startedAt).toBeGreaterThanOrEqual(noon + HOUR);
+  });
+
+  test.each([
+    ['parks at once where its own time ends before', { 'max-minutes': '50' }, 'parked (calls_per_hour)', 2],
+    ['parks where less than a call would be left', { 'max-minutes': '60' }, 'parked (calls_per_hour)', 2],
+    ['waits where a call is left', { 'max-minutes': '61', 'max-iterations': '3' }, 'limit (iterations)', 3],
+    ['does not wait for a call that it may not make', { 'max-iterations': '2' }, 'parked (calls_per_hour)', 2],
+    ['park is the default', { 'on-limit': 'park' }, 'parked (calls_per_hour)', 2],
+  ])('%s', async (_title, inputs, end, calls) => {
+    const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, ...inputs } });
+    expect(await runOnce(project)).toMatchObject({ end, calls });
+    expect(savedState(project).lastRun?.outcome).toBe(end.split(' ')[0]);
+  });
+
+  test("the provider's own limit is waited for as well", async () => {
+    const project = createProject({ agent: [usageLimited(noon + 2 * HOUR), finisher], inputs: waiting });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(run.work?.journal[1]?.startedAt).toBeGreaterThanOrEqual(noon + 2 * HOUR);
+  });
+
+  test('a cancel ends the wait, and what was finished is kept', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: waiting });
+    const cancel = new AbortController();
+    const run = await runOnce(project, {
+      signal: cancel.signal,
+      onSleep: () => {
+        cancel.abort();
+      },
+    });
+    expect(run).toMatchObject({ end: 'cancelled (signal)', calls: 2 });
+    expect(project.clock.now()).toBeLessThan(noon + HOUR);
+  });
+
+  test('an order to stop ends the wait', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: waiting });
+    let isGiven = false;
+    const run = await runOnce(project, {
+      onSleep: async () => {
+        if (!isGiven)
+          await runOnce(project, { event: { name: 'workflow_dispatch', payload: { inputs: { command: 'stop' } } } });
+        isGiven = true;
+      },
+    });
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2 });
+    expect(project.clock.now()).toBeLessThan(noon + 30 * MINUTE);
+    expect((await runOnce(project)).end).toBe('paused (by_person)');
+  });
+});
