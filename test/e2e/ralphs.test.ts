@@ -54,9 +54,16 @@ async function run(
     end: `${outputs['outcome'] ?? main.log} (${outputs['reason'] ?? ''}), ${String(played.calls)} calls`,
     outputs,
     log: main.log,
-    summary,
+    summary: asRead(summary),
     heard: heard.map((line) => JSON.parse(line) as HeardCall),
   };
+}
+
+/** Markdown without the escapes that keep text from outside from being more than text. */
+function asRead(markdown: string): string {
+  return markdown
+    .replace(/&#x([0-9a-f]+);/gi, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))
+    .replace(/\\([_*~`|<>[\]])/g, '$1');
 }
 
 /** The value of an option of the agent's CLI; null: it was not given. */
