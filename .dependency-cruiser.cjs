@@ -6,6 +6,8 @@
 const PURE = ['core', 'markdown', 'json'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
 const ADAPTER = ['ports', 'core', 'errors'];
+/** A terminal as a whole: what is drawn on it, how wide it is, and how it is given back. */
+const TERMINAL = ['ansi-escapes', 'fast-string-truncated-width', 'signal-exit'];
 
 /** @type {Record<string, { may: string[], packages: string[] }>} */
 const layers = {
@@ -35,7 +37,12 @@ const layers = {
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
-  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/'] },
+  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
+  // What the monitor shows is made by pure code of data, size and time.
+  'cli/monitor/view': {
+    may: ['core', 'report', 'cli/overview', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
+    packages: ['fast-string-truncated-width'],
+  },
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

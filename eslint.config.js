@@ -34,6 +34,7 @@ const pureRooms = [
   'src/json/**/*.ts',
   'src/yaml/**/*.ts',
   'src/report/**/*.ts',
+  'src/cli/monitor/view/**/*.ts',
   'src/agents/*/{events,output}/**/*.ts',
 ];
 

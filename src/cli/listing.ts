@@ -16,6 +16,11 @@ export const LISTED = {
       'shows the status of the queue or an issue: state, circuit, limits, tasks; --all: of all branches, with waits and spending',
     use: 'daily',
   },
+  monitor: {
+    name: 'monitor',
+    summary: 'follows the local run, or all branches, on the whole screen: task, limits, last output; keys for orders',
+    use: 'daily',
+  },
   doctor: {
     name: 'doctor',
     summary:

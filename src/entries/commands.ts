@@ -7,6 +7,8 @@ import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
 import { createDoctorCommand } from '../cli/doctor/doctor.ts';
 import type { Examine } from '../cli/doctor/examine.ts';
+import { createMonitorCommand } from '../cli/monitor/monitor.ts';
+import type { MonitorWorld } from '../cli/monitor/screen-port.ts';
 import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
@@ -27,10 +29,18 @@ const look: LookAtGitHub = async (checkout, see) =>
 
 const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examine(asked);
 
+const openWorld = async (): Promise<MonitorWorld> =>
+  (await import('../cli/monitor/terminal-world.ts')).createTerminalWorld({
+    input: process.stdin,
+    output: process.stdout,
+    env: process.env,
+  });
+
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look),
+  createMonitorCommand(open, look, openWorld),
   createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Immutable } from '../../core/immutable.ts';
 import { transitionSubjects } from '../../core/lane/transitions.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
@@ -104,7 +105,7 @@ export const laneReportSchema = z.object({
     .describe("The remote's ref, and the checkout's directory if there is one: the two are separate."),
 });
 
-export type LaneReport = z.infer<typeof laneReportSchema>;
+export type LaneReport = Immutable<z.infer<typeof laneReportSchema>>;
 /** A lane in one place, as its next run will find it. */
 export type PlaceReport = LaneReport['places'][number];
 export type KnownLane = Extract<PlaceReport, { kind: 'lane' }>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Immutable } from '../../core/immutable.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 
 const instant = z.iso.datetime();
@@ -59,7 +60,7 @@ const unreadable = z.object({
 });
 
 /** What `ralph status --all --json` prints. A change that breaks readers needs a new major version. */
-const overviewSchema = z.object({
+export const overviewSchema = z.object({
   at: instant,
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
   lanes: z.array(z.discriminatedUnion('kind', [lane, unreadable])).describe('The queue first.'),
@@ -77,7 +78,7 @@ const overviewSchema = z.object({
   problems: z.array(z.string()).describe('What could not be asked or read, as sentences.'),
 });
 
-export type Overview = z.infer<typeof overviewSchema>;
+export type Overview = Immutable<z.infer<typeof overviewSchema>>;
 export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
 export type Wait = OverviewLane['waits'][number];
 

@@ -29,19 +29,23 @@ export function renderOverview(overview: Overview): string {
 }
 
 function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): string {
+  return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summaryOf(lanes)}`;
+}
+
+/** `3 branches, 1 at work, 2 tasks waiting for a person`. */
+export function summaryOf(lanes: readonly OverviewLane[]): string {
   const number = (kinds: readonly Wait['kind'][]): number =>
     lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
   const [running, stuck, reviews] = [number(['run']), number(['person', 'approval']), number(['review'])];
-  const parts = [
+  return [
     `${String(lanes.length)} ${lanes.length === 1 ? 'branch' : 'branches'}`,
     ...(running === 0 ? [] : [`${String(running)} at work`]),
     ...(stuck === 0 ? [] : [`${count(stuck, 'task')} waiting for a person`]),
     ...(reviews === 0 ? [] : [`${count(reviews, 'pull request')} to review`]),
-  ];
-  return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${parts.join(', ')}`;
+  ].join(', ');
 }
 
-type Condition =
+export type Condition =
   'works' | 'paused' | 'parked' | 'circuit open' | 'to review' | 'stuck' | 'ready' | 'waits' | 'done' | 'idle';
 
 const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
@@ -53,7 +57,7 @@ const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
 };
 
 /** How the lane stands, in a word or two. */
-function conditionOf({ waits, tasks }: OverviewLane): Condition {
+export function conditionOf({ waits, tasks }: OverviewLane): Condition {
   const held = waits.flatMap(({ kind, task }) => (task === null ? (ofLane[kind] ?? []) : []))[0];
   if (held !== undefined) return held;
   if (tasks.length === 0) return 'idle';
@@ -83,11 +87,13 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   ];
 }
 
-function nameOf(lane: string, place: string): string {
+/** The lane, and where it is kept unless that is the ref. */
+export function nameOf(lane: string, place: string): string {
   return place === 'ref' ? lane : `${lane} (${place})`;
 }
 
-function laneWait({ kind, on, until, command }: Wait, now: number): string {
+/** What holds the whole lane, in words. */
+export function laneWait({ kind, on, until, command }: Wait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
   const goOn = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
@@ -110,7 +116,8 @@ function laneWait({ kind, on, until, command }: Wait, now: number): string {
   }
 }
 
-function taskLine(
+/** A task that is open, and what it waits for. */
+export function taskLine(
   { id, name, title, state, attempts, current }: OverviewLane['tasks'][number],
   waits: readonly Wait[],
 ): string {

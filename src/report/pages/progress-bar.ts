@@ -4,9 +4,22 @@ const BAR_CELLS = 6;
 
 /** `[████░░]`: full only when everything is done, empty only when nothing is. */
 export function progressBar(done: number, total: number): string {
-  const share = total === 0 ? 0 : (Math.min(done, total) / total) * BAR_CELLS;
-  const filled = done > 0 && done < total ? Math.min(BAR_CELLS - 1, Math.max(1, Math.round(share))) : Math.round(share);
-  return `[${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}]`;
+  return barOf({ done, total, cells: BAR_CELLS });
+}
+
+/** A bar of so many cells, full from `total` on. */
+export function barOf({
+  done,
+  total,
+  cells,
+}: {
+  readonly done: number;
+  readonly total: number;
+  readonly cells: number;
+}): string {
+  const share = total === 0 ? 0 : (Math.min(done, total) / total) * cells;
+  const filled = done > 0 && done < total ? Math.min(cells - 1, Math.max(1, Math.round(share))) : Math.round(share);
+  return `[${'█'.repeat(filled)}${'░'.repeat(cells - filled)}]`;
 }
 
 /** The bar of the tasks that are done. */

@@ -12,6 +12,8 @@ import type { Examine } from '../../../src/cli/doctor/examine.ts';
 import type { LookAtGitHub } from '../../../src/cli/github.ts';
 import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
+import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
+import type { MonitorWorld } from '../../../src/cli/monitor/screen-port.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
@@ -35,12 +37,31 @@ const noToken: LookAtGitHub = () => Promise.resolve({ kind: 'no-token' });
 /** Nor anything to examine. */
 const nothing: Examine = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
 
-export const commands = commandsAt(nowhere);
+/** Nor a terminal: what waits for a change waits in vain. */
+const noTerminal: MonitorWorld = {
+  openScreen: () => Promise.resolve(null),
+  columns: () => 80,
+  pause: () => Promise.reject(new Error('nothing changes here')),
+  isAlive: () => true,
+};
 
-function commandsAt(open: OpenPlaces, world = noWorld, look = noToken, examine = nothing): readonly Command[] {
+interface Surroundings {
+  readonly world?: ImportWorld;
+  readonly look?: LookAtGitHub;
+  readonly examine?: Examine;
+  readonly monitor?: MonitorWorld;
+}
+
+export const commands = commandsAt(nowhere, {});
+
+function commandsAt(
+  open: OpenPlaces,
+  { world = noWorld, look = noToken, examine = nothing, monitor = noTerminal }: Surroundings,
+): readonly Command[] {
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look),
+    createMonitorCommand(open, look, () => Promise.resolve(monitor)),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createTasksCommand(look),
@@ -64,11 +85,7 @@ export async function ralph(
   args: readonly string[],
   stdin = '',
   open = nowhere,
-  {
-    world = noWorld,
-    look = noToken,
-    examine = nothing,
-  }: { readonly world?: ImportWorld; readonly look?: LookAtGitHub; readonly examine?: Examine } = {},
+  surroundings: Surroundings & { readonly now?: () => number } = {},
 ): Promise<CliRun> {
   let out = '';
   let error = '';
@@ -77,7 +94,7 @@ export async function ralph(
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(() => Promise.resolve(commandsAt(open, world, look, examine)), args, {
+  const code = await runCommand(() => Promise.resolve(commandsAt(open, surroundings)), args, {
     stdin: chunks(),
     out: (text) => {
       out += text;
@@ -85,7 +102,7 @@ export async function ralph(
     error: (text) => {
       error += text;
     },
-    now: () => noon,
+    now: surroundings.now ?? (() => noon),
   });
   return { code, out, error };
 }

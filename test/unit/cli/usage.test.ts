@@ -23,7 +23,21 @@ describe('help', () => {
     expect(daily).toMatch(/^Daily use:\n/);
     expect(inside).toMatch(/^Looking inside:\n/);
     expect([namesIn(daily), namesIn(inside)]).toEqual([
-      ['init', 'status', 'doctor', 'sandbox', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
+      [
+        'init',
+        'status',
+        'monitor',
+        'doctor',
+        'sandbox',
+        'tasks',
+        'add',
+        'import',
+        'pause',
+        'resume',
+        'stop',
+        'retry',
+        'reset',
+      ],
       ['replay', 'analyze', 'clean'],
     ]);
   });
@@ -72,7 +86,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown command',
       ['frobnicate'],
-      ['there is no command "frobnicate"', 'Commands: init, status, doctor, sandbox, tasks'],
+      ['there is no command "frobnicate"', 'Commands: init, status, monitor, doctor, sandbox'],
     ],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],

@@ -1,0 +1,62 @@
+import type { Terminal } from '../command.ts';
+import { conditionOf, laneWait, nameOf } from '../overview/overview-text.ts';
+import type { LocalPicture, Picture } from './monitor-schema.ts';
+import type { MonitorWorld } from './screen-port.ts';
+import type { Source } from './source.ts';
+import type { Line } from './view/columns.ts';
+import { isGoingOn, localFacts } from './view/facts.ts';
+
+const POLL_MS = 1000;
+
+/** Prints a line for each thing that changed, until the local run is over; of all branches for as long as nobody ends it. */
+export async function printChanges(
+  source: Source,
+  shows: Picture['shows'],
+  { world, terminal }: { readonly world: MonitorWorld; readonly terminal: Terminal },
+): Promise<void> {
+  let before: ReadonlyMap<string, string> = new Map();
+  for (;;) {
+    const now = terminal.now();
+    const picture = await (shows === 'all' ? source.all(now) : source.local(now));
+    const facts = factsOf(picture, now);
+    const time = new Date(now).toISOString().slice('2026-11-21T'.length, -'.000Z'.length);
+    for (const [name, text] of facts) if (before.get(name) !== text) terminal.out(`${time}  ${name}: ${text}\n`);
+    before = facts;
+    if (picture.local !== null && isOver(picture.local.run)) return;
+    await world.pause(POLL_MS);
+  }
+}
+
+/** Another Ralph says that it is over by a reason, and nobody knows its process. */
+function isOver(run: LocalPicture['run']): boolean {
+  return run.kind === 'other' ? run.status.exitReason !== null : !isGoingOn(run);
+}
+
+/** What is said, by name; nothing of it changes with the clock alone. */
+function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
+  const { local, all, problems } = picture;
+  const facts = new Map<string, string>();
+  const add = (name: string, text: string): void => {
+    facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
+  };
+  for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
+    add(name, parts.map(textOf).join(gap.text));
+  for (const lane of all?.lanes ?? []) {
+    const name = nameOf(lane.lane, lane.place);
+    if (lane.kind !== 'lane') {
+      add(name, lane.why);
+      continue;
+    }
+    const done = lane.tasks.filter(({ state }) => state === 'done').length;
+    add(name, `${conditionOf(lane)}, ${done} of ${lane.tasks.length} tasks done`);
+    // The time that is left is not a change: a wait is said as of when it ends.
+    for (const wait of lane.waits.filter(({ task }) => task === null))
+      add(name, laneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
+  }
+  for (const problem of [...problems, ...(all?.problems ?? [])]) add('problem', problem);
+  return facts;
+}
+
+function textOf(line: Line): string {
+  return line.map(({ text }) => text).join('');
+}

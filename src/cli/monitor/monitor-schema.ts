@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { agentProgressSchema, otherRunSchema } from '../../core/local/found-status.ts';
+import type { Immutable } from '../../core/immutable.ts';
+import { runStatusSchema } from '../../core/local/run-status.ts';
+import { laneReportSchema } from '../lane/lane-schema.ts';
+import { overviewSchema } from '../overview/overview-schema.ts';
+
+const instant = z.iso.datetime();
+
+const run = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('ours'),
+    status: runStatusSchema.describe('The key `run` of `.ralph/status.json`.'),
+    isAlive: z.boolean().describe('Whether its process is still there.'),
+  }),
+  z.object({
+    kind: z.literal('other').describe('A run of another Ralph, as far as its files say anything.'),
+    status: otherRunSchema,
+    circuit: z.enum(['closed', 'half-open', 'open']).nullable(),
+  }),
+  z.object({ kind: z.literal('none') }),
+  z.object({ kind: z.literal('unreadable'), why: z.string() }),
+]);
+
+const local = z.object({
+  folder: z.string().describe('The folder that holds `.ralph/`.'),
+  run,
+  agent: agentProgressSchema.nullable().describe('`.ralph/progress.json`; null: it says nothing.'),
+  output: z
+    .object({ file: z.string(), at: instant.describe('When it was written last.'), lines: z.array(z.string()) })
+    .nullable()
+    .describe('The last 20 lines of the newest file in `.ralph/logs/`.'),
+  state: laneReportSchema.nullable().describe('What `.ralph/state/` keeps of the same branch; null: there is none.'),
+});
+
+/** What `ralph monitor --json` prints, and every picture shows. A change that breaks readers needs a new major version. */
+const pictureSchema = z.object({
+  at: instant,
+  name: z.string().describe('The folder of the checkout, or `owner/name` when GitHub was asked.'),
+  shows: z.enum(['local', 'all']).describe('The local run, or all branches.'),
+  local: local.nullable().describe('null: all branches are shown.'),
+  all: overviewSchema.nullable().describe('null: the local run is shown, or nothing is read yet.'),
+  problems: z.array(z.string()).describe('What could not be read, as sentences.'),
+});
+
+export type Picture = Immutable<z.infer<typeof pictureSchema>>;
+export type LocalPicture = NonNullable<Picture['local']>;
+
+/** The published JSON Schema of `Picture`. */
+export function pictureJsonSchema(): object {
+  return { title: 'ralph monitor --json', ...z.toJSONSchema(pictureSchema) };
+}

@@ -1,0 +1,136 @@
+import { parseArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import type { LookAtGitHub } from '../github.ts';
+import type { OpenPlaces } from '../lane/state-places.ts';
+import { LISTED } from '../listing.ts';
+import type { Picture } from './monitor-schema.ts';
+import type { MonitorWorld } from './screen-port.ts';
+
+const HELP = `Usage: ralph monitor [--all] [--once] [--json] [--dir FOLDER] [--remote NAME]
+
+Shows the local run (ralph run, or another Ralph that writes .ralph/status.json) on the whole screen: what it does, its
+task, the calls of the hour and the cost as bars, done signals, circuit, a countdown while it waits, and the last lines
+of the newest file in .ralph/logs. It follows the files, and changes nothing unless you press a key.
+
+Without a local run, or with --all, it shows all branches, as ralph status --all does, and reads them again every ten
+seconds; with GITHUB_TOKEN (or GH_TOKEN) every minute.
+
+Keys: p pauses or resumes, s stops, r tries the failed, blocked or set-aside task again (asks first), a changes between
+the local run and all branches, up and down choose a branch, q or Ctrl-C quits. They give the orders of ralph pause,
+resume, stop and retry: in the view of the local run to .ralph/state alone, in the view of all branches to the place
+where the chosen branch is kept.
+
+Where there is no terminal (a pipe, TERM=dumb, CI), it prints a line for each thing that changes, until the local run
+is over.
+
+  --all          all branches, not the local run
+  --once         prints one picture as text
+  --json         prints one JSON object, described by schemas/ralph-monitor.schema.json
+  --dir FOLDER   a folder in the checkout (default: the current one)
+  --remote NAME  the remote that holds the state (default: origin)
+
+Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2 wrong arguments, or nothing to show.
+`;
+
+/** `ralph monitor`: the live picture of the local run, or of all branches. */
+export function createMonitorCommand(
+  open: OpenPlaces,
+  look: LookAtGitHub,
+  openWorld: () => Promise<MonitorWorld>,
+): Command {
+  return {
+    ...LISTED.monitor,
+    help: HELP,
+    run: async (args, terminal) => monitor(args, { open, look, world: await openWorld(), terminal }),
+  };
+}
+
+interface Needed {
+  readonly open: OpenPlaces;
+  readonly look: LookAtGitHub;
+  readonly world: MonitorWorld;
+  readonly terminal: Terminal;
+}
+
+async function monitor(args: readonly string[], { open, look, world, terminal }: Needed): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    { all: 'flag', once: 'flag', json: 'flag', dir: 'value', remote: 'value' },
+    { name: '', min: 0, max: 0 },
+  );
+  if (given.problems.length > 0) throw new UsageError(given.problems);
+  const [folder = '.'] = given.values('dir');
+  const [remote = null] = given.values('remote');
+  const { createSource } = await import('./source.ts');
+  const source = createSource({ folder, remote, open, look, isAlive: (pid) => world.isAlive(pid) });
+  const shows = given.has('all') ? 'all' : await viewOf(await source.local(terminal.now()), source.open, folder);
+  if (shows === 'all') {
+    const opened = await source.open({ folder, remote });
+    if (opened.kind === 'missing') throw new UsageError([opened.why]);
+  }
+  if (given.has('once') || given.has('json')) {
+    const now = terminal.now();
+    const picture = await (shows === 'all' ? source.allNow(now) : source.local(now));
+    return print(picture, { json: given.has('json'), columns: world.columns() }, terminal);
+  }
+  const screen = await world.openScreen();
+  if (screen === null) {
+    const { printChanges } = await import('./lines.ts');
+    await printChanges(source, shows, { world, terminal });
+  } else {
+    const { follow } = await import('./follow.ts');
+    await follow({ source, screen, shows, folder, remote }, terminal);
+  }
+  return 'done';
+}
+
+/** What to show when nobody said it: the local run if there is or was one, else all branches where there is a remote. */
+async function viewOf({ local }: Picture, open: OpenPlaces, folder: string): Promise<Picture['shows']> {
+  if (local !== null && local.run.kind !== 'none') return 'local';
+  const opened = await open({ folder, remote: null });
+  if (opened.kind === 'open' && opened.places.some(({ name }) => name === 'ref')) return 'all';
+  if (local !== null && (local.state !== null || local.output !== null)) return 'local';
+  throw new UsageError([
+    `There is nothing to show: ${JSON.stringify(folder)} has neither a .ralph/status.json nor a remote.${opened.kind === 'missing' ? ` (${opened.why})` : ''}`,
+  ]);
+}
+
+/** Enough for everything that a picture can say. */
+const TEXT_ROWS = 200;
+
+async function print(
+  picture: Picture,
+  { json, columns }: { readonly json: boolean; readonly columns: number },
+  terminal: Terminal,
+): Promise<CommandEnd> {
+  if (json) terminal.out(`${JSON.stringify(picture, null, 2)}\n`);
+  else {
+    const { renderScreen } = await import('./view/screen.ts');
+    const lines = renderScreen(picture, { columns, rows: TEXT_ROWS }, null, Date.parse(picture.at));
+    terminal.out(
+      lines
+        .map(
+          (line) =>
+            `${line
+              .map(({ text }) => text)
+              .join('')
+              .trimEnd()}\n`,
+        )
+        .join(''),
+    );
+  }
+  const problems = problemsOf(picture);
+  for (const problem of problems) terminal.error(`ralph monitor: ${problem}\n`);
+  return problems.length === 0 ? 'done' : 'failed';
+}
+
+/** What could not be read. */
+function problemsOf({ local, all, problems }: Picture): readonly string[] {
+  return [
+    ...problems,
+    ...(local?.run.kind === 'unreadable' ? [local.run.why] : []),
+    ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'lane' ? [] : [place.why])),
+    ...(all?.problems ?? []),
+    ...(all?.lanes ?? []).flatMap((lane) => (lane.kind === 'lane' ? [] : [`${lane.lane}: ${lane.why}`])),
+  ];
+}

@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { LookAtGitHub } from '../github.ts';
+import type { OpenedPlaces, OpenPlaces } from '../lane/state-places.ts';
+import { readOverview } from '../overview/read-overview.ts';
+import type { Overview } from '../overview/overview-schema.ts';
+import { plainLine } from '../plain-line.ts';
+import { findLocalFolder, readLocal, type LocalFolder } from './local/read-local.ts';
+import type { LocalPicture, Picture } from './monitor-schema.ts';
+
+/** What the monitor shows, read again when it may have changed. */
+export interface Source {
+  /** The local run; read again only where a file changed, or after two seconds. */
+  local(now: number): Promise<Picture>;
+  /** All branches as they were read last; a reading that is due goes on behind it. */
+  all(now: number): Promise<Picture>;
+  /** All branches, read now. */
+  allNow(now: number): Promise<Picture>;
+  /** Reads everything again at the next look: something was changed from here. */
+  refresh(): void;
+  /** The checkout's places; memorized, since each opening leaves a folder until the program ends. */
+  readonly open: OpenPlaces;
+}
+
+export interface SourceOptions {
+  /** As given. */
+  readonly folder: string;
+  readonly remote: string | null;
+  readonly open: OpenPlaces;
+  readonly look: LookAtGitHub;
+  readonly isAlive: (pid: number) => boolean;
+}
+
+/** Some changes have no trace in what is looked at, such as a process that ended. */
+const LOCAL_MS = 2000;
+/** A file that is being written may be half there. */
+const HALF_WRITTEN_MS = 2000;
+/** Each reading asks the remote. */
+const ALL_MS = 10_000;
+/** With a token each reading also asks GitHub, dozens of times. */
+const ALL_WITH_GITHUB_MS = 60_000;
+
+interface Looked<T> {
+  readonly at: number;
+  readonly value: T;
+}
+
+export function createSource({ folder: given, remote, open, look, isAlive }: SourceOptions): Source {
+  const folder = resolve(given);
+  let opened: Looked<OpenedPlaces> | null = null;
+  let hadState = false;
+  let where: LocalFolder | null = null;
+  let seen: (Looked<LocalPicture> & { readonly signature: string }) | null = null;
+  let lastRun: Looked<LocalPicture['run']> | null = null;
+  let overview: Looked<Overview> | null = null;
+  let reading: Promise<void> | null = null;
+  let problem: string | null = null;
+  let isStale = false;
+  /** When, and at which trace of `.ralph/state`, all branches were asked for last. */
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let stateThen = '';
+
+  return { local, all, allNow, refresh, open: openOnce };
+
+  function refresh(): void {
+    seen = null;
+    isStale = true;
+  }
+
+  async function openOnce(): Promise<OpenedPlaces> {
+    const hasState = opened?.value.kind === 'open' && existsSync(join(opened.value.folder, '.ralph', 'state'));
+    if (opened?.value.kind !== 'open' || hasState !== hadState) {
+      const value = await open({ folder, remote });
+      hadState = value.kind === 'open' && existsSync(join(value.folder, '.ralph', 'state'));
+      opened = { at: 0, value };
+    }
+    return opened.value;
+  }
+
+  async function local(now: number): Promise<Picture> {
+    const places = await openOnce();
+    const top = places.kind === 'open' ? places.folder : folder;
+    if (where === null || seen?.value.run.kind === 'none') where = await findLocalFolder(folder, top);
+    const signature = await signatureOf(where, seen?.value.output?.file ?? null);
+    if (seen === null || seen.signature !== signature || now - seen.at >= LOCAL_MS) {
+      const directory = places.kind === 'open' ? places.places.find(({ name }) => name === 'directory') : undefined;
+      const value = await readLocal({ where, place: directory ?? null, isAlive }, now);
+      seen = { at: now, signature, value: { ...value, run: settled(value.run, now) } };
+    }
+    return {
+      at: new Date(now).toISOString(),
+      name: nameOf(where.folder),
+      shows: 'local',
+      local: seen.value,
+      all: null,
+      problems: [],
+    };
+  }
+
+  /** The run as it was, while its file may be half written. */
+  function settled(run: LocalPicture['run'], now: number): LocalPicture['run'] {
+    if (run.kind !== 'unreadable') lastRun = { at: now, value: run };
+    else if (lastRun !== null && now - lastRun.at < HALF_WRITTEN_MS) return lastRun.value;
+    return run;
+  }
+
+  async function all(now: number): Promise<Picture> {
+    const age = overview?.value.repository == null ? ALL_MS : ALL_WITH_GITHUB_MS;
+    const places = await openOnce();
+    const state = places.kind === 'open' ? await traceOf(join(places.folder, '.ralph', 'state')) : '';
+    if (isStale || state !== stateThen || now - askedAt >= age) {
+      stateThen = state;
+      askedAt = now;
+      void read(now);
+    }
+    return pictureOfAll(now);
+  }
+
+  async function allNow(now: number): Promise<Picture> {
+    await read(now);
+    return pictureOfAll(now);
+  }
+
+  async function pictureOfAll(now: number): Promise<Picture> {
+    const places = await openOnce();
+    const top = places.kind === 'open' ? places.folder : folder;
+    return {
+      at: new Date(now).toISOString(),
+      name: overview?.value.repository ?? nameOf(top),
+      shows: 'all',
+      local: null,
+      all: overview?.value ?? null,
+      problems: problem === null ? [] : [problem],
+    };
+  }
+
+  function read(now: number): Promise<void> {
+    reading ??= readAll(now).finally(() => {
+      reading = null;
+    });
+    return reading;
+  }
+
+  async function readAll(now: number): Promise<void> {
+    isStale = false;
+    const notes: string[] = [];
+    const log = (line: string): void => {
+      notes.push(plainLine(line, 300));
+    };
+    try {
+      const places = await openOnce();
+      if (places.kind === 'missing') {
+        problem = `All branches cannot be read: ${plainLine(places.why, 300)}`;
+        return;
+      }
+      overview = { at: now, value: await readOverview({ ...places, remote, look, log }, now) };
+      problem = notes.at(-1) ?? null;
+    } catch (error) {
+      // The picture that is there stays, and says why it is old.
+      problem = `All branches cannot be read: ${plainLine(String(error), 300)}`;
+    }
+  }
+}
+
+function nameOf(folder: string): string {
+  return plainLine(basename(folder), 100);
+}
+
+/** Changes whenever a file of the local run does. */
+async function signatureOf({ folder, prefix }: LocalFolder, output: string | null): Promise<string> {
+  const paths = ['status.json', 'progress.json', 'logs', 'state', ...(output === null ? [] : [`logs/${output}`])];
+  return (await Promise.all(paths.map((path) => traceOf(join(folder, `${prefix}${path}`))))).join(' ');
+}
+
+/** Another one whenever a file is written, or the names in a folder change. */
+async function traceOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null);
+  return found === null ? '-' : `${found.mtimeMs}:${found.size}`;
+}

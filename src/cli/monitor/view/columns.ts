@@ -1,0 +1,111 @@
+import measure from 'fast-string-truncated-width';
+
+/** How a piece of a line looks where there are colours. */
+export type Look = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
+
+/** A piece of a line; its text is clean. */
+export interface Piece {
+  readonly text: string;
+  readonly look: Look;
+}
+
+/** One line of the screen. */
+export type Line = readonly Piece[];
+
+/** Room on a terminal. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const ELLIPSIS = '…';
+
+/** A piece of a line, plain unless said otherwise. */
+export function piece(text: string, look: Look = 'plain'): Piece {
+  return { text: text.replace(VARIATION_SELECTORS, ''), look };
+}
+
+/** Terminals do not agree on the width of what they choose. */
+const VARIATION_SELECTORS = /[\uFE0E\uFE0F]/g;
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const ONE_COLUMN_EACH = /^[ -~]*$/;
+
+/** Columns of a line: a wide character takes two. */
+export function widthOf(line: Line): number {
+  return line.reduce((all, { text }) => all + columnsOf(text), 0);
+}
+
+function columnsOf(text: string): number {
+  if (ONE_COLUMN_EACH.test(text)) return text.length;
+  return [...graphemes.segment(text)].reduce((all, { segment }) => all + measure(segment).width, 0);
+}
+
+/** The line in at most so many columns, with `…` at the end where something was cut. */
+export function fit(line: Line, columns: number): Line {
+  if (widthOf(line) <= columns) return line;
+  const kept: Piece[] = [];
+  let left = columns - 1;
+  for (const part of line) {
+    const width = columnsOf(part.text);
+    if (width > left) return left < 0 ? [] : [...kept, { ...part, text: `${startOf(part.text, left)}${ELLIPSIS}` }];
+    kept.push(part);
+    left -= width;
+  }
+  return kept;
+}
+
+/** The first characters that take no more columns than these. */
+function startOf(text: string, columns: number): string {
+  let width = 0;
+  for (const { segment, index } of graphemes.segment(text)) {
+    width += measure(segment).width;
+    if (width > columns) return text.slice(0, index);
+  }
+  return text;
+}
+
+/** The line, filled with blanks up to so many columns. */
+export function padded(line: Line, columns: number): Line {
+  const missing = columns - widthOf(line);
+  return missing > 0 ? [...line, piece(' '.repeat(missing))] : line;
+}
+
+/** The same line in as few pieces as its looks need. */
+export function merged(line: Line): Line {
+  const pieces: Piece[] = [];
+  for (const part of line) {
+    const last = pieces.at(-1);
+    if (last?.look === part.look) pieces[pieces.length - 1] = { ...last, text: `${last.text}${part.text}` };
+    else pieces.push(part);
+  }
+  return pieces;
+}
+
+/** Parts on as few lines as they fit on, with a gap between them. */
+export function flow(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
+  const lines: Line[] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    const joined = last === undefined ? null : [...last, gap, ...part];
+    if (joined !== null && widthOf(joined) <= columns) lines[lines.length - 1] = joined;
+    else lines.push(part);
+  }
+  return lines.map((line) => fit(line, columns));
+}
+
+/** A sentence on as many lines as its words need. */
+export function wrapped(text: string, columns: number, look: Look): readonly Line[] {
+  return flow(
+    text.split(' ').map((word) => [piece(word, look)]),
+    columns,
+    piece(' ', look),
+  );
+}
+
+/** One part at the left edge and one at the right; below each other where they do not fit. */
+export function spread(left: Line, right: Line, columns: number): readonly Line[] {
+  const gap = columns - widthOf(left) - widthOf(right);
+  if (widthOf(right) === 0) return [fit(left, columns)];
+  return gap >= 2 ? [[...left, piece(' '.repeat(gap)), ...right]] : [fit(left, columns), fit(right, columns)];
+}

@@ -1,0 +1,253 @@
+import { sentence } from '../../../core/text/sentence.ts';
+import { MINUTE_MS, formatInstant } from '../../../core/time.ts';
+import { formatCost, formatDuration } from '../../../report/format.ts';
+import { barOf } from '../../../report/pages/progress-bar.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
+import type { KnownLane } from '../../lane/lane-schema.ts';
+import type { LocalPicture } from '../monitor-schema.ts';
+import { piece, type Line, type Look, type Piece } from './columns.ts';
+
+/** One thing that is said of a run, part by part. */
+export interface Fact {
+  readonly name: string;
+  readonly parts: readonly Line[];
+  /** What stands between two parts. */
+  readonly gap: Piece;
+  /** What changes with every second; not said where only changes count. */
+  readonly clock: Line | null;
+  /** The lowest is kept longest where there is little room. */
+  readonly rank: number;
+}
+
+const BAR_CELLS = 10;
+/** From this share of a limit on, it is near. */
+const NEAR = 0.8;
+
+type OurRun = Extract<LocalPicture['run'], { kind: 'ours' }>;
+type OtherRun = Extract<LocalPicture['run'], { kind: 'other' }>;
+
+/** What is known of the local run, in the order of the screen. */
+export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
+  const lane = knownLane(local);
+  switch (local.run.kind) {
+    case 'ours':
+      return [...ourFacts(local.run, local, now), ...laneFacts(lane, local.run, now)];
+    case 'other':
+      return [...otherFacts(local.run, local), ...laneFacts(lane, local.run, now)];
+    case 'unreadable':
+      return [sentenceFact('run', 0, local.run.why, 'bad'), ...laneFacts(lane, local.run, now)];
+    case 'none':
+      return [
+        fact('run', 0, [piece(lane?.saved == null ? 'There is no local run.' : 'There is no local run now.', 'faint')]),
+        ...laneFacts(lane, local.run, now),
+      ];
+  }
+}
+
+/** The lane of the local run as its directory keeps it; null: there is none that can be read. */
+export function knownLane(local: LocalPicture): KnownLane | null {
+  const [place] = local.state?.places ?? [];
+  return place?.kind === 'lane' ? place : null;
+}
+
+/** Whether the run goes on: only then does it wait or work. */
+export function isGoingOn(run: LocalPicture['run']): boolean {
+  return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
+}
+
+const doings = {
+  starting: 'starting',
+  agent: 'the agent works',
+  steps: 'the steps run',
+  verify: 'verify runs',
+  waiting: 'waiting',
+  ended: 'ended',
+} as const;
+
+function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly Fact[] {
+  const { status } = run;
+  const { task, tasks, calls, cost, signals, iteration, maxIterations } = status;
+  const isWaiting = isGoingOn(run) && status.resumeAt !== null;
+  return [
+    {
+      ...fact('run', 0, stateOf(run), [piece(`iteration ${iteration} of ${maxIterations}`)]),
+      clock: isGoingOn(run) && status.doing === 'agent' ? agentClock(agent) : null,
+    },
+    ...(isWaiting
+      ? [
+          {
+            ...fact('waits', 1, [piece(`until ${formatInstant(Date.parse(status.resumeAt))}`, 'warning')]),
+            clock: countdown(Date.parse(status.resumeAt), now),
+          },
+        ]
+      : []),
+    fact('task', 2, task === null ? [piece('none', 'faint')] : [piece(`${task.id} `, 'strong'), piece(task.title)]),
+    fact('tasks', 4, [
+      piece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
+      piece(`${tasks.done}/${tasks.all} done`),
+    ]),
+    fact(
+      'calls',
+      5,
+      bar(calls.used, calls.limit, (n) => String(n), ' calls this hour'),
+    ),
+    fact(
+      'cost',
+      6,
+      bar(cost.run, cost.runLimit, formatCost, ' this run'),
+      bar(cost.day, cost.dayLimit, formatCost, ' today'),
+    ),
+    fact(
+      'signals',
+      8,
+      streak('done', signals.done, signals.doneLimit, 'good'),
+      streak('test-only', signals.testOnly, signals.testOnlyLimit, 'warning'),
+    ),
+    circuitFact(status.circuit),
+  ];
+}
+
+function stateOf({ status, isAlive }: OurRun): Line {
+  const { doing, outcome, pid, updatedAt } = status;
+  if (outcome !== null) {
+    const look = outcome.kind === 'complete' ? 'good' : badEnds.has(outcome.kind) ? 'bad' : 'warning';
+    return [piece(`ended: ${outcome.kind} (${outcome.reason})`, look)];
+  }
+  if (doing === 'ended') return [piece('ended', 'warning')];
+  if (!isAlive)
+    return [piece(`The run of PID ${pid} is gone: it wrote last at ${formatInstant(Date.parse(updatedAt))}`, 'bad')];
+  return [piece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
+}
+
+const badEnds: ReadonlySet<string> = new Set(['failed', 'halted', 'blocked']);
+
+function agentClock(agent: LocalPicture['agent']): Line | null {
+  if (agent === null || agent.elapsedSeconds === null || agent.status !== 'executing') return null;
+  return [piece(`this call: ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
+}
+
+function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): readonly Fact[] {
+  const { lastAction, exitReason, iteration, calls, at } = status;
+  return [
+    {
+      ...fact(
+        'run',
+        0,
+        [piece(status.status ?? 'of another Ralph', 'good')],
+        ...(iteration === null ? [] : [[piece(`loop ${iteration}`)]]),
+        ...(exitReason === null ? [] : [[piece(`ended: ${exitReason}`, 'warning')]]),
+        ...(at === null ? [] : [[piece(`at ${formatInstant(Date.parse(at))}`, 'faint')]]),
+      ),
+      clock: agentClock(agent),
+    },
+    ...(lastAction === null ? [] : [fact('does', 2, [piece(lastAction)])]),
+    ...(agent === null || agent.lastOutput === null ? [] : [fact('agent', 7, [piece(agent.lastOutput, 'faint')])]),
+    ...(calls === null
+      ? []
+      : [
+          fact(
+            'calls',
+            5,
+            bar(calls.used, calls.limit, (n) => String(n), ' calls this hour'),
+          ),
+        ]),
+    ...(circuit === null ? [] : [circuitFact(circuit)]),
+  ];
+}
+
+function circuitFact(circuit: OurRun['status']['circuit']): Fact {
+  const look = { closed: 'good', 'half-open': 'warning', open: 'bad' } as const;
+  return fact('circuit', 8, [
+    piece(circuit === 'half-open' ? 'half-open: one iteration probes' : circuit, look[circuit]),
+  ]);
+}
+
+/** What the lane's state adds to what the run says of itself. */
+function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number): readonly Fact[] {
+  if (lane === null) return [];
+  const { circuit, park, pause, ordersWaiting, warnings, lastRun } = lane;
+  const isParked = park !== null && !isGoingOn(run);
+  const probeAt = circuit.kind === 'open' ? Date.parse(circuit.openedAt) + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS : 0;
+  return [
+    ...(run.kind === 'none' && lastRun !== null
+      ? [
+          fact('last run', 2, [
+            piece(`${lastRun.outcome} (${lastRun.reason}), ${formatInstant(Date.parse(lastRun.at))}`),
+          ]),
+        ]
+      : []),
+    ...(isParked
+      ? [
+          {
+            ...fact('parked', 1, [
+              piece(`${park.reason}, continues from ${formatInstant(Date.parse(park.resumeAt))}`, 'warning'),
+            ]),
+            clock: countdown(Date.parse(park.resumeAt), now),
+          },
+        ]
+      : []),
+    ...(circuit.kind === 'open' && !hasClosed(run)
+      ? [
+          {
+            ...fact('cooldown', 3, [
+              piece(
+                probeAt <= now
+                  ? `${circuit.reason}: over by default, the next run probes`
+                  : `${circuit.reason}: probe from ${formatInstant(probeAt)} by default`,
+                'bad',
+              ),
+            ]),
+            clock: countdown(probeAt, now),
+          },
+        ]
+      : []),
+    ...(pause === null
+      ? []
+      : [fact('paused', 3, [piece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
+    ...ordersWaiting.map(({ order, task, by }) =>
+      fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
+    ),
+    ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),
+  ];
+}
+
+/** Whether the run has closed a circuit that its lane still keeps as open. */
+function hasClosed(run: LocalPicture['run']): boolean {
+  return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
+}
+
+function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
+  return { name, rank, parts, gap: piece('  '), clock: null };
+}
+
+/** A fact that goes on over as many lines as its words need. */
+function sentenceFact(name: string, rank: number, text: string, look: Look): Fact {
+  return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: piece(' ', look), clock: null };
+}
+
+/** `[████░░░░░░] 12/100 calls this hour`; without a bar where there is no limit. */
+function bar(used: number, limit: number, format: (amount: number) => string, what: string): Line {
+  if (limit === 0) return [piece(`${format(used)}${what}, no limit`)];
+  const look: Look = used >= limit ? 'bad' : used >= limit * NEAR ? 'warning' : 'good';
+  return [
+    piece(`${barOf({ done: used, total: limit, cells: BAR_CELLS })} `, look),
+    piece(`${format(used)}/${format(limit)}${what}`),
+  ];
+}
+
+function streak(name: string, inARow: number, limit: number, look: Look): Line {
+  return [piece(`${name} ${inARow}${limit === 0 ? '' : `/${limit}`}`, inARow === 0 ? 'plain' : look)];
+}
+
+/** `in 42:10`; null once it is over. */
+function countdown(until: number, now: number): Line | null {
+  return until <= now ? null : [piece(`in ${clockOf(until - now)}`, 'strong')];
+}
+
+/** `42:10`, `1:02:03`. */
+function clockOf(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const two = (number: number): string => String(number).padStart(2, '0');
+  return hours === 0 ? `${minutes}:${two(seconds % 60)}` : `${hours}:${two(minutes)}:${two(seconds % 60)}`;
+}

@@ -1,0 +1,163 @@
+import { nameOfTaskId, type LaneId } from '../../../core/tasks/ids.ts';
+import { isStuck } from '../../../core/tasks/task.ts';
+import { laneOf } from './lane-of.ts';
+import type { OverviewLane } from '../../overview/overview-schema.ts';
+import type { Picture } from '../monitor-schema.ts';
+import { knownLane } from './facts.ts';
+import type { Look } from './columns.ts';
+
+/** What the person at the screen has done so far. */
+export interface Session {
+  readonly shows: Picture['shows'];
+  /** Which of all branches the keys are for. */
+  readonly selected: number;
+  /** What is asked with y/n; null: nothing. */
+  readonly asking: { readonly question: string; readonly order: OrderOfKey } | null;
+  /** What is said until the next key; null: nothing. */
+  readonly message: { readonly text: string; readonly look: Look } | null;
+  /** An order is on its way: there is no second one until it has arrived. */
+  readonly isOrdering: boolean;
+}
+
+/** An order as its command takes it, to one place of a lane. */
+export interface OrderOfKey {
+  readonly words: readonly [name: 'pause' | 'resume' | 'stop' | 'retry', ...args: string[]];
+  readonly lane: LaneId;
+  readonly place: string;
+}
+
+/** What a key asks for beside a change of the screen. */
+type Asked =
+  { readonly kind: 'nothing' } | { readonly kind: 'quit' } | { readonly kind: 'order'; readonly order: OrderOfKey };
+
+interface Pressed {
+  readonly session: Session;
+  readonly asked: Asked;
+}
+
+const nothing: Asked = { kind: 'nothing' };
+
+/** The screen as it begins. */
+export function initialSession(shows: Picture['shows']): Session {
+  return { shows, selected: 0, asking: null, message: null, isOrdering: false };
+}
+
+/** What a key does; `picture` is what the person sees. */
+export function pressKey(before: Session, key: string, picture: Picture): Pressed {
+  const session: Session = { ...before, message: null, asking: null };
+  if (key === 'q' || key === 'ctrl-c') return { session, asked: { kind: 'quit' } };
+  if (before.asking !== null) {
+    if (key === 'y') return give(session, before.asking.order);
+    return { session: said(session, 'Nothing was done.', 'faint'), asked: nothing };
+  }
+  switch (key) {
+    case 'a':
+      return { session: { ...session, shows: before.shows === 'all' ? 'local' : 'all', selected: 0 }, asked: nothing };
+    case 'up':
+    case 'k':
+      return { session: select(session, -1, picture), asked: nothing };
+    case 'down':
+    case 'j':
+      return { session: select(session, 1, picture), asked: nothing };
+    case 'p':
+    case 's':
+    case 'r':
+      return order(session, key, picture);
+    default:
+      return { session: before, asked: nothing };
+  }
+}
+
+/** The session with a sentence below the picture. */
+export function said(session: Session, text: string, look: Look): Session {
+  return { ...session, message: { text, look } };
+}
+
+function select(session: Session, step: number, picture: Picture): Session {
+  const last = (picture.all?.lanes.length ?? 0) - 1;
+  return { ...session, selected: Math.max(0, Math.min(last, session.selected + step)) };
+}
+
+function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Pressed {
+  if (session.isOrdering)
+    return { session: said(session, 'An order is on its way: wait until it has arrived.', 'warning'), asked: nothing };
+  const target = session.shows === 'all' ? targetOfAll(picture, session.selected) : targetOfLocal(picture);
+  if (typeof target === 'string') return { session: said(session, target, 'warning'), asked: nothing };
+  const { lane, place, isPaused, stuck } = target;
+  if (key === 'p') return give(session, { words: [isPaused ? 'resume' : 'pause'], lane, place });
+  if (key === 's') return give(session, { words: ['stop'], lane, place });
+  if (stuck === null)
+    return {
+      session: said(session, 'There is no failed, blocked or set-aside task to retry.', 'warning'),
+      asked: nothing,
+    };
+  return {
+    session: {
+      ...session,
+      asking: {
+        question: `Give ${stuck.name} all its attempts again? y/n`,
+        order: { words: ['retry', stuck.id], lane, place },
+      },
+    },
+    asked: nothing,
+  };
+}
+
+function give(session: Session, given: OrderOfKey): Pressed {
+  return {
+    session: { ...said(session, `${given.words.join(' ')}: on its way …`, 'faint'), isOrdering: true },
+    asked: { kind: 'order', order: given },
+  };
+}
+
+/** To whom the keys give orders; `stuck`: the task to retry. */
+interface Target {
+  readonly lane: LaneId;
+  readonly place: string;
+  readonly isPaused: boolean;
+  readonly stuck: { readonly id: string; readonly name: string } | null;
+}
+
+/** A sentence where nobody would obey. */
+function targetOfLocal({ local }: Picture): Target | string {
+  if (local === null) return 'The local run is not read yet.';
+  if (local.run.kind === 'other' && knownLane(local) === null)
+    return 'This is a run of another Ralph, which takes no orders: end it where it was started.';
+  const [place] = local.state?.places ?? [];
+  if (place === undefined) return 'There is no folder .ralph/state here, so nobody would read the order.';
+  if (place.kind !== 'lane') return place.why;
+  const task = local.run.kind === 'ours' ? local.run.status.task : null;
+  const name = (id: string): string => (task?.id === id ? `${nameOfTaskId(id)} (${task.title})` : nameOfTaskId(id));
+  const stuck = lastStuck(place.tasks.map((each) => ({ ...each, current: each.id === place.currentTask })));
+  return {
+    lane: laneOf(local.run),
+    place: place.place,
+    isPaused: place.pause !== null,
+    stuck: stuck === null ? null : { id: stuck.id, name: name(stuck.id) },
+  };
+}
+
+function targetOfAll({ all }: Picture, selected: number): Target | string {
+  const lane = all?.lanes[selected];
+  if (lane === undefined) return 'Nothing is read yet.';
+  if (lane.kind !== 'lane') return lane.why;
+  const stuck = lastStuck(lane.tasks);
+  return {
+    lane: lane.lane,
+    place: lane.place,
+    isPaused: lane.waits.some(({ kind }) => kind === 'pause'),
+    stuck: stuck === null ? null : { id: stuck.id, name: titled(stuck) },
+  };
+}
+
+function titled({ name, title }: OverviewLane['tasks'][number]): string {
+  return title === null ? name : `${name} (${title})`;
+}
+
+/** The current task if a person can continue with it, else the last such task. */
+function lastStuck<
+  T extends { readonly id: string; readonly state: OverviewLane['tasks'][number]['state']; readonly current: boolean },
+>(tasks: readonly T[]): T | null {
+  const stuck = tasks.filter(isStuck);
+  return stuck.find(({ current }) => current) ?? stuck.at(-1) ?? null;
+}

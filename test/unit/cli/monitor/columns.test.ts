@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fit, flow, padded, piece, spread, widthOf, wrapped } from '../../../../src/cli/monitor/view/columns.ts';
+import { runs } from '../../../runs.ts';
+import { textOf } from './monitor-fixtures.ts';
+
+const text = (line: ReturnType<typeof fit>): string => line.map((part) => part.text).join('');
+
+test.each<[string, number]>([
+  ['', 0],
+  ['abc', 3],
+  ['日本語', 6],
+  ['👍', 2],
+  ['é', 1],
+  ['é', 1],
+  ['❤️', 1],
+  ['████░░', 6],
+  ['↑↓ … ─', 6],
+])('%s takes %d columns', (given, columns) => {
+  expect(widthOf([piece(given)])).toBe(columns);
+});
+
+test.each<[string, readonly string[], number, string]>([
+  ['what fits stays', ['abc', 'def'], 6, 'abcdef'],
+  ['what is longer ends in an ellipsis', ['abc', 'def'], 5, 'abcd…'],
+  ['the ellipsis is the last column', ['abc', 'def'], 3, 'ab…'],
+  ['a cut between two pieces', ['abc', 'def'], 4, 'abc…'],
+  ['one column', ['abc'], 1, '…'],
+  ['no column', ['abc'], 0, ''],
+  ['a wide character is not cut in half', ['日本語'], 4, '日…'],
+  ['nor one of two UTF-16 units', ['𠮷𠮷𠮷'], 4, '𠮷…'],
+  ['nor an emoji', ['👍👍'], 3, '👍…'],
+])('fit: %s', (_, pieces, columns, expected) => {
+  expect(
+    text(
+      fit(
+        pieces.map((part) => piece(part)),
+        columns,
+      ),
+    ),
+  ).toBe(expected);
+});
+
+test('fit keeps the look of what it cuts', () => {
+  expect(fit([piece('abc', 'good'), piece('defgh', 'bad')], 5)).toEqual([piece('abc', 'good'), piece('d…', 'bad')]);
+});
+
+test('padded fills up to the columns', () => {
+  expect(text(padded([piece('日本')], 6))).toBe('日本  ');
+});
+
+test('flow puts parts on as few lines as they fit on', () => {
+  const parts = ['one', 'two', 'three', 'a part that is too long'].map((part) => [piece(part)]);
+  expect(textOf(flow(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
+});
+
+test('wrapped breaks between words', () => {
+  expect(textOf(wrapped('Order kept in the directory', 12, 'good'))).toEqual(['Order kept', 'in the', 'directory']);
+});
+
+test.each([
+  [20, ['left           right']],
+  [11, ['left  right']],
+  [10, ['left', 'right']],
+  [3, ['le…', 'ri…']],
+])('spread over %d columns', (columns, expected) => {
+  expect(textOf(spread([piece('left')], [piece('right')], columns))).toEqual(expected);
+});
+
+test('nothing that fits is wider than its columns', () => {
+  const wide = fc.constantFrom('a', ' ', '日', '👍', 'é', '𠮷', '🇩🇪', '한', 'ア', '─', '…', '❤️', '👨');
+  const words = fc.array(wide, { maxLength: 30 }).map((characters) => characters.join(''));
+  fc.assert(
+    fc.property(fc.array(words, { maxLength: 5 }), fc.integer({ min: 0, max: 40 }), (parts, columns) => {
+      const line = fit(
+        parts.map((part) => piece(part)),
+        columns,
+      );
+      expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      expect(text(line)).toBe(text(line).toWellFormed());
+    }),
+    { numRuns: runs(300) },
+  );
+});
