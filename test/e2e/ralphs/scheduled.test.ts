@@ -2,15 +2,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { git } from '../../sandbox/git.ts';
-import { events } from '../../sandbox/sandbox.ts';
-import type { HeardCall } from '../../sandbox/scripted-agent.ts';
-import { layRalph, type Ralph } from '../ralphs.ts';
-import { createScene, type Scene, type ScenePerformance } from './e2e-fixture.ts';
+import { git } from '../../../sandbox/git.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import type { HeardCall } from '../../../sandbox/scripted-agent.ts';
+import { layRalph, type Ralph } from '../../ralphs.ts';
+import { createScene, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
 
 // Repositories as other Ralphs set them up, unchanged: all that is added is the workflow of the template.
 
-const TEMPLATE = readFileSync(new URL('../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
+const TEMPLATE = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
 
 /** The template with some inputs, as a person adds them. */
 function workflowWith(inputs: Readonly<Record<string, string>>): string {

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { RALPHS, type Ralph } from '../../ralphs.ts';
-import { ralph } from './fixture.ts';
+import { RALPHS, type Ralph } from '../ralphs.ts';
+import { ralph } from './cli/fixture.ts';
 
-const samples = fileURLToPath(new URL('../../samples/ralphs/', import.meta.url));
+const samples = fileURLToPath(new URL('../samples/ralphs/', import.meta.url));
 
 /** What is open in the lists of other Ralphs, in the order of work, before anything optional. */
 const open: Readonly<Record<Ralph, readonly string[]>> = {

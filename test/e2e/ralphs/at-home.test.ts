@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { git } from '../../sandbox/git.ts';
-import { ACTION_FOLDER, SANDBOX_KEY } from '../../sandbox/sandbox.ts';
-import { runStatusSchema } from '../../src/core/local/run-status.ts';
-import { layRalph, type Ralph } from '../ralphs.ts';
+import { git } from '../../../sandbox/git.ts';
+import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
+import { runStatusSchema } from '../../../src/core/local/run-status.ts';
+import { layRalph, type Ralph } from '../../ralphs.ts';
 
 // Repositories as other Ralphs set them up, unchanged, on a person's own machine.
 
