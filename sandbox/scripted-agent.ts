@@ -25,7 +25,14 @@ import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } f
 //
 // RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
 // with every call (where the file cannot be written, a count in the config folder says how much of it is over), and an empty
-// one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100).
+// one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100). RALPH_HEARD may name a file that
+// gets one line of JSON for each call: its arguments and its prompt.
+
+/** A line of the file that RALPH_HEARD names. */
+export interface HeardCall {
+  readonly args: readonly string[];
+  readonly prompt: string;
+}
 
 /** What a call does instead of honest work. */
 export type Behaviour =
@@ -84,7 +91,14 @@ const { values: options } = parseArgs({
 });
 
 if (options.version === true) console.log('scripted agent 1.0 (not a model)');
-else process.exitCode = await run(readFileSync(0, 'utf8'), nextBehaviour());
+else process.exitCode = await run(heard(readFileSync(0, 'utf8')), nextBehaviour());
+
+function heard(prompt: string): string {
+  const file = process.env['RALPH_HEARD'] ?? '';
+  const call: HeardCall = { args: process.argv.slice(2), prompt };
+  if (file !== '') appendFileSync(file, `${JSON.stringify(call)}\n`);
+  return prompt;
+}
 
 async function run(prompt: string, behaviour: Behaviour): Promise<number> {
   const session = openSession(options.resume ?? null);

@@ -29,7 +29,10 @@ export interface ScenePerformance
   extends
     Pick<Performance, 'workflow' | 'event'>,
     Partial<Pick<Performance, 'secrets'>>,
-    Pick<SceneJob, 'agent' | 'when'> {}
+    Pick<SceneJob, 'agent' | 'when'> {
+  /** File that gets what the agent is asked, line by line. */
+  readonly heardIn?: string;
+}
 
 export interface Run extends JobResult {
   readonly workspace: string;
@@ -72,12 +75,14 @@ const SCRIPT_LENGTH = 40;
 /** Level at which the agents of all scenes are isolated, for whole suites at another level; empty: they are not. */
 export const LEVEL = process.env['RALPH_TEST_ISOLATION'] ?? '';
 
-/** `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights; `user`: who does, instead of root. */
+/** `fill`: puts something else than the sample project on main; `level`: how agents are isolated, on a machine with folders of its own; `through`: a program that starts the action there, with fewer rights; `user`: who does, instead of root. */
 export async function createScene({
+  fill,
   level = LEVEL,
   through = [],
   user = null,
 }: {
+  readonly fill?: Parameters<typeof startSandbox>[1];
   readonly level?: string;
   readonly through?: readonly string[];
   readonly user?: SudoUser | null;
@@ -88,7 +93,7 @@ export async function createScene({
   const own = level === '' ? null : await startOwnMachine(user);
   const asUser = user === null ? [] : ['bash', '-c', HAND_OVER, String(user.uid)];
   const isolation = own === null ? null : { level, around: [...own.around, ...asUser, ...through] };
-  const sandbox = await startSandbox(join(folder, 'sandbox'), undefined, isolation);
+  const sandbox = await startSandbox(join(folder, 'sandbox'), fill, isolation);
   const { github } = sandbox;
 
   /** The scripted agent as a step gets it, and how often it was called. */
@@ -126,9 +131,16 @@ export async function createScene({
         endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
       };
     },
-    async play({ agent = [], when, secrets = { ANTHROPIC_API_KEY: KEY }, ...performance }) {
-      const { calls, ...standIn } = await cast(agent);
+    async play({ agent = [], when, heardIn, secrets = { ANTHROPIC_API_KEY: KEY }, ...performance }) {
+      const { calls, inputs, env } = await cast(agent);
       const hooks = when === undefined ? {} : watchFor(when).hooks;
+      const standIn =
+        heardIn === undefined
+          ? { inputs, env }
+          : {
+              inputs: { ...inputs, 'agent-env': `${inputs['agent-env']}\nRALPH_HEARD` },
+              env: { ...env, RALPH_HEARD: heardIn },
+            };
       const played = await playWorkflow(sandbox, { ...performance, secrets, standIn, ...hooks });
       if (played.kind === 'called')
         for (const job of Object.values(played.jobs))

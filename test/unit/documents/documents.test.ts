@@ -55,7 +55,7 @@ describe('links', () => {
     'docs/state.md',
     'docs/command-line.md',
     'docs/recipes.md',
-    'docs/moving-from-other-ralphs.md',
+    'docs/moving.md',
   ])('at the top of %s name its sections, all and in order', (path) => {
     const [top = ''] = read(path).split('\n## ');
     const listed = [...top.matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, name]) => name);

@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+echo "the driver stands here in a real project"

@@ -1,0 +1,7 @@
+/** A text as part of an address. */
+export function slug(text) {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Counts the lines of a file.
+wc -l < "$1" | tr -d ' '

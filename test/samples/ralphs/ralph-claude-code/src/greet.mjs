@@ -1,0 +1,4 @@
+/** A greeting for a name. */
+export function greet(name) {
+  return `Hello, ${name}!`;
+}

@@ -1,0 +1,102 @@
+import { dirname } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
+import { namesIn, plain, read, tableUnder } from './pages.ts';
+
+const PAGE = 'docs/moving.md';
+const settings = tableUnder(PAGE, '## Settings');
+
+/** What is written as code in a cell. */
+const codeIn = (cell: string | undefined): readonly string[] =>
+  [...(cell ?? '').matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+/** Settings of other Ralphs that the action promises to know. */
+const PROMISED =
+  `PROJECT_NAME PROJECT_TYPE MAX_CALLS_PER_HOUR MAX_TOKENS_PER_HOUR CLAUDE_TIMEOUT_MINUTES CLAUDE_OUTPUT_FORMAT
+  CLAUDE_CODE_CMD ALLOWED_TOOLS SESSION_CONTINUITY SESSION_EXPIRY_HOURS RALPH_VERBOSE CB_NO_PROGRESS_THRESHOLD
+  CB_SAME_ERROR_THRESHOLD CB_OUTPUT_DECLINE_THRESHOLD CB_PERMISSION_DENIAL_THRESHOLD CB_COOLDOWN_MINUTES CB_AUTO_RESET
+  TASK_SOURCES GITHUB_TASK_LABEL OPTIONAL_SECTIONS TEST_COMMAND QUALITY_GATES PERMISSION_DENIAL_MODE REVIEW_MODE
+  MAX_CONSECUTIVE_TEST_LOOPS MAX_CONSECUTIVE_DONE_SIGNALS TEST_PERCENTAGE_THRESHOLD`.split(/\s+/);
+
+describe('the settings of other Ralphs', () => {
+  const named = settings.flatMap(([cell]) => codeIn(cell));
+
+  test('are in the table, each once: those that are promised, and those of the samples', () => {
+    const used = RALPHS.flatMap((ralph) =>
+      Object.entries(filesOf(ralph))
+        .filter(([path]) => path.endsWith('.ralphrc'))
+        .flatMap(([, text]) => [...text.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name)),
+    );
+    expect(used.length).toBeGreaterThan(50);
+    expect([...PROMISED, ...used].filter((name) => !named.includes(name))).toEqual([]);
+    expect(new Set(named).size).toBe(named.length);
+  });
+
+  test('lead to inputs that exist', () => {
+    /** Values of inputs and of settings, and what is no input at all. */
+    const others = [
+      ...['resume', 'fresh', 'true', 'false', 'continue', 'halt', 'count', 'threshold'],
+      ...['local', 'plan,prd', 'beads', 'github', 'issues', 'claude', 'if:', 'ralph:done', '.ralph/'],
+    ];
+    const words = settings.flatMap(([, cell]) => codeIn(cell)).filter((word) => /^[a-z.]+([-,:/][a-z]*)*$/.test(word));
+    const inputs = namesIn('inputs');
+    expect(words.filter((word) => !inputs.includes(word) && !others.includes(word))).toEqual([]);
+    expect(words.filter((word) => inputs.includes(word)).length).toBeGreaterThan(30);
+  });
+});
+
+/** A system's section; what of its sample is the project itself. */
+const SECTIONS: Readonly<Record<Ralph, { readonly headings: readonly string[]; readonly own: RegExp }>> = {
+  'ralph-claude-code': { headings: ['## ralph-claude-code'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
+  // Its loop is that of ralph-claude-code.
+  bmalph: {
+    headings: ['## bmalph', '## ralph-claude-code'],
+    own: /^(src|test)\/|^README\.md$|^package\.json$|^CLAUDE\.md$/,
+  },
+  'go-ralph': { headings: ['## The Go Ralph (wiggum)'], own: /^tool\/|^README\.md$|^INDEX\.txt$/ },
+  'early-bash': { headings: ['## The early bash version'], own: /^README\.md$/ },
+  snarktank: { headings: ['## snarktank/ralph'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
+};
+
+describe('every file that other Ralphs lay', () => {
+  test.each(RALPHS)('in %s is in the section of its system', (ralph) => {
+    const { headings, own } = SECTIONS[ralph];
+    const named = headings.flatMap((heading) => tableUnder(PAGE, heading).flatMap(([cell]) => codeIn(cell)));
+    const isNamed = (path: string): boolean =>
+      named.some((name) => patternOf(name).test(path)) || (path !== '.' && isNamed(dirname(path)));
+    const files = Object.keys(filesOf(ralph)).filter((path) => !own.test(path) && path !== '.gitignore');
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((path) => !isNamed(path))).toEqual([]);
+  });
+
+  /** `N` and `NAME` stand for what differs; a folder ends with a slash. */
+  function patternOf(name: string): RegExp {
+    const literal = name.replace(/\/$/, '').replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+    return new RegExp(`^${literal.replace(/NAME|(?<=_)N(?=\\)/g, String.raw`[\w-]+`)}$`);
+  }
+});
+
+test('the numbers that are given for here are the defaults', () => {
+  const defaults = readInputDefaults(read('action.yml'), '');
+  const inputs: Readonly<Record<string, string>> = {
+    'calls per hour': 'max-calls-per-hour',
+    'minutes for one call': 'agent-timeout-minutes',
+    'hours until a session expires': 'session-expiry-hours',
+    'iterations without progress that open the circuit': 'circuit-no-progress',
+    'iterations with the same error': 'circuit-same-error',
+    'decline of the output': 'circuit-output-decline',
+    'denials that open the circuit': 'circuit-permission-denials',
+    'minutes until an open circuit is probed': 'circuit-cooldown-minutes',
+    'test-only iterations that end a run': 'test-only-iterations',
+    'done signals in a row that complete the work': 'completion-signals',
+    'iterations of one run': 'max-iterations',
+    'iterations for one task': 'max-iterations-per-task',
+    'minutes of one run': 'max-minutes',
+  };
+  const rows = tableUnder(PAGE, '## Numbers').map(([what, , here]) => [plain(what), here ?? ''] as const);
+  const said = Object.fromEntries(rows.map(([what, here]) => [what, /^\d+/.exec(here)?.[0]]));
+  expect(Object.keys(inputs).map((what) => said[what])).toEqual(Object.values(inputs).map((input) => defaults[input]));
+  const { 'max-cost-usd': run = '', 'max-cost-usd-per-day': day = '' } = defaults;
+  expect(Object.fromEntries(rows)['cost of one run, of one day']).toBe(`$${run}, $${day}`);
+});
