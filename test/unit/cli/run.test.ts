@@ -14,10 +14,10 @@ const terminal: Terminal = {
 
 /** What a run is asked for, or the problems of its arguments. */
 async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly string[]> {
-  let asked: AskedRun | null = null;
+  const asked: AskedRun[] = [];
   const ended = { ...{ outcome: 'idle', reason: '', iterations: 0, tasksDone: 0, tasks: 0, branch: null }, head: null };
   const command = createRunCommand((given) => {
-    asked = given;
+    asked.push(given);
     return Promise.resolve({ ended: { ...ended, costUsd: 0, tokens: 0, resumeAt: null, pushed: null }, failed: false });
   });
   try {
@@ -26,8 +26,9 @@ async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly 
     if (error instanceof UsageError) return error.problems;
     throw error;
   }
-  if (asked === null) throw new Error('nothing was asked for');
-  return asked;
+  const [first] = asked;
+  if (first === undefined) throw new Error('nothing was asked for');
+  return first;
 }
 
 test('the published schema is the one in the code', async () => {
