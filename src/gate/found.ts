@@ -10,13 +10,14 @@ export async function findForeign({
 }: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
   const lines = [...config.settings.lines];
   try {
-    const { base, unread } = await repository.readTexts(LAYOUT_PATHS, null);
+    const { promptFile } = config;
+    const { base, unread } = await repository.readTexts([...new Set([...LAYOUT_PATHS, promptFile])], null);
     const there = [...Object.keys(base), ...Object.keys(unread)];
     const layout = layoutOf(there);
     if (layout !== null) {
       const specs = await repository.readTexts(SPECS_PATTERNS, null);
       const paths = [...there, ...Object.keys(specs.base), ...Object.keys(specs.unread)];
-      lines.unshift(...describeLayout(layout, { paths, texts: base }));
+      lines.unshift(...describeLayout(layout, { paths, texts: base, promptFile }));
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);

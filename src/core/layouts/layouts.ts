@@ -1,5 +1,8 @@
-import { tryJson } from '../text/try-json.ts';
 import { z } from 'zod';
+import { PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { PROGRESS_PLACES, PROMPT_PLACES, promptPlaces } from '../prompt/places.ts';
+import { taskFilePaths } from '../tasks/files/file-task.ts';
+import { tryJson } from '../text/try-json.ts';
 
 /** A way in which a repository is set up for another Ralph. */
 interface Layout {
@@ -47,41 +50,40 @@ interface Kind {
 }
 
 const STEPS_OF = z.object({ steps: z.array(z.unknown()) });
+const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
 /** One row for each kind of file that another Ralph leaves in a repository, in the order in which they are shown. The settings file has lines of its own. */
 const KINDS: readonly Kind[] = [
   {
-    paths: [
-      '.ralph/PROMPT.md',
-      '.ralph/prompts/LOOP_PROMPT.md',
-      'PROMPT.md',
-      'scripts/ralph/CLAUDE.md',
-      'scripts/ralph/prompt.md',
-    ],
+    paths: PROMPT_PLACES,
     first: 'used as the prompt',
     others: 'not used, another prompt comes before it',
   },
-  { paths: ['.ralph/prompts/SETUP_PROMPT.md'], first: 'used where a step of the pipeline names it', others: null },
   {
-    paths: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
+    paths: ['.ralph/prompts/SETUP_PROMPT.md'],
+    first: "used once: by the step of the pipeline that names it, or else in the queue's first iteration",
+    others: null,
+  },
+  {
+    paths: taskFilePaths.plan,
     first: 'used as the plan',
     others: 'not used, another plan comes before it',
   },
   {
-    paths: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
-    first: 'used as the list of stories',
+    paths: taskFilePaths.prd,
+    first: listOf,
     others: 'not used, another list of stories comes before it',
   },
   { paths: ['.ralph/@AGENT.md', '@AGENT.md'], first: 'named in the prompt', others: null },
   {
-    paths: ['scripts/ralph/progress.txt', 'progress.txt'],
+    paths: PROGRESS_PLACES,
     first: 'shown to the agent as what earlier iterations learned',
     others: 'not used, another one comes before it',
   },
   {
-    paths: ['.ralph/config.json', '.ralph/configs/default.json', 'config.yaml'],
+    paths: PIPELINE_FILES,
     first: pipelineOf,
-    others: 'not used, another pipeline comes before it',
+    others: 'used only where what comes before it has no `steps`',
   },
   {
     paths: ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'],
@@ -119,22 +121,31 @@ export const LAYOUT_PATHS: readonly string[] = [
 ];
 
 /** Patterns of the folders that are asked for once a layout is known. */
-export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/*`);
+export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
 
 /** The layout of the files that are there; null: the repository is set up for no other Ralph. */
 export function layoutOf(paths: readonly string[]): string | null {
   return LAYOUTS.find(({ marks }) => marks.some((mark) => paths.includes(mark)))?.name ?? null;
 }
 
-/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. `texts`: those that can be read, by path. */
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. `texts`: those that can be read, by path; `promptFile`: the input `prompt-file`. */
 export function describeLayout(
   layout: string,
-  { paths, texts }: { readonly paths: readonly string[]; readonly texts: Readonly<Record<string, string>> },
+  {
+    paths,
+    texts,
+    promptFile,
+  }: {
+    readonly paths: readonly string[];
+    readonly texts: Readonly<Record<string, string>>;
+    readonly promptFile: string;
+  },
 ): readonly string[] {
   return [
     `This repository is set up for ${layout}.`,
     ...KINDS.flatMap(({ paths: known, first, others }) => {
-      const there = known.filter((path) => paths.includes(path));
+      const places = known === PROMPT_PLACES ? promptPlaces(promptFile) : known;
+      const there = places.filter((path) => paths.includes(path));
       const [counting, ...rest] = there;
       if (counting === undefined) return [];
       const said = typeof first === 'string' ? first : first(texts[counting] ?? '');
@@ -155,10 +166,17 @@ function namesOf(paths: readonly string[]): string {
   return paths.map((path) => `\`${path}\``).join(', ');
 }
 
+function listOf(text: string): string {
+  const isNamed = BRANCH_OF.safeParse(tryJson(text)).success;
+  return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
+}
+
 function pipelineOf(text: string): string {
-  const parsed = STEPS_OF.safeParse(tryJson(text));
-  const count = parsed.data?.steps.length ?? null;
+  const json = tryJson(text);
+  // YAML, and JSON with comments, is for its own reader to judge, which says what it made of it.
+  if (json === undefined) return 'the pipeline of an iteration, where it has `steps`';
+  const count = STEPS_OF.safeParse(json).data?.steps.length ?? null;
   return count === null
-    ? 'the pipeline of an iteration'
+    ? 'not a pipeline, it has no `steps`'
     : `the pipeline of an iteration, ${String(count)} ${count === 1 ? 'step' : 'steps'}`;
 }

@@ -1,5 +1,5 @@
 /** Where a repository's own prompt may be, first choice first, behind what the input `prompt-file` names. The last ones are those of other Ralphs. */
-const PROMPT_PLACES: readonly string[] = [
+export const PROMPT_PLACES: readonly string[] = [
   '.ralph/PROMPT.md',
   'PROMPT.md',
   '.ralph/prompts/LOOP_PROMPT.md',

@@ -51,13 +51,13 @@ const packageMarks: readonly string[] = ['pnpm-workspace.yaml', 'nx.json', 'turb
 const otherRalphs: readonly OtherRalph[] = [
   { name: 'snarktank/ralph', path: 'scripts/ralph/prd.json', advice: 'Runs read it as it is.' },
   { name: 'snarktank/ralph', path: 'prd.json', advice: 'Runs read it as it is.' },
-  { name: 'ralph-claude-code', path: '.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
+  { name: 'ralph-claude-code', path: '.ralphrc', advice: 'Runs read its settings.' },
   { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
   { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Runs name it to the agent.' },
-  { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'It is not read: set inputs of the workflow instead.' },
+  { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'Runs read its settings.' },
   { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
   { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Runs name it to the agent.' },
-  { name: 'wiggum', path: '.ralph/config.json', advice: 'It is not read: set inputs of the workflow instead.' },
+  { name: 'wiggum', path: '.ralph/config.json', advice: 'Runs take its steps.' },
   {
     name: 'wiggum',
     path: '.ralph/prompts/LOOP_PROMPT.md',

@@ -60,12 +60,6 @@ async function layRepository(name: string): Promise<string> {
   return repository;
 }
 
-/** What init advises for this one. */
-async function moveTasks(repository: string): Promise<void> {
-  await git(repository, ['mv', 'scripts/ralph/prd.json', '.ralph/prd.json']);
-  await git(repository, ['commit', '--quiet', '--message', 'Move the tasks']);
-}
-
 const init = (repository: string, ...args: readonly string[]) =>
   ralph(['init', '--dir', repository, '--action', 'acme/ralph-action@v1', '--yes', ...args]);
 
@@ -150,7 +144,6 @@ describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
   test.skipIf(!played.includes(name))('a scheduled run, a labelled issue and a comment', async () => {
     const repository = await layRepository(name);
     await init(repository);
-    if (name === 'snarktank') await moveTasks(repository);
     const before = await git(repository, ['status', '--porcelain', '--untracked-files=all']);
     const tried = await play(repository, 'leave');
     expect(tried.map(shortly)).toEqual(ends[name] ?? USUAL);

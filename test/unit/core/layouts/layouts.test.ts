@@ -21,7 +21,7 @@ describe('the layout', () => {
 
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
-    describeLayout('bmalph', { paths, texts }).slice(1);
+    describeLayout('bmalph', { paths, texts, promptFile: '.ralph/PROMPT.md' }).slice(1);
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['nothing of what is not there', [], []],
@@ -29,8 +29,8 @@ describe('what is said of its files', () => {
       'of two prompts the first',
       ['PROMPT.md', '.ralph/prompts/LOOP_PROMPT.md'],
       [
-        '`.ralph/prompts/LOOP_PROMPT.md`: used as the prompt.',
-        '`PROMPT.md`: not used, another prompt comes before it.',
+        '`PROMPT.md`: used as the prompt.',
+        '`.ralph/prompts/LOOP_PROMPT.md`: not used, another prompt comes before it.',
       ],
     ],
     [
@@ -52,8 +52,9 @@ describe('what is said of its files', () => {
   test.each([
     ['{"steps":[{},{},{},{}]}', 'the pipeline of an iteration, 4 steps'],
     ['{"steps":[{}]}', 'the pipeline of an iteration, 1 step'],
-    ['{', 'the pipeline of an iteration'],
-    ['{"steps":3}', 'the pipeline of an iteration'],
+    ['steps: [', 'the pipeline of an iteration, where it has `steps`'],
+    ['{"steps":3}', 'not a pipeline, it has no `steps`'],
+    ['{"signals":{}}', 'not a pipeline, it has no `steps`'],
   ])('a pipeline: %s', (text, said) => {
     expect(lines(['.ralph/config.json'], { '.ralph/config.json': text })).toEqual([`\`.ralph/config.json\`: ${said}.`]);
   });
