@@ -57,7 +57,7 @@ export function honourLeftCircuit(
       { kind: 'open', totalOpens: state.circuit.totalOpens, reason: reasonOf(why), openedAt, taskId: null },
       now,
     ),
-    warning: `Another Ralph left its circuit open${since} (${path}${why === '' ? '' : `: ${why}`}). The queue waits until it has cooled down, then begins with one probe iteration. This happens once.`,
+    warning: `Another Ralph left its circuit open${since} (${path}${why === '' ? '' : `: ${why}`}). It is honoured once: when it has cooled down, the queue begins with one probe iteration.`,
   };
 }
 

@@ -107,9 +107,10 @@ function shower(
         ...{ ...shown, lane, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
       }),
     );
-    if (shown.doing === 'agent' && before.doing !== 'agent') status?.callBegins();
-    if (before.doing === 'agent' && shown.doing !== 'agent')
-      status?.callEnds(shown.doing === 'ended' ? 'idle' : 'completed');
+    // One call may follow another with nothing in between.
+    if (before.doing === 'agent' && change.doing !== undefined)
+      status?.callEnds(change.doing === 'ended' ? 'idle' : 'completed');
+    if (change.doing === 'agent') status?.callBegins();
     if (shown.doing === 'ended') status?.callEnds(shown.outcome?.kind === 'failed' ? 'failed' : 'idle');
   };
   return {
