@@ -54,37 +54,21 @@ const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
 /** One row for each kind of file that another Ralph leaves in a repository, in the order in which they are shown. The settings file has lines of its own. */
 const KINDS: readonly Kind[] = [
-  {
-    paths: PROMPT_PLACES,
-    first: 'used as the prompt',
-    others: 'not used, another prompt comes before it',
-  },
+  { paths: PROMPT_PLACES, first: 'used as the prompt', others: 'not used, another prompt comes before it' },
   {
     paths: ['.ralph/prompts/SETUP_PROMPT.md'],
     first: "used once: by the step of the pipeline that names it, or else in the queue's first iteration",
     others: null,
   },
-  {
-    paths: taskFilePaths.plan,
-    first: 'used as the plan',
-    others: 'not used, another plan comes before it',
-  },
-  {
-    paths: taskFilePaths.prd,
-    first: listOf,
-    others: 'not used, another list of stories comes before it',
-  },
+  { paths: taskFilePaths.plan, first: 'used as the plan', others: 'not used, another plan comes before it' },
+  { paths: taskFilePaths.prd, first: listOf, others: 'not used, another list of stories comes before it' },
   { paths: ['.ralph/@AGENT.md', '@AGENT.md'], first: 'named in the prompt', others: null },
   {
     paths: PROGRESS_PLACES,
     first: 'shown to the agent as what earlier iterations learned',
     others: 'not used, another one comes before it',
   },
-  {
-    paths: PIPELINE_FILES,
-    first: pipelineOf,
-    others: 'used only where what comes before it has no `steps`',
-  },
+  { paths: PIPELINE_FILES, first: pipelineOf, others: 'used only where what comes before it has no `steps`' },
   {
     paths: ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'],
     first: 'a circuit that is open there is honoured once',

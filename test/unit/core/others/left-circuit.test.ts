@@ -50,7 +50,7 @@ describe('a circuit that another Ralph left open', () => {
       file({ opened_at: iso(noon - 10 * MINUTE), reason: 'No\nprogress\u202E ' + 'x'.repeat(500) }),
     );
     expect(warning).toMatch(
-      /^Another Ralph left its circuit open at 2026-\d\d-\d\d \d\d:\d\d UTC \(\.ralph\/\.circuit_breaker_state: No progress.{0,220}\)\. The queue waits/,
+      /^Another Ralph left its circuit open at 2026-\d\d-\d\d \d\d:\d\d UTC \(\.ralph\/\.circuit_breaker_state: No progress.{0,220}\)\. It is honoured once/,
     );
     expect(warning).not.toMatch(/[\n\u202E]/);
   });
