@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { SandboxIsolation } from '../sandbox/runner.ts';
 
 /**
@@ -11,17 +12,22 @@ import type { SandboxIsolation } from '../sandbox/runner.ts';
  */
 const SETUP = `
 set -eu
-keep=$1 user=$2 sudo=$3
+keep=$1 user=$2 sudo=$3 programs=$4
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/own/etc /run/own/keep
+mkdir -p /run/own/etc /run/own/keep /run/own/programs
 cp -a /etc/. /run/own/etc
 mount --bind /run/own/etc /etc
 mount --bind "$keep" /run/own/keep
+mount --bind "$programs" /run/own/programs
 mount -t tmpfs -o mode=1777 tmpfs /var/tmp
 case $keep in
   /tmp) ;;
   /tmp/*) mount -t tmpfs -o mode=1777 tmpfs /tmp; mkdir -p "$keep"; mount --bind /run/own/keep "$keep" ;;
   *) mount -t tmpfs -o mode=1777 tmpfs /tmp ;;
+esac
+# A checkout of this repository may itself be there.
+case $programs in
+  /tmp/*) mkdir -p "$programs"; mount --bind /run/own/programs "$programs" ;;
 esac
 if [ -n "$user" ]; then
   # With an x, sudo would look for the user among the shadow passwords.
@@ -94,7 +100,8 @@ export function sudoUser(folder: string, needed: string): SudoUser | null {
 }
 
 export async function startOwnMachine(user: SudoUser | null = null): Promise<OwnMachine> {
-  const words = [tmpdir(), String(user?.uid ?? ''), user?.sudo ?? ''];
+  const checkout = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+  const words = [tmpdir(), String(user?.uid ?? ''), user?.sudo ?? '', checkout];
   const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', SETUP, 'sh', ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
