@@ -19,6 +19,7 @@ import {
   type KeyTrial,
   type Repository,
 } from '../../core/doctor/facts.ts';
+import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
 import { isExpression } from '../../core/doctor/expression.ts';
 import { verifyOf } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
@@ -50,14 +51,16 @@ export const examineWith =
   async (asked) => {
     const { folder, remote, verify, log } = asked;
     const git = createGit({ folder, env: process.env, configuration: 'own' });
-    const found = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
-    if (typeof found === 'string' || found.exitCode !== 0)
+    const atTop = await git.answer(['rev-parse', '--show-toplevel']).catch((error: unknown) => textOf(error));
+    if (typeof atTop === 'string' || atTop.exitCode !== 0)
       return {
         kind: 'missing',
         why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir.`,
       };
-    const top = found.stdout.toString().replace(/\n$/, '');
-    const files = await workflowFiles(top);
+    const top = atTop.stdout.toString().replace(/\n$/, '');
+    const found = await workflowFiles(top);
+    const settings = await effectiveSettingsOf(found, { folder: top, actionFolder, env: process.env });
+    const files = withEffectiveInputs(found, settings);
     const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
     const notes = await readCheckoutFile(top, '.ralph/AGENT.md');
     const [repository, key, opened] = await Promise.all([
@@ -67,7 +70,7 @@ export const examineWith =
     ]);
     const facts: Facts = {
       files,
-      settings: await effectiveSettingsOf(files, { folder: top, actionFolder, env: process.env }),
+      settings,
       repository,
       key,
       verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files.ts';
+import type { WorkflowFile } from '../../../../src/core/doctor/facts.ts';
+import type { EffectiveSetting } from '../../../../src/core/settings/effective.ts';
+
+const step = {
+  job: 'ralph',
+  action: 'acme/ralph-action@v1',
+  knownBy: 'name',
+  condition: '',
+  permissions: { kind: 'absent' },
+  runsOn: ['ubuntu-latest'],
+  timeoutMinutes: '60',
+  cacheMode: null,
+  hasEnvironment: false,
+  inputs: { 'max-iterations': '3' },
+  environment: {},
+  checkout: {},
+} as const;
+const file: WorkflowFile = {
+  kind: 'workflow',
+  text: '',
+  workflow: { path: '.github/workflows/ralph.yml', triggers: [], uses: [step] },
+};
+const settings: readonly EffectiveSetting[] = [
+  { input: 'max-iterations', text: '3', origin: 'input', where: '.github/workflows/ralph.yml' },
+  { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },
+  { input: 'verify', text: 'npm test', origin: 'environment', where: 'TEST_COMMAND' },
+];
+const workflow = '.github/workflows/ralph.yml';
+
+const inputsOf = (files: readonly WorkflowFile[]): unknown =>
+  files.map((one) => (one.kind === 'workflow' ? one.workflow.uses.map(({ inputs }) => inputs) : one.why));
+
+test('what stands in the place of inputs that nobody gave is checked like inputs', () => {
+  expect(inputsOf(withEffectiveInputs([file], [{ workflow, settings, problems: [] }]))).toEqual([
+    [{ 'max-iterations': '3', 'task-label': 'ralph-task', verify: 'npm test' }],
+  ]);
+});
+
+test('settings with problems, those of another workflow, and a file that cannot be read change nothing', () => {
+  const unreadable: WorkflowFile = { kind: 'unreadable', path: 'x.yml', why: 'it is no YAML' };
+  const answered = [
+    { workflow, settings, problems: ['.ralphrc:1 …'] },
+    { workflow: 'other.yml', settings, problems: [] },
+  ];
+  expect(withEffectiveInputs([file, unreadable], answered)).toEqual([file, unreadable]);
+});
