@@ -30,7 +30,13 @@ export const SETUP_PATHS = {
 } as const;
 
 /** What runs keep on a machine and never publish. */
-const KEPT: readonly string[] = ['.ralph/state/', '.ralph/logs/', '.ralph/status.json', '.ralph/journal*.jsonl'];
+const KEPT: readonly string[] = [
+  '.ralph/state/',
+  '.ralph/logs/',
+  '.ralph/status.json',
+  '.ralph/progress.json',
+  '.ralph/journal*.jsonl',
+];
 
 /** The files of a project's set-up. */
 export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
