@@ -38,8 +38,8 @@ export async function cloneForRun({
   await createGit({ folder, env }).text(['remote', 'remove', 'home']);
 }
 
-/** What is the run's own in the person's checkout, and what another one left: none of it belongs into the copy. */
-const OURS = /^\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
+/** What is the run's own in the person's checkout, and what another one left, in whatever folder: none of it belongs into the copy. */
+const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
 
 /** Copies what git ignores in the person's checkout (installed packages, settings) into the clone, as the files themselves and not as links to them; returns why some could not be, as words. */
 export async function copyIgnored({

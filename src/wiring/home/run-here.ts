@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
+import { fromRoot } from '../../core/folder.ts';
 import { conclude } from '../../core/outcome.ts';
 import { remainsSentence } from '../../core/isolation/room-remains.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
-import { fileSources } from '../../core/tasks/task-sources.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
 import {
@@ -23,6 +22,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
 import { createLogFiles } from '../../home/log-files.ts';
+import { openOwnFolder, type WorkedFolder } from '../../home/own-folder.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
@@ -40,6 +40,7 @@ import { placeOf, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { readSettings } from './settings.ts';
+import { uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -143,8 +144,9 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       `There is nothing to work on: task-sources is "issues", and ${found?.kind === 'none' ? found.why : 'none are read'}.`,
     );
 
-  const files = asked.dryRun ? null : createLogFiles(top, { now: systemClock.now, warn });
-  const status = asked.dryRun ? null : createStatusFiles(top, { now: systemClock.now, warn });
+  const worked: WorkedFolder = { top, folder: config.workingDirectory };
+  const files = asked.dryRun ? null : createLogFiles(worked, { now: systemClock.now, warn });
+  const status = asked.dryRun ? null : createStatusFiles(worked, { now: systemClock.now, warn });
   const log = createTerminalLog({
     ...{
       redact: secrets.redact,
@@ -157,7 +159,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
-    const lines = uncommittedWords(checkout);
+    const lines = uncommittedWords(checkout, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
@@ -172,7 +174,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
 
   const cells = createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: systemClock.now });
   const { claim, killed } = await claimRun(cells, {
-    ...{ runTag, startedAt },
+    ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (number) => runFolderOf(place, number),
   });
   const interruption = listenForInterruption({
@@ -187,7 +189,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   try {
     sayFirst();
     if (killed !== null) await cleanUpAfter(killed, environment, log);
-    await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
+    const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
+    await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     await prepareCopy({ ...begun, config }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
@@ -195,7 +198,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       ...{ top, place, cells, gate, interruption, startedAt, status },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: freshJournal(top),
+      journalFolder: freshJournal(worked, runFolderOf(place, claim.number)),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -231,21 +234,6 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
   };
 }
 
-/** What of a person's files the run does not see. */
-function uncommittedWords({ uncommitted }: PersonCheckout): readonly string[] {
-  const isOurs = (path: string): boolean => /^\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
-  const others = uncommitted.filter((path) => !isOurs(path));
-  if (others.length === 0) return [];
-  const lists = fileSources.flatMap((source) => taskFilePaths[source]);
-  const ofTasks = others.filter((path) => lists.includes(path) || path === '.ralph/');
-  return [
-    `What is not committed is not part of the run, and stays as it is: ${namesOf(others)}.`,
-    ...(ofTasks.length === 0
-      ? []
-      : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
-  ];
-}
-
 /** A run that was killed: ends what it left running and removes its room. */
 async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, log: HomeSetting['log']): Promise<void> {
   log.warning(
@@ -264,11 +252,15 @@ async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, lo
   await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
 }
 
-/** The newest run's journal; the one before it gives way. */
-function freshJournal(top: string): string {
-  const folder = join(top, '.ralph', 'logs');
-  rmSync(join(folder, 'journal.jsonl'), { force: true });
-  return folder;
+/** Where the journal of this run is, beside its logs; the one before it gives way. Where there can be no logs, of which they have warned, it goes with the run's own folder. */
+function freshJournal(worked: WorkedFolder, runFolder: string): string {
+  try {
+    const { path } = openOwnFolder(worked, ['.ralph', 'logs'], { hides: true });
+    rmSync(join(path, 'journal.jsonl'), { force: true });
+    return path;
+  } catch {
+    return runFolder;
+  }
 }
 
 /** null: there is nothing to push. */
