@@ -1,4 +1,5 @@
-import { describeLayout, LAYOUT_PATHS, layoutOf, SPECS_PATTERNS } from '../core/layouts/layouts.ts';
+import { describeLayout, FIRST_PATHS, FURTHER_PATHS, SPECS_PATTERNS } from '../core/layouts/found-files.ts';
+import { layoutOf } from '../core/layouts/layouts.ts';
 import { textOf } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
@@ -10,15 +11,16 @@ export async function findForeign({
 }: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
   const lines = [...config.settings.lines];
   try {
-    const { promptFile } = config;
-    const found = await repository.readTexts([...new Set([...LAYOUT_PATHS, promptFile])], null);
+    const { promptFile, taskSources } = config;
+    const found = await repository.readTexts([...new Set([...FIRST_PATHS, promptFile])], null);
     const there = [...Object.keys(found.base), ...Object.keys(found.unread)];
     const links = Object.keys(found.links);
     const layout = layoutOf([...there, ...links]);
     if (layout !== null || links.length > 0) {
       const specs = layout === null ? null : await repository.readTexts(SPECS_PATTERNS, null);
-      const paths = [...there, ...Object.keys(specs?.base ?? {}), ...Object.keys(specs?.unread ?? {})];
-      lines.unshift(...describeLayout(layout, { paths, links, texts: found.base, promptFile }));
+      const further = layout === null ? [] : await repository.namesOf(FURTHER_PATHS);
+      const paths = [...there, ...Object.keys(specs?.base ?? {}), ...Object.keys(specs?.unread ?? {}), ...further];
+      lines.unshift(...describeLayout(layout, { paths, links, texts: found.base, promptFile, taskSources }));
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);

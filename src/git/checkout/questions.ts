@@ -6,7 +6,7 @@ import { fetchLane } from './lane.ts';
 import { notAWorkTree, type Opened, type OpenOptions } from './opened.ts';
 import { problemsOf } from './problems.ts';
 import { mayHave, topOf } from './on-disk.ts';
-import { textsOf } from './texts.ts';
+import { namesIn, textsOf } from './texts.ts';
 import { checkWorkingDirectory, workingDirectoryProblem } from './working-directory.ts';
 
 /** The checkout as it is asked about. `isUntouched`: no lane was opened in it yet. */
@@ -21,7 +21,7 @@ interface Asked {
 export function createQuestions(
   options: OpenOptions,
   { opened, needOurs, isUntouched }: Asked,
-): Pick<Repository, 'missing' | 'problems' | 'readTexts'> {
+): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf'> {
   const { folder, env, remote, workingDirectory } = options;
   return {
     async missing() {
@@ -66,6 +66,15 @@ export function createQuestions(
         unread: seen(base?.unread),
         links: seen(base?.links),
       };
+    },
+
+    async namesOf(asked) {
+      const { repository, startHead } = await needOurs();
+      if (startHead === null) return [];
+      await repository.seal();
+      const paths = asked.map((path) => fromRoot(workingDirectory, path));
+      const found = await namesIn(repository.git, startHead, paths);
+      return Object.keys(allSeenFrom(workingDirectory, Object.fromEntries(found.map((path) => [path, null]))));
     },
   };
 }

@@ -74,6 +74,18 @@ async function entriesOf(
   };
 }
 
+/** Which of the names a commit has; those of folders end with a slash, and `*` stands for any part of the last name. */
+export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
+  const isWanted = matcher(names);
+  const asked = names.map((name) => (name.includes('*') ? `${posix.dirname(name)}/` : name.replace(/\/$/, '')));
+  const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...new Set(asked)]);
+  const found = records.flatMap((record) => {
+    const [, type = '', path = ''] = /^\d+ (\w+) [0-9a-f]+\t([^]*)$/.exec(record) ?? [];
+    return type === 'tree' ? [`${path}/`] : [path];
+  });
+  return found.filter(isWanted).slice(0, MOST_FILES);
+}
+
 /** `a` and `a/b` of `a/b/c`. */
 function foldersAbove(path: string): readonly string[] {
   const above = posix.dirname(path);

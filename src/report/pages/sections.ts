@@ -244,12 +244,12 @@ export function warningSection(report: RunReport, heading: string): string {
 
 /** What the run found of other Ralphs: which of their files and settings count here. */
 export function foundSection(report: RunReport): string {
-  const lines = settingOf(report)?.found ?? [];
-  return list(
-    'Found of other Ralphs',
-    lines.map((line) => prose(line, 500)),
-  );
+  const lines = (settingOf(report)?.found ?? []).map((line) => prose(line, 600));
+  return listUpTo(MAX_FOUND, 'Found of other Ralphs', lines);
 }
+
+/** More than any one system lays. */
+const MAX_FOUND = 40;
 
 /** The end of the output of the newest verification, when that failed. */
 export function verifyOutputSection(report: RunReport): string {
@@ -260,10 +260,14 @@ export function verifyOutputSection(report: RunReport): string {
 
 /** A heading and a list; empty string for an empty list. */
 export function list(heading: string, lines: readonly string[]): string {
+  return listUpTo(20, heading, lines);
+}
+
+function listUpTo(max: number, heading: string, lines: readonly string[]): string {
   return joinSection(
     heading,
     [
-      firstLines(lines, 20)
+      firstLines(lines, max)
         .map((line) => `- ${line}`)
         .join('\n'),
     ],

@@ -5,6 +5,21 @@ import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.
 
 const PLAN = '.ralph/fix_plan.md';
 
+describe('namesOf()', () => {
+  test('names files, links and folders of the commit that the job checked out, and no others', async () => {
+    await using scene = await setScene();
+    await commitFiles(scene, { '.ralph/lib/a.sh': 'a', '.ralph/.call_count': '3', 'tasks/prd-a.md': 'a', logs: 'a' });
+    await symlink('.call_count', join(scene.folder, '.ralph/.last_reset'));
+    await scene.git('add', '--all', '--force');
+    await scene.git('commit', '--quiet', '-m', 'Link');
+    await scene.write('.ralph/status.json', '{}');
+    await scene.write('.ralph/examples/a.md', 'a');
+    const asked = ['.ralph/lib/', '.ralph/.call_count', '.ralph/.last_reset', 'tasks/prd-*.md', 'tasks/other-*.md'];
+    const found = await scene.repository.namesOf([...asked, 'logs/', '.ralph/status.json', '.ralph/examples/']);
+    expect([...found].sort()).toEqual(['.ralph/.call_count', '.ralph/.last_reset', '.ralph/lib/', 'tasks/prd-a.md']);
+  });
+});
+
 describe('readTexts()', () => {
   test('reads what the job checked out, from its commit and not from the work tree, also after a lane was opened', async () => {
     await using scene = await setScene();

@@ -88,7 +88,7 @@ describe('what was found is said', () => {
   const lines = [
     'This repository is set up for ralph-claude-code.',
     '`@fix_plan.md`: used as the plan.',
-    '`.ralph/.claude_session_id`: not used, sessions are kept with the state.',
+    'Not used: `.ralph/.claude_session_id`: sessions are kept with the state, since one without its transcript is useless on another machine.',
     '`.ralphrc`: 1 setting used, 1 has no meaning here (RALPH_VERBOSE).',
   ];
 

@@ -107,6 +107,12 @@ export function createCheckout(origin: Origin): Checkout {
           links: {},
         };
       }),
+    namesOf: (names) =>
+      guarded(faults, 'readTexts', () => {
+        const files = Object.keys(treeOf(branches.get('main') ?? ''));
+        const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
+        return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
+      }),
     openLane: ({ baseBranch, start }) =>
       guarded(faults, 'openLane', (): OpenedLane => {
         const base = branches.get(baseBranch) ?? fail(`There is no branch ${baseBranch}.`);

@@ -18,6 +18,10 @@ export function placedCheckout<Port extends Repository>(checkout: Port, folder: 
         links: seen(read.links),
       };
     },
+    namesOf: async (names) => {
+      const found = await checkout.namesOf(placed(names));
+      return Object.keys(allSeenFrom(folder, Object.fromEntries(found.map((name) => [name, null]))));
+    },
     publishedTexts: async (paths) => seen(await checkout.publishedTexts(placed(paths))),
     commitTexts: ({ texts, ...commit }) =>
       checkout.commitTexts({

@@ -2,9 +2,11 @@ import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { KEYS } from '../../../src/config/settings/keys.ts';
-import { LAYOUT_PATHS } from '../../../src/core/layouts/layouts.ts';
+import { describeLayout, LAYOUT_PATHS } from '../../../src/core/layouts/found-files.ts';
+import { layoutOf } from '../../../src/core/layouts/layouts.ts';
+import { taskSourceNames } from '../../../src/core/tasks/task-sources.ts';
 import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
-import { namesIn, plain, read, tableUnder } from './pages.ts';
+import { namesIn, plain, read, tablesUnder, tableUnder } from './pages.ts';
 
 const PAGE = 'docs/moving.md';
 const settings = tableUnder(PAGE, '## Settings');
@@ -68,10 +70,16 @@ const SECTIONS: Readonly<Record<Ralph, { readonly headings: readonly string[]; r
   snarktank: { headings: ['## snarktank/ralph'], own: /^(src|test)\/|^README\.md$|^package\.json$/ },
 };
 
+/** What a section's tables of files name. */
+function filesUnder(heading: string): readonly string[] {
+  const tables = tablesUnder(PAGE, heading).filter(({ head: [first] }) => first === 'file');
+  return tables.flatMap(({ rows }) => rows.flatMap(([cell]) => codeIn(cell)));
+}
+
 describe('every file that other Ralphs lay', () => {
   test.each(RALPHS)('in %s is in the section of its system', (ralph) => {
     const { headings, own } = SECTIONS[ralph];
-    const named = headings.flatMap((heading) => tableUnder(PAGE, heading).flatMap(([cell]) => codeIn(cell)));
+    const named = headings.flatMap(filesUnder);
     const isNamed = (path: string): boolean =>
       named.some((name) => patternOf(name).test(path)) || (path !== '.' && isNamed(dirname(path)));
     const files = Object.keys(filesOf(ralph)).filter((path) => !own.test(path) && path !== '.gitignore');
@@ -79,17 +87,41 @@ describe('every file that other Ralphs lay', () => {
     expect(files.filter((path) => !isNamed(path))).toEqual([]);
   });
 
-  test('of which a run says something is in one of the sections', () => {
+  test('is in the table of the code when it is in one of the document, and the other way round', () => {
     const headings = new Set(Object.values(SECTIONS).flatMap((section) => section.headings));
-    const named = [...headings].flatMap((heading) => tableUnder(PAGE, heading).flatMap(([cell]) => codeIn(cell)));
-    expect(LAYOUT_PATHS.length).toBeGreaterThan(40);
+    const named = [...headings].flatMap((heading) => filesUnder(heading));
+    expect(LAYOUT_PATHS.length).toBeGreaterThan(90);
     expect(LAYOUT_PATHS.filter((path) => !named.includes(path))).toEqual([]);
+    expect([...new Set(named)].filter((path) => !LAYOUT_PATHS.includes(path))).toEqual([]);
   });
 
-  /** `N` and `NAME` stand for what differs; a folder ends with a slash. */
+  test.each(RALPHS)('in %s is named by a run, and nothing else is', (ralph) => {
+    const files = Object.keys(filesOf(ralph));
+    const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
+    const paths = [...new Set([...files, ...folders])];
+    const layout = layoutOf(paths);
+    if (layout === null) throw new Error('No layout is recognised.');
+    const said = describeLayout(layout, {
+      ...{ paths, links: [], texts: filesOf(ralph), promptFile: '.ralph/PROMPT.md' },
+      taskSources: taskSourceNames,
+    });
+    const isSaid = (path: string): boolean =>
+      said.some((line) => line.includes(`\`${path}\``)) || (path !== './' && isSaid(`${dirname(path)}/`));
+    const { own } = SECTIONS[ralph];
+    const foreign = files.filter((path) => !own.test(path) && path !== '.gitignore');
+    // The settings file has lines of its own.
+    expect(foreign.filter((path) => !isSaid(path) && !path.endsWith('.ralphrc'))).toEqual([]);
+    const names = said.slice(1).flatMap((line) => codeIn(line.split(': ').slice(0, 2).join(': ')));
+    const notPaths = ['ralph run', 'ralph init', 'ralph import', 'steps', '.ralph/', 'branchName'];
+    expect(names.filter((name) => !paths.includes(name) && !notPaths.includes(name))).toEqual([]);
+    expect(said.length).toBeLessThan(25);
+    expect(Math.max(...said.map(({ length }) => length))).toBeLessThan(480);
+  });
+
+  /** `*` stands for any part of a name; a folder ends with a slash. */
   function patternOf(name: string): RegExp {
     const literal = name.replace(/\/$/, '').replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-    return new RegExp(`^${literal.replace(/NAME|(?<=_)N(?=\\)/g, String.raw`[\w-]+`)}$`);
+    return new RegExp(`^${literal.replace(/\\\*/g, String.raw`[\w-]+`)}$`);
   }
 });
 

@@ -65,16 +65,29 @@ export function cellsOf(row: string): readonly string[] {
 
 /** Rows below a heading of a document, without heads; all its tables together. */
 export function tableUnder(path: string, heading: string): readonly (readonly string[])[] {
+  return tablesUnder(path, heading).flatMap(({ rows }) => rows);
+}
+
+/** Tables below a heading of a document: the cells of the head, and those of the rows. */
+export function tablesUnder(
+  path: string,
+  heading: string,
+): readonly { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }[] {
   const text = read(path);
   const level = /^(#+) /.exec(heading)?.[1]?.length ?? 0;
   const start = `\n${text}`.indexOf(`\n${heading}\n`);
   if (start === -1) throw new Error(`${path} has no heading "${heading}"`);
   const lines = text.slice(start + heading.length).split('\n');
   const end = lines.findIndex((line) => new RegExp(`^#{1,${String(level)}} `).test(line));
-  return lines
-    .slice(0, end === -1 ? lines.length : end)
-    .filter((line, at, all) => line.startsWith('|') && !isRule(line) && !isRule(all[at + 1] ?? ''))
-    .map(cellsOf);
+  const within = lines.slice(0, end === -1 ? lines.length : end);
+  return within.flatMap((line, at) => {
+    if (!isRule(line)) return [];
+    const rows = within.slice(at + 1);
+    const after = rows.findIndex((row) => !row.startsWith('|'));
+    return [
+      { head: cellsOf(within[at - 1] ?? ''), rows: rows.slice(0, after === -1 ? rows.length : after).map(cellsOf) },
+    ];
+  });
 }
 
 function isRule(line: string): boolean {

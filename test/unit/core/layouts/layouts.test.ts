@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { describeLayout, LAYOUT_PATHS, layoutOf } from '../../../../src/core/layouts/layouts.ts';
+import { describeLayout, LAYOUT_PATHS } from '../../../../src/core/layouts/found-files.ts';
+import { layoutOf, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 
 describe('the layout', () => {
@@ -21,7 +22,10 @@ describe('the layout', () => {
 
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
-    describeLayout('bmalph', { paths, links: [], texts, promptFile: '.ralph/PROMPT.md' }).slice(1);
+    describeLayout('bmalph', {
+      ...{ paths, links: [], texts, promptFile: '.ralph/PROMPT.md' },
+      taskSources: ['issues', 'plan', 'prd'],
+    }).slice(1);
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['nothing of what is not there', [], []],
@@ -36,7 +40,9 @@ describe('what is said of its files', () => {
     [
       'sessions',
       ['.ralph/.claude_session_id', '.ralph/.ralph_session'],
-      ['`.ralph/.claude_session_id`, `.ralph/.ralph_session`: not used, sessions are kept with the state.'],
+      [
+        'Not used: `.ralph/.claude_session_id`, `.ralph/.ralph_session`: sessions are kept with the state, since one without its transcript is useless on another machine.',
+      ],
     ],
     [
       'a circuit',
@@ -44,7 +50,13 @@ describe('what is said of its files', () => {
       ['`.ralph/.circuit_breaker_state`: a circuit that is open there is honoured once.'],
     ],
     ['specifications', ['.ralph/specs/a.md', '.ralph/specs/b.md'], ['`.ralph/specs/`: named in the prompt (2 files).']],
-    ['the loop itself', ['ralph_loop.sh'], ['`ralph_loop.sh`: not used, the action is the loop.']],
+    [
+      'the loop itself',
+      ['ralph_loop.sh', '.ralph/lib/'],
+      ['Not used: `ralph_loop.sh`, `.ralph/lib/`: the action is the loop, and starts no other.'],
+    ],
+    ['beads, where nobody asks for them', ['.beads/'], ['`.beads/`: not used, `task-sources` does not name `beads`.']],
+    ["what may be anybody's and is not of this layout", ['status.json', 'src/', 'tasks/prd-a.md', 'CLAUDE.md'], []],
   ])('%s', (_, paths, said) => {
     expect(lines(paths)).toEqual(said);
   });
@@ -67,8 +79,12 @@ describe('what is said of its files', () => {
 });
 
 describe('what is said of symbolic links', () => {
-  const said = (layout: string | null, links: readonly string[], paths: readonly string[] = []): readonly string[] =>
-    describeLayout(layout, { paths, links, texts: {}, promptFile: '.ralph/PROMPT.md' });
+  const said = (
+    layout: LayoutName | null,
+    links: readonly string[],
+    paths: readonly string[] = [],
+  ): readonly string[] =>
+    describeLayout(layout, { paths, links, texts: {}, promptFile: '.ralph/PROMPT.md', taskSources: ['plan', 'prd'] });
 
   test.each<[string, readonly string[], readonly string[], readonly string[]]>([
     [
@@ -101,10 +117,7 @@ describe('what is said of symbolic links', () => {
       'old state, which is not used in any case',
       ['.ralph/.call_count'],
       ['.ralph/.last_reset'],
-      [
-        '`.ralph/.last_reset`: not used, calls are counted with the state.',
-        '`.ralph/.call_count`: a symbolic link, not used, calls are counted with the state.',
-      ],
+      ['Not used: `.ralph/.last_reset`, `.ralph/.call_count`: windows are counted across all runs.'],
     ],
     [
       'a folder',

@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
+import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { LEARNINGS_PATH } from '../prompt/learnings.ts';
+import {
+  INSTRUCTION_PLACES,
+  PROGRESS_PLACES,
+  PROMPT_PLACES,
+  promptPlaces,
+  SETUP_MARKER_PATH,
+  SETUP_PROMPT_PATH,
+} from '../prompt/places.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/file-task.ts';
+import type { TaskSourceName } from '../tasks/task-sources.ts';
+import { tryJson } from '../text/try-json.ts';
+import { MARKS, type LayoutName } from './layouts.ts';
+import { describeLeft, LEFT_PATHS } from './left-files.ts';
+
+/** What becomes of one kind of file that a run reads. Of several at once the first one counts. */
+interface Kind {
+  readonly paths: readonly string[];
+  readonly first: string | ((text: string) => string);
+  /** Of those behind the first one; null: all count alike. */
+  readonly others: string | null;
+  /** What becomes of a symbolic link that would count; null: it is not followed, and not used. */
+  readonly link: string | null;
+  /** Where tasks must come from for it to count; null: it counts in any case. */
+  readonly source: TaskSourceName | null;
+}
+
+const LEADS_HERE = 'if it leads to a file of this repository';
+
+const STEPS_OF = z.object({ steps: z.array(z.unknown()) });
+const BRANCH_OF = z.object({ branchName: z.string().min(1) });
+
+/** Files that are named to the agent, wherever they lead. */
+const NAMED: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
+
+/** One row for each kind of file that is read, in the order in which they are shown. The settings file has lines of its own. */
+const KINDS: readonly Kind[] = [
+  {
+    paths: PROMPT_PLACES,
+    first: 'used as the prompt',
+    others: 'not used, another prompt comes before it',
+    link: `a symbolic link, used as the prompt ${LEADS_HERE}, but not as a task`,
+    source: null,
+  },
+  {
+    paths: [SETUP_PROMPT_PATH],
+    first: "used once: by the step of the pipeline that names it, or else in the queue's first iteration",
+    others: null,
+    link: `a symbolic link, used in the queue's first iteration ${LEADS_HERE}; no step of a pipeline can name it`,
+    source: null,
+  },
+  {
+    paths: [SETUP_MARKER_PATH],
+    first: 'says that the set-up is done',
+    others: null,
+    link: 'a symbolic link; without a pipeline it says that the set-up is done',
+    source: null,
+  },
+  {
+    paths: taskFilePaths.plan,
+    first: 'used as the plan',
+    others: 'not used, another plan comes before it',
+    link: null,
+    source: 'plan',
+  },
+  {
+    paths: taskFilePaths.prd,
+    first: listOf,
+    others: 'not used, another list of stories comes before it',
+    link: null,
+    source: 'prd',
+  },
+  {
+    paths: [PRD_ARCHIVE_PATH],
+    first: 'read with the list: finished tasks move there',
+    others: null,
+    link: null,
+    source: 'prd',
+  },
+  { paths: ['.beads/'], first: 'used as a list of tasks', others: null, link: null, source: 'beads' },
+  {
+    paths: NAMED,
+    first: 'named in the prompt',
+    others: null,
+    link: 'a symbolic link, named in the prompt',
+    source: null,
+  },
+  {
+    paths: PROGRESS_PLACES,
+    first: 'shown to the agent as what earlier iterations learned',
+    others: 'not used, another one comes before it',
+    link: null,
+    source: null,
+  },
+  {
+    paths: [LEARNINGS_PATH],
+    first: "the agent's notes, whose end is in each prompt",
+    others: null,
+    link: null,
+    source: null,
+  },
+  {
+    paths: PIPELINE_FILES,
+    first: pipelineOf,
+    others: 'used only where what comes before it has no `steps`',
+    link: null,
+    source: null,
+  },
+  {
+    paths: LEFT_CIRCUIT_PATHS,
+    first: 'a circuit that is open there is honoured once',
+    others: 'not used, another one comes before it',
+    link: `a symbolic link; a circuit that is open there is honoured once ${LEADS_HERE}`,
+    source: null,
+  },
+];
+
+/** Folders whose files the prompt names. */
+const SPECS = ['.ralph/specs', 'specs'];
+
+const KNOWN: readonly string[] = [...new Set([...MARKS, ...KINDS.flatMap(({ paths }) => paths)])];
+
+/** Files that are asked for in every repository: those that tell a layout, and those that a run reads. */
+export const FIRST_PATHS: readonly string[] = KNOWN.filter(
+  (path) => MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
+);
+
+/** Names that are asked for once a layout is known; a folder ends with a slash, and `*` stands for any part of a name. */
+export const FURTHER_PATHS: readonly string[] = [
+  ...new Set([...KNOWN, ...LEFT_PATHS].filter((path) => !FIRST_PATHS.includes(path))),
+];
+
+/** Every path that tells a layout, or of which something is said. */
+export const LAYOUT_PATHS: readonly string[] = [
+  ...FIRST_PATHS,
+  ...FURTHER_PATHS,
+  ...SPECS.map((folder) => `${folder}/`),
+];
+
+/** Patterns of the folders that are asked for once a layout is known. */
+export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
+
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `promptFile` and `taskSources`: the inputs. */
+export function describeLayout(
+  layout: LayoutName | null,
+  {
+    paths,
+    links,
+    texts,
+    promptFile,
+    taskSources,
+  }: {
+    readonly paths: readonly string[];
+    readonly links: readonly string[];
+    readonly texts: Readonly<Record<string, string>>;
+    readonly promptFile: string;
+    readonly taskSources: readonly TaskSourceName[];
+  },
+): readonly string[] {
+  return [
+    ...(layout === null ? [] : [`This repository is set up for ${layout}.`]),
+    ...KINDS.flatMap(({ paths: known, first, others, link, source }) => {
+      const places = known === PROMPT_PLACES ? promptPlaces(promptFile) : known;
+      const isLink = (path: string): boolean => link !== null && links.includes(path);
+      const there = places.filter((path) => paths.includes(path) || isLink(path));
+      const [counting, ...rest] = there;
+      if (counting === undefined || (layout === null && !there.some(isLink))) return [];
+      if (source !== null && !taskSources.includes(source))
+        return lineOf(there, `not used, \`task-sources\` does not name \`${source}\``);
+      const said = typeof first === 'string' ? first : first(texts[counting] ?? '');
+      if (others === null) {
+        const files = there.filter((path) => !isLink(path));
+        return [...lineOf(layout === null ? [] : files, said), ...lineOf(there.filter(isLink), link ?? '')];
+      }
+      return isLink(counting)
+        ? [...lineOf([counting], link ?? ''), ...lineOf(rest, 'used only where that link leads to no such file')]
+        : [...lineOf([counting], said), ...lineOf(rest, others)];
+    }),
+    ...describeLinks(links.filter((path) => layout !== null || !isAnybodys(path))),
+    ...SPECS.flatMap((folder) => {
+      const count = paths.filter((path) => path.startsWith(`${folder}/`)).length;
+      return count === 0
+        ? []
+        : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
+    }),
+    ...(layout === null ? [] : describeLeft(layout, [...paths, ...links])),
+  ];
+}
+
+/** Links that nothing follows: at the place of a file, and folders. */
+function describeLinks(links: readonly string[]): readonly string[] {
+  const said = [...KINDS.flatMap(({ paths, link }) => (link === null ? [] : paths)), ...LEFT_PATHS];
+  const files = links.filter((path) => LAYOUT_PATHS.includes(path) && !said.includes(path));
+  const folders = links.filter((path) =>
+    LAYOUT_PATHS.some((known) => known.startsWith(`${path}/`) && !LEFT_PATHS.includes(known)),
+  );
+  return [
+    ...lineOf(files, 'not used, a symbolic link is not followed: put a file there'),
+    ...lineOf(folders, 'a symbolic link, so no list, pipeline or state in it is used: put a folder there'),
+  ];
+}
+
+/** Nothing is said of nothing. */
+function lineOf(paths: readonly string[], said: string): readonly string[] {
+  return paths.length === 0 ? [] : [`${namesOf(paths)}: ${said}.`];
+}
+
+function namesOf(paths: readonly string[]): string {
+  return paths.map((path) => `\`${path}\``).join(', ');
+}
+
+function listOf(text: string): string {
+  const isNamed = BRANCH_OF.safeParse(tryJson(text)).success;
+  return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
+}
+
+function pipelineOf(text: string): string {
+  const json = tryJson(text);
+  // YAML, and JSON with comments, is for its own reader to judge, which says what it made of it.
+  if (json === undefined) return 'the pipeline of an iteration, where it has `steps`';
+  const count = STEPS_OF.safeParse(json).data?.steps.length ?? null;
+  return count === null
+    ? 'not a pipeline, it has no `steps`'
+    : `the pipeline of an iteration, ${String(count)} ${count === 1 ? 'step' : 'steps'}`;
+}
