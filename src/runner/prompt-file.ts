@@ -4,6 +4,7 @@ import { parseDoneSignals, SIGNALS_PATH } from '../core/analysis/done-signals.ts
 import {
   INSTRUCTION_PLACES,
   promptPlaces,
+  ROOT_LOOP,
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
   SPECIFICATION_PLACES,
@@ -52,7 +53,7 @@ async function readText(
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<Pick<UserPrompt, 'text' | 'path'>> {
   const { folder, promptFile, actionFolder } = places;
-  for (const path of promptPlaces(promptFile)) {
+  for (const path of promptPlaces(promptFile, await present(places, ROOT_LOOP))) {
     const text = await textOf(places, path);
     if (text !== null && text.trim() !== '') {
       log.info(`prompt: ${fromRoot(folder, path)}`);

@@ -43,6 +43,35 @@ function published(project: Project, path: string): string | undefined {
 const promptOf = (project: Project, call: number): string => project.script.calls[call]?.prompt ?? '';
 const journalOf = (run: Run) => run.work?.journal ?? [];
 
+describe('a fix_plan.md at the root', () => {
+  const early = 'fix_plan.md';
+  const files = { [early]: boxes('[ ] Roll a die'), 'specs/a.md': 'A die has six sides.' };
+  const finishes: Behaviour = () => ({ writes: { 'src/die.ts': '4', [early]: boxes('[x] Roll a die') } });
+
+  test('is the plan of an early Ralph beside its prompt, and is written back', async () => {
+    const project = projectWith({ ...files, 'PROMPT.md': 'Roll.' }, { agent: [finishes] });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(promptOf(project, 0)).toContain('(fix_plan.md, line 1)');
+    expect(published(project, early)).toBe(boxes('[x] Roll a die'));
+    expect(run.report).toMatchObject({
+      found: [
+        'This repository is set up for the first Ralph in bash.',
+        '`PROMPT.md`: used as the prompt.',
+        '`fix_plan.md`: used as the plan.',
+        '`specs/`: named in the prompt (1 file).',
+      ],
+    });
+  });
+
+  test('is none where another plan is, or nothing of an early Ralph is beside it', async () => {
+    const both = projectWith({ ...files, 'PROMPT.md': 'Roll.', [PLAN_PATH]: boxes('[x] Done') }, { agent: [finishes] });
+    expect((await runOnce(both)).calls).toBe(0);
+    const alone = await runOnce(projectWith(files, { agent: [finishes] }));
+    expect(alone).toMatchObject({ calls: 0, report: { found: [] } });
+  });
+});
+
 describe('a plan', () => {
   test('is worked box by box, from top to bottom, until it is done', async () => {
     const project = projectWith(

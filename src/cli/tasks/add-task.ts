@@ -1,4 +1,6 @@
+import { readdir } from 'node:fs/promises';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
+import { isRootPlan, ROOT_PLAN } from '../../core/tasks/files/form/root-plan.ts';
 import { holdsPrd, ROOT_PRD } from '../../core/tasks/files/form/root-prd.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import type { AddedTask, NewTask } from '../../core/tasks/files/new-task.ts';
@@ -27,15 +29,17 @@ interface FoundFile {
 /** The first file that is there, or else the first that could be. */
 async function fileFor(folder: string, wanted: readonly Target[]): Promise<FoundFile> {
   const paths = wanted.flatMap((target) => taskFilePaths[target].map((path) => ({ target, path })));
+  const beside = await readdir(folder).catch(() => []);
   const found: FoundFile[] = [];
   for (const { target, path } of paths) found.push({ target, path, file: await readCheckoutFile(folder, path) });
   return (
-    found.find(({ path, file }) => file.kind !== 'absent' && !isOtherFile(path, file)) ??
+    found.find(({ path, file }) => file.kind !== 'absent' && !isOtherFile({ path, file }, beside)) ??
     found[0] ?? { target: 'plan', path: '', file: { kind: 'refused', line: null, why: 'there is no place for it' } }
   );
 }
 
-function isOtherFile(path: string, file: CheckoutFile): boolean {
+function isOtherFile({ path, file }: Pick<FoundFile, 'path' | 'file'>, beside: readonly string[]): boolean {
+  if (path === ROOT_PLAN) return !isRootPlan(beside);
   return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !holdsPrd(file.text);
 }
 

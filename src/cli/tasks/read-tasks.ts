@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
+import { isRootPlan, ROOT_PLAN, withoutOtherPlan } from '../../core/tasks/files/form/root-plan.ts';
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -22,10 +23,13 @@ export async function readTasks(
     import('../../core/tasks/dependencies.ts'),
     import('../../core/tasks/files/prd-entries.ts'),
   ]);
-  const { texts, problems } = await readTexts(folder, [
+  const found = await readTexts(folder, [
     ...sources.flatMap((source) => taskFilePaths[source]),
     ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
   ]);
+  const beside = await readdir(folder).catch(() => []);
+  const texts = withoutOtherPlan(found.texts, beside);
+  const problems = found.problems.filter(({ file }) => file !== ROOT_PLAN || isRootPlan(beside));
   const parsed = parseTaskFiles(texts, sources, OPTIONAL_SECTIONS);
   const done = new Set(parsed.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
@@ -64,7 +68,7 @@ export async function readPromptTask(
 ): Promise<{ readonly task: Task | null; readonly problems: readonly TaskProblem[] }> {
   const found = await readTexts(folder, promptFiles(promptFile));
   const named = await readTexts(folder, documentsNamed(found.texts, promptFile));
-  const places = promptPlaces(promptFile);
+  const places = promptPlaces(promptFile, Object.keys(found.texts));
   return {
     task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
     // A picture among the specifications is nothing wrong.

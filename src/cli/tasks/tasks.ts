@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { taskSources } from '../../config/inputs.ts';
 import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
+import { ROOT_PLAN } from '../../core/tasks/files/form/root-plan.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { isFileSource } from '../../core/tasks/task-sources.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
@@ -86,8 +87,9 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {
     const places = [
-      ...files.flatMap((source) => taskFilePaths[source]),
-      ...(readsPrompt ? promptPlaces(DEFAULT_PROMPT_FILE) : []),
+      // What stands there counts only beside files of an early Ralph.
+      ...files.flatMap((source) => taskFilePaths[source]).filter((path) => path !== ROOT_PLAN),
+      ...(readsPrompt ? promptPlaces(DEFAULT_PROMPT_FILE, []) : []),
     ];
     terminal.out(renderTasks(tasks, all, [...places, ...onGitHub.looked]));
   }

@@ -7,10 +7,12 @@ import {
   PROGRESS_PLACES,
   PROMPT_PLACES,
   promptPlaces,
+  ROOT_PROMPTS,
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
 } from '../prompt/places.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/file-task.ts';
+import { isRootPlan, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 import type { TaskSourceName } from '../tasks/task-sources.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MARKS, type LayoutName } from './layouts.ts';
@@ -130,7 +132,7 @@ export const FIRST_PATHS: readonly string[] = KNOWN.filter(
 
 /** Names that are asked for once a layout is known; a folder ends with a slash, and `*` stands for any part of a name. */
 export const FURTHER_PATHS: readonly string[] = [
-  ...new Set([...KNOWN, ...LEFT_PATHS].filter((path) => !FIRST_PATHS.includes(path))),
+  ...new Set([...KNOWN, ...ROOT_PROMPTS, ...LEFT_PATHS].filter((path) => !FIRST_PATHS.includes(path))),
 ];
 
 /** Every path that tells a layout, or of which something is said. */
@@ -160,10 +162,12 @@ export function describeLayout(
     readonly taskSources: readonly TaskSourceName[];
   },
 ): readonly string[] {
+  const prompts = promptPlaces(promptFile, paths);
+  const plans = taskFilePaths.plan.filter((path) => path !== ROOT_PLAN || isRootPlan(paths));
   return [
     ...(layout === null ? [] : [`This repository is set up for ${layout}.`]),
     ...KINDS.flatMap(({ paths: known, first, others, link, source }) => {
-      const places = known === PROMPT_PLACES ? promptPlaces(promptFile) : known;
+      const places = known === PROMPT_PLACES ? prompts : known === taskFilePaths.plan ? plans : known;
       const isLink = (path: string): boolean => link !== null && links.includes(path);
       const there = places.filter((path) => paths.includes(path) || isLink(path));
       const [counting, ...rest] = there;
@@ -179,14 +183,19 @@ export function describeLayout(
         ? [...lineOf([counting], link ?? ''), ...lineOf(rest, 'used only where that link leads to no such file')]
         : [...lineOf([counting], said), ...lineOf(rest, others)];
     }),
-    ...describeLinks(links.filter((path) => layout !== null || !isAnybodys(path))),
+    ...describeLinks(links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN))),
     ...SPECS.flatMap((folder) => {
       const count = paths.filter((path) => path.startsWith(`${folder}/`)).length;
       return count === 0
         ? []
         : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
     }),
-    ...(layout === null ? [] : describeLeft(layout, [...paths, ...links])),
+    ...(layout === null
+      ? []
+      : describeLeft(
+          layout,
+          [...paths, ...links].filter((path) => !prompts.includes(path)),
+        )),
   ];
 }
 

@@ -1,3 +1,5 @@
+import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
+
 /** The ways in which a repository can be set up for another Ralph, as people call them. */
 export type LayoutName =
   'bmalph' | 'the Go Ralph' | 'ralph-claude-code' | 'snarktank/ralph' | 'the first Ralph in bash';
@@ -7,11 +9,13 @@ interface Layout {
   readonly name: LayoutName;
   /** One of them is enough: nobody else has files of these names. */
   readonly marks: readonly string[];
+  /** Or all of these together; empty: none are. */
+  readonly together: readonly string[];
 }
 
 /** The layouts, the more special ones first. What `ralph init` writes is no mark of any. */
 const LAYOUTS: readonly Layout[] = [
-  { name: 'bmalph', marks: ['.ralph/.ralphrc', '.ralph/ralph_loop.sh', 'bmalph/config.json'] },
+  { name: 'bmalph', marks: ['.ralph/.ralphrc', '.ralph/ralph_loop.sh', 'bmalph/config.json'], together: [] },
   {
     name: 'the Go Ralph',
     marks: [
@@ -19,7 +23,13 @@ const LAYOUTS: readonly Layout[] = [
       '.ralph/configs/default.json',
       '.ralph/prompts/LOOP_PROMPT.md',
       '.ralph/prompts/SETUP_PROMPT.md',
+      '.ralph/.ralph_setup_done',
+      '.ralph/.ralph_lock',
+      '.ralph/run_state.json',
+      '.ralph/run_metrics.json',
+      '.ralph/aggregate.json',
     ],
+    together: [],
   },
   {
     name: 'ralph-claude-code',
@@ -31,18 +41,24 @@ const LAYOUTS: readonly Layout[] = [
       '.ralph/.call_count',
       '.ralph/.exit_signals',
     ],
+    together: [],
   },
   {
     name: 'snarktank/ralph',
     marks: ['scripts/ralph/ralph.sh', 'scripts/ralph/prd.json', 'scripts/ralph/progress.txt', 'ralph.sh'],
+    together: [],
   },
-  { name: 'the first Ralph in bash', marks: ['@fix_plan.md', '@AGENT.md', 'ralph_loop.sh'] },
+  { name: 'the first Ralph in bash', marks: ['@fix_plan.md', ...EARLY_MARKS], together: ['PROMPT.md', ROOT_PLAN] },
 ];
 
 /** Every path that tells a layout. */
-export const MARKS: readonly string[] = LAYOUTS.flatMap(({ marks }) => marks);
+export const MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
 
 /** The layout of the files that are there; null: the repository is set up for no other Ralph. */
 export function layoutOf(paths: readonly string[]): LayoutName | null {
-  return LAYOUTS.find(({ marks }) => marks.some((mark) => paths.includes(mark)))?.name ?? null;
+  const isThere = (path: string): boolean => paths.includes(path);
+  const layout = LAYOUTS.find(
+    ({ marks, together }) => marks.some(isThere) || (together.length > 0 && together.every(isThere)),
+  );
+  return layout?.name ?? null;
 }

@@ -1,4 +1,4 @@
-import { promptAmong, promptPlaces } from '../prompt/places.ts';
+import { promptAmong, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
 import { oneLine } from '../text/one-line.ts';
 import { taskFilePaths } from '../tasks/files/file-task.ts';
 import { promptTaskId } from '../tasks/ids.ts';
@@ -15,7 +15,12 @@ const MAX_TITLE_CHARS = 120;
 
 /** What to read first to know the prompt, and what it points to without a word: paths, with `**` for all below a folder. */
 export function promptFiles(promptFile: string): readonly string[] {
-  return [...promptPlaces(promptFile), ...SPECIFICATIONS];
+  return [...promptOrNot(promptFile), ...SPECIFICATIONS];
+}
+
+/** Files that may be the prompt, and those that tell whether they are. */
+function promptOrNot(promptFile: string): readonly string[] {
+  return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
 }
 
 /** Paths of documents (`.md`, `.txt` and the like) that the prompt names: what it asks for may stand there. Files of tasks and the notes of agents are none. */
@@ -72,7 +77,7 @@ export function promptTask(
 ): Task | null {
   const prompt = promptAmong(texts, promptFile);
   if (prompt === null) return null;
-  const places = promptPlaces(promptFile);
+  const places = promptOrNot(promptFile);
   const documents = Object.keys(texts)
     .filter((path) => !places.includes(path))
     .sort();

@@ -7,6 +7,10 @@ export const PROMPT_PLACES: readonly string[] = [
   'scripts/ralph/prompt.md',
 ];
 
+/** The loop and the list of snarktank/ralph, which it may lay at the root. Beside both, and nowhere else, these are its prompts. */
+export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
+export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
+
 /** The prompt of a Ralph that prepares a project before its first iteration, and the file that says that it did. */
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
@@ -20,17 +24,18 @@ export const SPECIFICATION_PLACES: readonly string[] = ['.ralph/SPECS_INDEX.md',
 /** Logs in which another Ralph's agent keeps what it has learnt of the code. */
 export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scripts/ralph/progress.txt', 'progress.txt'];
 
-/** Where a run looks for the prompt. `promptFile`: the input `prompt-file`. */
-export function promptPlaces(promptFile: string): readonly string[] {
-  return [...new Set([promptFile, ...PROMPT_PLACES])];
+/** Where a run looks for the prompt. `promptFile`: the input `prompt-file`; `there`: names at the root, as far as `ROOT_LOOP` lists them. */
+export function promptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
+  const isRootLoop = ROOT_LOOP.every((name) => there.includes(name));
+  return [...new Set([promptFile, ...PROMPT_PLACES, ...(isRootLoop ? ROOT_PROMPTS : [])])];
 }
 
-/** Of these files, path → text, the one that is the prompt: the first that says anything; null: none does. */
+/** Of these files, path → text, the one that is the prompt: the first that says anything; null: none does. Those of `ROOT_LOOP` are among them if they are there. */
 export function promptAmong(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
 ): { readonly path: string; readonly text: string } | null {
-  for (const path of promptPlaces(promptFile)) {
+  for (const path of promptPlaces(promptFile, Object.keys(texts))) {
     const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
     if (text !== undefined && text.trim() !== '') return { path, text };
   }

@@ -11,6 +11,7 @@ import { php } from './php.ts';
 import { python } from './python.ts';
 import { make, ruby } from './ruby.ts';
 import { taskFilePaths } from '../tasks/files/file-task.ts';
+import { isRootPlan, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 
 /** How each language is found, and the files that show where it is; those with a dot in front are ends of names. */
 const detections: readonly {
@@ -65,6 +66,9 @@ const otherRalphs: readonly OtherRalph[] = [
   },
 ];
 
+/** Only beside other files of that Ralph. */
+const EARLIEST: OtherRalph = { name: 'the first Ralph in bash', path: ROOT_PLAN, advice: 'Runs read it as the plan.' };
+
 /** The loop of snarktank/ralph; others have scripts of this name, too. */
 const LOOP_SCRIPTS: readonly string[] = ['scripts/ralph/ralph.sh', 'ralph.sh'];
 const IS_LOOP = /\bprd\.json\b[^]*(?:<promise>COMPLETE<\/promise>|\s--dangerously-)/;
@@ -103,7 +107,9 @@ export function detectProject(listing: Listing): Project {
     stacks,
     layout: by.length > 0 ? { kind: 'packages', by } : { kind: isSpread ? 'services' : 'single' },
     otherRalphs: ralphsIn(known, text),
-    taskFiles: [...taskFilePaths.plan, ...taskFilePaths.prd].filter((path) => known.has(path)),
+    taskFiles: [...taskFilePaths.plan, ...taskFilePaths.prd].filter(
+      (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
+    ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
       isManifest(path) && parsedObject(text) === null ? [path] : [],
     ),
@@ -131,7 +137,8 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
     path,
     advice: 'The workflow replaces it: delete it when you no longer use it.',
   }));
-  const found = [...otherRalphs.filter(({ path }) => known.has(path)), ...loops];
+  const earliest = known.has(ROOT_PLAN) && isRootPlan([...known]) ? [EARLIEST] : [];
+  const found = [...otherRalphs.filter(({ path }) => known.has(path)), ...earliest, ...loops];
   const prompt = PROMPTS.find((path) => known.has(path)) ?? '';
   const name = found[0]?.name ?? '';
   if (prompt === '' || name === '' || hasMark(text(prompt))) return found;

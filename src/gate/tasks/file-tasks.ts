@@ -8,6 +8,7 @@ import {
   type FileTask,
   type TaskProblem,
 } from '../../core/tasks/files/file-task.ts';
+import { BESIDE_ROOT_PLAN, ROOT_PLAN, withoutOtherPlan } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource, type FileSource } from '../../core/tasks/task-sources.ts';
 import { grouped } from '../../core/tasks/files/grouped.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -44,10 +45,13 @@ export async function findTaskFiles({
 }: Pick<GateDeps, 'config' | 'repository'>): Promise<BaseFiles | null> {
   const sources = config.taskSources.filter(isFileSource);
   if (sources.length === 0) return null;
-  const { base, unread } = await repository.readTexts(
+  const found = await repository.readTexts(
     [...sources.flatMap((source) => taskFilePaths[source]), ...archivesOf(sources)],
     null,
   );
+  const mayBeOther = Object.hasOwn(found.base, ROOT_PLAN) || Object.hasOwn(found.unread, ROOT_PLAN);
+  const beside = mayBeOther ? await repository.namesOf(BESIDE_ROOT_PLAN) : [];
+  const [base, unread] = [withoutOtherPlan(found.base, beside), withoutOtherPlan(found.unread, beside)];
   const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== PRD_ARCHIVE_PATH);
   return hasTasks ? { sources, base, unread } : null;
 }

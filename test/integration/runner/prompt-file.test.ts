@@ -41,6 +41,17 @@ async function readAll(): Promise<{ readonly prompt: UserPrompt; readonly warnin
   return { prompt, warnings };
 }
 
+test("at the root, another Ralph's prompt counts beside its loop and its list, CLAUDE.md first", async () => {
+  write('workspace/CLAUDE.md', 'claude');
+  write('workspace/prompt.md', 'amp');
+  write('workspace/prd.json', '{}');
+  expect((await readAll()).prompt).toMatchObject({ text: 'built-in', path: null });
+  write('workspace/ralph.sh', 'claude');
+  expect((await readAll()).prompt).toMatchObject({ text: 'claude', path: 'CLAUDE.md' });
+  rmSync(join(folder, 'workspace/CLAUDE.md'));
+  expect((await readAll()).prompt).toMatchObject({ text: 'amp', path: 'prompt.md' });
+});
+
 const UNUSED = '.ralph/PROMPT.md is not used as the prompt: it is not a readable file of the checkout.';
 
 test.each<[string, () => void, string, readonly string[]]>([

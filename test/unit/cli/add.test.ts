@@ -35,6 +35,16 @@ describe('ralph add prints the id of what it added', () => {
     expect(await read('@fix_plan.md')).toBe('## High\n\n- [ ] a\n- [ ] Do it\n');
   });
 
+  test('to a fix_plan.md at the root, where that is the plan of an early Ralph', async () => {
+    await write('fix_plan.md', '- [ ] a\n');
+    await add('Elsewhere');
+    expect(await read(PLAN)).toContain('Elsewhere');
+    await rm(join(checkout, PLAN));
+    await write('PROMPT.md', 'Work.');
+    await add('Do it');
+    expect(await read('fix_plan.md')).toBe('- [ ] a\n- [ ] Do it\n');
+  });
+
   test('to the prd.json that is there', async () => {
     await write(PRD, PRD_TEXT);
     expect(await add('Do it', '--body', 'More', '--optional')).toEqual({ code: 0, out: 'prd-T2\n', error: '' });

@@ -42,6 +42,13 @@ async function report(files: Readonly<Record<string, string>>, ...args: readonly
   return JSON.parse(out) as TasksReport;
 }
 
+test('a fix_plan.md at the root is the plan where something of an early Ralph is beside it', async () => {
+  const files = { 'fix_plan.md': '- [ ] Parser\n' };
+  expect((await report(files)).tasks).toEqual([]);
+  for (const beside of ['PROMPT.md', '.exit_signals'])
+    expect((await report({ ...files, [beside]: 'a' })).tasks.map(({ title }) => title)).toEqual(['Parser']);
+});
+
 const PLAN = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional\n\n- [ ] Colours\n';
 const offline = {
   file: 'issues',

@@ -1,9 +1,10 @@
 import type { FileSource } from '../task-sources.ts';
 import type { Task, TaskProgress } from '../task.ts';
+import { ROOT_PLAN } from './form/root-plan.ts';
 
-/** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. Kept apart from the parsers, which a run without such files does not load. */
+/** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. The last plan counts only beside what `isRootPlan` asks for. Kept apart from the parsers, which a run without such files does not load. */
 export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
-  plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
+  plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md', ROOT_PLAN],
   prd: ['.ralph/prd.json', 'scripts/ralph/prd.json', 'prd.json'],
   beads: ['.beads/*.jsonl'],
 };

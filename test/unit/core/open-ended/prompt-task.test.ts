@@ -22,6 +22,9 @@ describe('the prompt as a task', () => {
       { 'scripts/ralph/prompt.md': 'd', 'scripts/ralph/CLAUDE.md': 'e' },
       'scripts/ralph/CLAUDE.md',
     ],
+    ['the one beside a loop and its list', { 'ralph.sh': 'l', 'prd.json': '{}', 'CLAUDE.md': 'e' }, 'CLAUDE.md'],
+    ['one beside a loop alone', { 'ralph.sh': 'l', 'CLAUDE.md': 'e' }, null],
+    ['one beside a list alone', { 'prd.json': '{}', 'CLAUDE.md': 'e', 'prompt.md': 'd' }, null],
     ['the one of another agent', { 'scripts/ralph/prompt.md': 'd' }, 'scripts/ralph/prompt.md'],
   ])('%s', (_, texts, path) => {
     expect(taskOf(texts)?.source ?? null).toEqual(path === null ? null : { kind: 'prompt', path, documents: [] });

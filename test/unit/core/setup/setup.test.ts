@@ -368,6 +368,16 @@ test.each<[string, Files, readonly string[]]>([
   expect(projectOf(files).otherRalphs.map(({ path }) => path.split('/').at(-1))).toEqual(named);
 });
 
+test('a fix_plan.md is that of another Ralph beside its prompt, and nobody knows whose elsewhere', () => {
+  const { otherRalphs, taskFiles } = projectOf({ 'fix_plan.md': '', 'PROMPT.md': 'Go.' });
+  expect(otherRalphs.map(({ name, path }) => [name, path])).toEqual([
+    ['the first Ralph in bash', 'fix_plan.md'],
+    ['the first Ralph in bash', 'PROMPT.md'],
+  ]);
+  expect(taskFiles).toEqual(['fix_plan.md']);
+  expect(projectOf({ 'fix_plan.md': '' })).toMatchObject({ otherRalphs: [], taskFiles: [] });
+});
+
 const USES = 'jobs:\n  a:\n    steps:\n      - uses: acme/ralph-action@v1\n';
 
 test.each<[string, Files, string]>([
