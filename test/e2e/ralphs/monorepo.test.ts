@@ -6,7 +6,8 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { tryRepository } from '../../../sandbox/own-repository/try.ts';
 import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
-import { createScene, type Run, type Scene } from '../e2e-fixture.ts';
+import { createScene, LEVEL, type Run, type Scene } from '../e2e-fixture.ts';
+import { noOwnMachine } from '../../own-machine.ts';
 import { runSplit } from '../split-fixture.ts';
 
 // A run for one folder of a repository: the agent works there, and knows the whole checkout.
@@ -57,8 +58,9 @@ async function layMonorepo(repository: string): Promise<void> {
   await git(repository, ['commit', '--quiet', '--message', 'Start']);
 }
 
-function onGitHub(): Promise<Scene> {
+function onGitHub(level = LEVEL): Promise<Scene> {
   return createScene({
+    level,
     fill: async (remote) => {
       const seed = await mkdtemp(join(dirname(remote.repositoryFolder), 'seed-'));
       await layMonorepo(seed);
@@ -89,6 +91,25 @@ test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | 
   await expectWorkIn(scene.sandbox.remote.repositoryFolder);
   expect(scene.pullOf('ralph/queue').body).toContain(`${FOLDER}/.ralph/fix_plan.md:1`);
 });
+
+test.skipIf(noOwnMachine !== null).each(['namespace', 'user'])(
+  'in a room (%s) the agent and verify work in the folder as well, and the agent may edit beside it',
+  async (level) => {
+    await using scene = await onGitHub(level);
+    const { outputs, summary, main } = await scene.run({
+      inputs: { ...INPUTS, 'max-iterations': '1' },
+      agent: [
+        { kind: 'shell', script: 'pwd > where.txt && mkdir -p ../lib && echo 1 > ../lib/shared.txt', status: null },
+      ],
+    });
+    expect(outputs['outcome'], main.log).toBe('limit');
+    expect(summary).toContain(`Isolation: ${level} — own user`);
+    const branch = async (path: string): Promise<string> => scene.sandbox.git('show', `ralph/queue:${path}`);
+    expect(await branch(`${FOLDER}/where.txt`)).toMatch(new RegExp(`/${FOLDER}$`));
+    expect(await branch('packages/lib/shared.txt')).toBe('1');
+    expect(main.log).toContain('verify passed: test -f package.json');
+  },
+);
 
 test("ralph run: the same on a person's own machine", async () => {
   const checkout = join(folder, 'checkout');

@@ -140,9 +140,9 @@ describe('what is shown', () => {
   });
 
   describe('where runs work for folders of the checkout', () => {
-    const SHOP = 'packages/shop';
-    const MINUTES_AGO = new Date(noon - 300_000);
-    const last = { folder: SHOP, pid: runStatus.pid, startedAt: Date.parse(runStatus.startedAt) };
+    const shop = 'packages/shop';
+    const minutesAgo = new Date(noon - 300_000);
+    const last = { folder: shop, pid: runStatus.pid, startedAt: Date.parse(runStatus.startedAt) };
     const seenFrom = async (from: string, lastRun: LastRun | null = last): Promise<NonNullable<Picture['local']>> => {
       const directory = await placeWith(richState, {}, emptyBudget, 'directory');
       const { out } = await ralph(['monitor', '--json', '--dir', join(folder, from)], '', here(directory), {
@@ -160,39 +160,39 @@ describe('what is shown', () => {
     };
     beforeEach(async () => {
       await put('.ralph/state/queue.1.json', '{}');
-      await put(join(SHOP, '.ralph/fix_plan.md'), '- [ ] Add a cart');
-      await mkdir(join(folder, SHOP, 'src'));
+      await put(join(shop, '.ralph/fix_plan.md'), '- [ ] Add a cart');
+      await mkdir(join(folder, shop, 'src'));
     });
 
-    test.each(['', 'packages', SHOP, `${SHOP}/src`])(
+    test.each(['', 'packages', shop, `${shop}/src`])(
       'the last run is found from "%s", with its state',
       async (from) => {
-        await putRun(SHOP, { branch: 'ralph/shop' });
+        await putRun(shop, { branch: 'ralph/shop' });
         const local = await seenFrom(from);
-        expect(local.folder).toBe(join(folder, SHOP));
+        expect(local.folder).toBe(join(folder, shop));
         expect(branchOf(local)).toBe('ralph/shop');
         expect(local.state).not.toBeNull();
       },
     );
 
     test('what an older run left at the top is not taken for it, nor are its logs', async () => {
-      await putRun('', { branch: 'ralph/old', startedAt: MINUTES_AGO.toISOString() }, MINUTES_AGO);
+      await putRun('', { branch: 'ralph/old', startedAt: minutesAgo.toISOString() }, minutesAgo);
       await put('.ralph/logs/ralph.log', 'old\n');
-      await putRun(SHOP, { branch: 'ralph/shop' });
+      await putRun(shop, { branch: 'ralph/shop' });
       const local = await seenFrom('');
       expect([branchOf(local), local.output]).toEqual(['ralph/shop', null]);
       expect(local.state).not.toBeNull();
     });
 
     test('what is left in another folder is shown there, without the state of the last run', async () => {
-      await putRun(SHOP, { branch: 'ralph/shop' });
+      await putRun(shop, { branch: 'ralph/shop' });
       await putRun('packages/api', { branch: 'ralph/api', pid: 1 });
       const local = await seenFrom('packages/api');
       expect([branchOf(local), local.state]).toEqual(['ralph/api', null]);
     });
 
     test('of another Ralph at the top that wrote later, the state is not ours', async () => {
-      await putRun(SHOP, {}, MINUTES_AGO);
+      await putRun(shop, {}, minutesAgo);
       await put('.ralph/status.json', { loop_count: 7, status: 'running' });
       expect(await seenFrom('')).toMatchObject({ folder, run: { kind: 'other' }, state: null });
     });

@@ -27,13 +27,13 @@ const settings: readonly EffectiveSetting[] = [
   { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },
   { input: 'verify', text: 'npm test', origin: 'environment', where: 'TEST_COMMAND' },
 ];
-const workflow = '.github/workflows/ralph.yml';
+const WORKFLOW = '.github/workflows/ralph.yml';
 
 const inputsOf = (files: readonly WorkflowFile[]): unknown =>
   files.map((one) => (one.kind === 'workflow' ? one.workflow.uses.map(({ inputs }) => inputs) : one.why));
 
 test('what stands in the place of inputs that nobody gave is checked like inputs', () => {
-  expect(inputsOf(withEffectiveInputs([file], [{ workflow, settings, problems: [] }]))).toEqual([
+  expect(inputsOf(withEffectiveInputs([file], [{ workflow: WORKFLOW, settings, problems: [] }]))).toEqual([
     [{ 'max-iterations': '3', 'task-label': 'ralph-task', verify: 'npm test' }],
   ]);
 });
@@ -41,7 +41,7 @@ test('what stands in the place of inputs that nobody gave is checked like inputs
 test('settings with problems, those of another workflow, and a file that cannot be read change nothing', () => {
   const unreadable: WorkflowFile = { kind: 'unreadable', path: 'x.yml', why: 'it is no YAML' };
   const answered = [
-    { workflow, settings, problems: ['.ralphrc:1 …'] },
+    { workflow: WORKFLOW, settings, problems: ['.ralphrc:1 …'] },
     { workflow: 'other.yml', settings, problems: [] },
   ];
   expect(withEffectiveInputs([file, unreadable], answered)).toEqual([file, unreadable]);
