@@ -38,12 +38,12 @@ const examineFrom =
 const effectiveFrom =
   (packageRoot: URL): ReadEffective =>
   async (folder) => {
-    const [{ workflowFiles }, { effectiveSettingsOf }] = await Promise.all([
+    const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
       import('../wiring/doctor/workflow-files.ts'),
       import('../wiring/settings/effective-settings.ts'),
     ]);
     const actionFolder = fileURLToPath(packageRoot);
-    return effectiveSettingsOf(await workflowFiles(folder), { folder, actionFolder, env: process.env });
+    return settingsInForce(await workflowFiles(folder), { folder, actionFolder, env: process.env });
   };
 
 const openWorld = async (): Promise<MonitorWorld> => {

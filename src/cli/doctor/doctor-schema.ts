@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checks, findingKinds } from '../../core/doctor/finding.ts';
+import { answeredSettingsSchema } from '../settings-schema.ts';
 
 /** What `ralph doctor --json` prints. A change that breaks readers needs a new major version. */
 const doctorSchema = z.object({
@@ -24,6 +25,7 @@ const doctorSchema = z.object({
         .nullable(),
     }),
   ),
+  settings: z.array(answeredSettingsSchema).describe('The settings of each workflow.'),
 });
 
 export type Diagnosis = z.infer<typeof doctorSchema>;

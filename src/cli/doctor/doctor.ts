@@ -6,6 +6,7 @@ import type { Diagnosis } from './doctor-schema.ts';
 import { renderDiagnosis } from './doctor-text.ts';
 import type { Examine } from './examine.ts';
 import { LISTED } from '../listing.ts';
+import { printedSettings } from '../settings-schema.ts';
 
 const MAX_LINE_CHARS = 1_000;
 
@@ -54,13 +55,15 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
     at: new Date(terminal.now()).toISOString(),
     repository: examined.repository,
     findings: examined.findings.map(({ cure, ...found }) => ({ ...found, fix: cure })),
+    settings: examined.settings.map(printedSettings),
   };
+  const isJson = given.has('json');
   const clean = mapTexts(diagnosis, (text) =>
     text
       .split('\n')
-      .map((line) => line.replace(/\S.*$/, (words) => plainLine(words, MAX_LINE_CHARS)))
+      .map((line) => line.replace(/\S.*$/, (words) => plainLine(words, isJson ? Infinity : MAX_LINE_CHARS)))
       .join('\n'),
   );
-  terminal.out(given.has('json') ? `${JSON.stringify(clean, null, 2)}\n` : renderDiagnosis(clean));
+  terminal.out(isJson ? `${JSON.stringify(clean, null, 2)}\n` : renderDiagnosis(clean));
   return clean.findings.some(({ kind }) => kind === 'problem') ? 'different' : 'done';
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { answeredSettingsSchema } from '../settings-schema.ts';
 import type { Immutable } from '../../core/immutable.ts';
 import { transitionSubjects } from '../../core/lane/transitions.ts';
-import { settingOrigins } from '../../core/settings/effective.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 
@@ -97,19 +97,6 @@ const noLane = z.object({
   why: z.string(),
 });
 
-const settings = z.object({
-  workflow: z.string().describe('The workflow file.'),
-  settings: z.array(
-    z.object({
-      input: z.string().describe('The input that it stands for.'),
-      text: z.string(),
-      origin: z.enum(settingOrigins),
-      where: z.string().describe('The workflow file, a line of a settings file, or the name of a variable.'),
-    }),
-  ),
-  problems: z.array(z.string()).describe('What is wrong with settings of a file or of the environment.'),
-});
-
 /** What `ralph status --json` prints, and every order with `--json`. A change that breaks readers needs a new major version. */
 export const laneReportSchema = z.object({
   lane: z.string().describe('`queue` or `issue-N`.'),
@@ -118,9 +105,9 @@ export const laneReportSchema = z.object({
     .array(z.discriminatedUnion('kind', [lane, noLane]))
     .describe("The remote's ref, and the checkout's directory if there is one: the two are separate."),
   settings: z
-    .array(settings)
+    .array(answeredSettingsSchema)
     .optional()
-    .describe('Of `ralph status` alone: for each workflow the settings that differ from their defaults.'),
+    .describe('Of `ralph status` alone: the settings of each workflow.'),
 });
 
 export type LaneReport = Immutable<z.infer<typeof laneReportSchema>>;

@@ -1,8 +1,9 @@
-import { renderSetting } from '../../core/settings/effective.ts';
+import { renderSettings } from '../../core/settings/effective.ts';
 import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
 import { formatInstant } from '../../core/time.ts';
+import { plainLine } from '../plain-line.ts';
 
 const MAX_TASKS = 30;
 /** More than any limit: what counters that could not be read count for. */
@@ -13,16 +14,13 @@ export function renderLane({ lane, at, places, settings }: LaneReport, sameLane:
   const known = places.filter((place) => place.kind === 'lane');
   return [
     ...known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })),
-    ...(settings ?? []).map(renderSettings),
+    ...(settings ?? []).map(settingsOf),
   ].join('\n');
 }
 
-function renderSettings({ workflow, settings, problems }: NonNullable<LaneReport['settings']>[number]): string {
-  const lines = [...settings.map(renderSetting), ...problems.map((line) => `not usable: ${line}`)];
-  return `${[
-    `settings (${workflow})`,
-    ...(lines.length === 0 ? ['all defaults'] : lines).map((line) => `  ${line}`),
-  ].join('\n')}\n`;
+function settingsOf({ workflow, settings, problems }: NonNullable<LaneReport['settings']>[number]): string {
+  const lines = [...renderSettings(settings), ...problems.map((line) => `not usable: ${line}`)];
+  return `${[`settings (${workflow})`, ...lines.map((line) => `  ${plainLine(line, 1_000)}`)].join('\n')}\n`;
 }
 
 function renderPlace(

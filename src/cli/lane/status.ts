@@ -7,16 +7,17 @@ import { readLane } from './read-lane.ts';
 import type { ReadEffective } from './effective.ts';
 import type { OpenPlaces } from './state-places.ts';
 import { LISTED } from '../listing.ts';
-import { plainLine } from '../plain-line.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { printedSettings } from '../settings-schema.ts';
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
 Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
 works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, the last
-changes with who asked for them, and the settings that differ from their defaults, with where each stands. It reads the ref refs/ralph/state/LANE of the checkout's remote, with your own git
-credentials, and the checkout's folder .ralph/state if there is one. The two are separate.
+changes with who asked for them, and the settings of its workflows, or of ralph run where there is none, with where each
+stands: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/state/LANE of the
+checkout's remote, with your own git credentials, and the checkout's folder .ralph/state if there is one. The two are
+separate.
 
 With --all: the queue and every issue's branch in a few lines, what waits for what, and the spending of the
 last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for,
@@ -56,20 +57,11 @@ async function status(
     readLane(lane, opened.places, terminal.now()),
     readEffective(opened.folder),
   ]);
-  return printLane('status', { report: { ...report, settings: settings.map(plain) }, json, sameLane }, terminal);
-}
-
-/** Texts of files, which may be anything, as data for one line each. */
-function plain({ workflow, settings, problems }: AnsweredSettings): NonNullable<LaneReport['settings']>[number] {
-  return {
-    workflow,
-    settings: settings.map(({ text, where, ...setting }) => ({
-      ...setting,
-      text: plainLine(text, 1_000),
-      where: plainLine(where, 300),
-    })),
-    problems: problems.map((line) => plainLine(line, 1_000)),
-  };
+  return printLane(
+    'status',
+    { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane },
+    terminal,
+  );
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */

@@ -28,10 +28,11 @@ export function answerSettings({ workflow, inputs, environment, files, defaults 
   const wrong = counting.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
   );
-  const shown = Object.fromEntries(Object.entries(given).filter(([name]) => !NOT_SHOWN.includes(name)));
+  const shown = (texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(texts).filter(([name]) => !NOT_SHOWN.includes(name)));
   return {
     workflow,
-    settings: effectiveSettings({ given: shown, workflow }, counting, defaults),
+    settings: effectiveSettings({ given: shown(given), workflow }, counting, shown(defaults)),
     problems: [...problems, ...wrong, ...(run.unknown === null ? [] : [run.unknown])],
   };
 }

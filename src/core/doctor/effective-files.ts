@@ -12,7 +12,7 @@ export function withEffectiveInputs(
     const of = answered.find(({ workflow: path }) => path === workflow.path);
     if (of === undefined || of.problems.length > 0) return file;
     const found = of.settings
-      .filter(({ origin }) => origin !== 'input')
+      .filter(({ origin }) => origin === 'file' || origin === 'environment')
       .map(({ input, text }) => [input, text] as const);
     const uses = workflow.uses.map((step) => ({ ...step, inputs: { ...step.inputs, ...Object.fromEntries(found) } }));
     return { ...file, workflow: { ...workflow, uses } };

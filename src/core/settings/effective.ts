@@ -1,9 +1,9 @@
-import { oneLine } from '../text/one-line.ts';
+import { flatten } from '../text/one-line.ts';
 import type { FoundSetting } from './found-setting.ts';
 
-export const settingOrigins = ['input', 'environment', 'file'] as const;
+export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
 
-/** A setting whose text is not its default's. `where`: a file with its line, a variable, or the workflow. */
+/** A setting of a run. `where`: a file with its line, a variable, the workflow, or action.yml. */
 export interface EffectiveSetting {
   readonly input: string;
   readonly text: string;
@@ -11,14 +11,14 @@ export interface EffectiveSetting {
   readonly where: string;
 }
 
-/** What the runs of a workflow work with, as far as it differs from the defaults; and what is wrong with settings that are no inputs, as lines. */
+/** What the runs of a workflow work with, or where there is none those of `ralph run`: every input, defaults last; and what is wrong with settings that are no inputs, as lines. */
 export interface AnsweredSettings {
   readonly workflow: string;
   readonly settings: readonly EffectiveSetting[];
   readonly problems: readonly string[];
 }
 
-/** Settings by which the settings of one run differ from the defaults. `given`: the inputs as the workflow has them, which comes first. */
+/** Settings of one run: those of the workflow, then those that stand in for inputs, then the defaults. `given`: the inputs as the workflow has them; one with its default's text counts as not given. `defaults`: of the inputs that are shown. */
 export function effectiveSettings(
   { given, workflow }: { readonly given: Readonly<Record<string, string>>; readonly workflow: string },
   counting: readonly FoundSetting[],
@@ -27,18 +27,26 @@ export function effectiveSettings(
   const ofInputs = Object.entries(given)
     .filter(([input, text]) => Object.hasOwn(defaults, input) && text.trim() !== (defaults[input] ?? '').trim())
     .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'input', where: workflow }));
-  const ofOthers = counting
-    .filter(({ input, text }) => text !== defaults[input])
-    .map(({ input, text, places }): EffectiveSetting => ({
-      input,
-      text,
-      origin: places.some(({ file }) => file === null) ? 'environment' : 'file',
-      where: places.map(({ key, file }) => (file === null ? key : `${file.path}:${file.line} ${key}`)).join(', '),
-    }));
-  return [...ofInputs, ...ofOthers];
+  const ofOthers = counting.map(({ input, text, places }): EffectiveSetting => ({
+    input,
+    text,
+    origin: places.some(({ file }) => file === null) ? 'environment' : 'file',
+    where: places.map(({ key, file }) => (file === null ? key : `${file.path}:${file.line} ${key}`)).join(', '),
+  }));
+  const set = new Set([...ofInputs, ...ofOthers].map(({ input }) => input));
+  const others = Object.entries(defaults)
+    .filter(([input]) => !set.has(input))
+    .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'default', where: 'action.yml' }));
+  return [...ofInputs, ...ofOthers, ...others];
 }
 
-/** One setting for a person: `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`. */
-export function renderSetting({ input, text, origin, where }: EffectiveSetting): string {
-  return `${input}: ${oneLine(text, 80)} (${origin}, ${where})`;
+/** Settings for a person, a line each: `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`; those with their defaults share the last one. */
+export function renderSettings(settings: readonly EffectiveSetting[]): readonly string[] {
+  const own = settings.filter(({ origin }) => origin !== 'default');
+  const lines = own.map(({ input, text, origin, where }) => `${input}: ${flatten(text)} (${origin}, ${where})`);
+  if (own.length === settings.length) return lines;
+  return [
+    ...lines,
+    `All ${own.length === 0 ? '' : 'other '}inputs have their defaults: \`ralph status --json\` lists them.`,
+  ];
 }

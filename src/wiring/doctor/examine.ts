@@ -39,7 +39,7 @@ import { createVerifier } from '../../processes/verifier.ts';
 import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
-import { effectiveSettingsOf } from '../settings/effective-settings.ts';
+import { settingsInForce } from '../settings/effective-settings.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -62,7 +62,7 @@ export const examineWith =
       };
     const top = atTop.stdout.toString().replace(/\n$/, '');
     const found = await workflowFiles(top);
-    const settings = await effectiveSettingsOf(found, { folder: top, actionFolder, env: process.env });
+    const settings = await settingsInForce(found, { folder: top, actionFolder, env: process.env });
     const files = withEffectiveInputs(found, settings);
     const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
     const notes = await readCheckoutFile(
@@ -88,6 +88,7 @@ export const examineWith =
       kind: 'examined',
       repository: repository.kind === 'known' ? repository.value.name : null,
       findings: diagnose(facts, actionRules),
+      settings,
     };
   };
 

@@ -8,6 +8,18 @@ import { readBaseTexts, type BaseTexts } from '../../git/checkout/base-texts.ts'
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { readDefaults } from './action-defaults.ts';
 
+/** What runs of a person's checkout work with: those of its workflows, or where none uses the action those of `ralph run`, which the person's own environment sets up. */
+export async function settingsInForce(
+  files: readonly WorkflowFile[],
+  where: Parameters<typeof effectiveSettingsOf>[1],
+): Promise<readonly AnsweredSettings[]> {
+  if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
+  const { folder, actionFolder, env } = where;
+  const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
+  const [defaults, found] = await Promise.all([readDefaults(actionFolder), settingsTexts({ folder, within: '', env })]);
+  return [answerSettings({ workflow: 'ralph run', inputs: {}, environment, files: found, defaults })];
+}
+
 /** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],

@@ -7,7 +7,7 @@ import { cure, fine, problem, unchecked, type Finding } from '../../../src/core/
 import { ralph, type CliRun } from './fixture.ts';
 
 const found = (...findings: readonly Finding[]): Examine => {
-  return () => Promise.resolve({ kind: 'examined', repository: 'acme/shop', findings });
+  return () => Promise.resolve({ kind: 'examined', repository: 'acme/shop', findings, settings: [] });
 };
 const doctor = (examine: Examine, ...args: readonly string[]): Promise<CliRun> =>
   ralph(['doctor', ...args], '', undefined, { examine });
@@ -27,6 +27,24 @@ test('the published JSON Schema accepts what is printed', async () => {
   const validate = ajv.compile(doctorJsonSchema());
   validate(JSON.parse((await doctor(found(label, rules, fine('inputs', 'Fine.')), '--json')).out));
   expect(validate.errors).toBeNull();
+});
+
+test('as JSON every setting is listed, defaults included, and nothing is cut', async () => {
+  const text = `make ${'x'.repeat(3_000)}`;
+  const settings = [
+    { input: 'verify', text, origin: 'file', where: '.ralphrc:1 TEST_COMMAND' },
+    { input: 'max-iterations', text: '10', origin: 'default', where: 'action.yml' },
+  ] as const;
+  const examine: Examine = () =>
+    Promise.resolve({
+      ...{ kind: 'examined', repository: null, findings: [fine('settings', `verify: ${text}`)] },
+      settings: [{ workflow: 'ralph run', settings, problems: [] }],
+    });
+  expect(JSON.parse((await doctor(examine, '--json')).out)).toMatchObject({
+    findings: [{ says: `verify: ${text}` }],
+    settings: [{ workflow: 'ralph run', settings }],
+  });
+  expect((await doctor(examine)).out.length).toBeLessThan(1_200);
 });
 
 test('each finding has its mark and its cure, and nothing steers the terminal', async () => {

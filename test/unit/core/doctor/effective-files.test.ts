@@ -25,6 +25,7 @@ const file: WorkflowFile = {
 const settings: readonly EffectiveSetting[] = [
   { input: 'max-iterations', text: '3', origin: 'input', where: '.github/workflows/ralph.yml' },
   { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },
+  { input: 'label-prefix', text: 'ralph', origin: 'default', where: 'action.yml' },
   { input: 'verify', text: 'npm test', origin: 'environment', where: 'TEST_COMMAND' },
 ];
 const WORKFLOW = '.github/workflows/ralph.yml';
