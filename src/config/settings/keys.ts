@@ -20,6 +20,8 @@ export interface Key {
   /** The input that it sets; null: none. */
   readonly input: string | null;
   readonly meaning: (value: string) => Meaning;
+  /** Which variables of the environment are this setting: those of its name and with the prefix `RALPH_`, only the latter since anybody may have one of its name, or none. */
+  readonly variables: 'named' | 'prefixed' | 'none';
 }
 
 /** Every setting that has a meaning here, or of which somebody must hear that it has none. */
@@ -74,7 +76,6 @@ export const KEYS: readonly Key[] = [
     'RALPH_VERBOSE',
     'BEADS_FILTER',
     'FIX_PLAN_FILE',
-    'AGENT_FILE',
     'WRITE_TIMEOUT_MINUTES',
     'CB_READ_ONLY_TIMEOUT_THRESHOLD',
     'QUALITY_GATE_MODE',
@@ -83,11 +84,11 @@ export const KEYS: readonly Key[] = [
     'REVIEW_ENABLED',
     'REVIEW_INTERVAL',
     'RALPH_SHELL_INIT_FILE',
-    'ENABLE_NOTIFICATIONS',
-    'ENABLE_BACKUP',
     'LIVE_SHOW_TOOL_ARGS',
-    'SANDBOX_PROVIDER',
   ].map((name) => meaningless(name, null)),
+  ...['AGENT_FILE', 'ENABLE_NOTIFICATIONS', 'ENABLE_BACKUP', 'SANDBOX_PROVIDER'].map((name) =>
+    anybodys(meaningless(name, null)),
+  ),
 ];
 
 const NAMES = KEYS.map(({ name }) => name);
@@ -106,7 +107,7 @@ export function meantBy(name: string): string | null {
 }
 
 function key(name: string, input: string | null, meaning: Key['meaning']): Key {
-  return { name, input, meaning, aliases: [] };
+  return { name, input, meaning, aliases: [], variables: 'named' };
 }
 
 function alsoCalled(alias: string, known: Key): Key {
@@ -120,7 +121,12 @@ function same(name: string, input: string): Key {
 
 /** A setting that is shown with its file. */
 function named(name: string): Key {
-  return key(name, null, () => ({ kind: 'as-always' }));
+  return { ...key(name, null, () => ({ kind: 'as-always' })), variables: 'none' };
+}
+
+/** Other programs may have a variable of this name. */
+function anybodys(known: Key): Key {
+  return { ...known, variables: 'prefixed' };
 }
 
 function meaningless(name: string, note: string | null): Key {

@@ -11,23 +11,27 @@ export type SettingsFile =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment and the settings file say, and what is to be said of it. `problems` are lines for a person; `remarks` belong to the file or the environment, in the order of both. */
+/** What the environment and the settings file say, and what is to be said of it. `problems` are lines for a person. */
 export interface ReadSettings {
   readonly found: readonly FoundSetting[];
   readonly problems: readonly string[];
   readonly file: ReadFile | null;
+  readonly environment: ReadPlace;
 }
 
-/** What a settings file holds beside what counts. */
-interface ReadFile {
-  readonly path: string;
-  /** As the project calls itself there, with its type; empty: it does not. */
-  readonly project: string;
+/** What the environment or a file holds beside what counts. */
+interface ReadPlace {
   /** Settings whose meaning is what the action does in any case, or that are shown. */
   readonly asAlways: readonly string[];
   readonly meaningless: readonly string[];
-  readonly repeated: readonly string[];
   readonly notes: readonly string[];
+}
+
+interface ReadFile extends ReadPlace {
+  readonly path: string;
+  /** As the project calls itself there, with its type; empty: it does not. */
+  readonly project: string;
+  readonly repeated: readonly string[];
 }
 
 /** At most so many problems of a file are reported. */
@@ -48,12 +52,16 @@ export function readSettings(environment: Environment, file: SettingsFile | null
   const entries = [...last.values()].filter(({ value }) => value.trim() !== '');
   const isKnown = (name: string): boolean => keyOf(name) !== undefined;
   const given = KEYS.flatMap((key): readonly Given[] => {
-    const variable = key.input === null ? undefined : variableOf(environment, key);
+    const variable = variableOf(environment, key);
     const entry = entries.find((one) => one.key === key.name);
-    if (variable !== undefined) return [{ key, value: variable.value, place: { key: variable.name, file: null } }];
-    return entry === undefined
-      ? []
-      : [{ key, value: entry.value, place: { key: key.name, file: { path, line: entry.line } } }];
+    const ofVariable =
+      variable === undefined ? [] : [{ key, value: variable.value, place: { key: variable.name, file: null } }];
+    const ofEntry =
+      entry === undefined
+        ? []
+        : [{ key, value: entry.value, place: { key: key.name, file: { path, line: entry.line } } }];
+    // Of what sets an input only one counts; of everything else each place has its say.
+    return key.input !== null && variable !== undefined ? ofVariable : [...ofVariable, ...ofEntry];
   });
   const meant = given.map((one) => ({ ...one, meaning: one.key.meaning(one.value.trim()) }));
   const unknown = entries.filter(({ key }) => !isKnown(key));
@@ -63,6 +71,7 @@ export function readSettings(environment: Environment, file: SettingsFile | null
       ? []
       : [`${path}:${String(line)}: ${shownKey(key)} has no meaning here. Did you mean ${near}?`];
   });
+  const misspelt = misspeltIn(environment);
   const problems = [
     ...(file?.kind === 'unreadable' ? [`${path} ${file.why}.`] : []),
     ...parsed.problems.map(({ line, why }) => `${path}:${String(line)}: ${why}.`),
@@ -70,7 +79,16 @@ export function readSettings(environment: Environment, file: SettingsFile | null
       meaning.kind === 'unusable' ? [`${placeName(place)} ${shownValue(value)} ${meaning.why}.`] : [],
     ),
   ];
-  const ofFile = meant.filter(({ place }) => place.file !== null);
+  const readPlace = (isThere: (place: Place) => boolean): ReadPlace => {
+    const there = meant.filter(({ place }) => isThere(place));
+    return {
+      asAlways: there.filter(({ meaning }) => meaning.kind === 'as-always').map(({ place }) => place.key),
+      meaningless: there.filter(({ meaning }) => meaning.kind === 'none').map(({ place }) => place.key),
+      notes: there.flatMap(({ meaning }) => ('note' in meaning && meaning.note !== null ? [meaning.note] : [])),
+    };
+  };
+  const ofFile = readPlace((place) => place.file !== null);
+  const ofEnvironment = readPlace((place) => place.file === null);
   return {
     found: byInput(meant.flatMap((one) => (one.meaning.kind === 'input' ? [{ ...one, text: one.meaning.text }] : []))),
     problems: firstLines(problems, MAX_PROBLEMS),
@@ -80,25 +98,49 @@ export function readSettings(environment: Environment, file: SettingsFile | null
         : {
             path,
             project: ['PROJECT_NAME', 'PROJECT_TYPE'].flatMap((name) => last.get(name)?.value.trim() ?? []).join(', '),
-            asAlways: ofFile.filter(({ meaning }) => meaning.kind === 'as-always').map(({ key }) => key.name),
-            meaningless: [
-              ...ofFile.filter(({ meaning }) => meaning.kind === 'none').map(({ key }) => key.name),
-              ...unknown.map(({ key }) => shownKey(key)),
-            ],
+            asAlways: ofFile.asAlways,
+            meaningless: [...ofFile.meaningless, ...unknown.map(({ key }) => shownKey(key))],
             repeated: repeatedIn(parsed.entries.map(({ key }) => key)).map(shownKey),
-            notes: [
-              ...slips.slice(0, MAX_PROBLEMS),
-              ...ofFile.flatMap(({ meaning }) => ('note' in meaning && meaning.note !== null ? [meaning.note] : [])),
-            ],
+            notes: [...slips.slice(0, MAX_PROBLEMS), ...ofFile.notes],
           },
+    environment: {
+      asAlways: ofEnvironment.asAlways,
+      meaningless: [...ofEnvironment.meaningless, ...misspelt.map(({ name }) => shownKey(name))],
+      notes: [
+        ...misspelt.map(
+          ({ name, near }) => `The variable ${shownKey(name)} has no meaning here. Did you mean RALPH_${near}?`,
+        ),
+        ...ofEnvironment.notes,
+      ],
+    },
   };
 }
 
 /** The variable that has the setting: that of this run alone comes first. An empty one is none. */
-function variableOf(environment: Environment, { name, aliases }: Key): { name: string; value: string } | undefined {
-  return [`RALPH_${name}`, name, ...aliases]
+function variableOf(
+  environment: Environment,
+  { name, aliases, variables }: Key,
+): { name: string; value: string } | undefined {
+  const names = { named: [`RALPH_${name}`, name, ...aliases], prefixed: [`RALPH_${name}`], none: [] }[variables];
+  return names
     .map((variable) => ({ name: variable, value: environment[variable] ?? '' }))
     .find(({ value }) => value.trim() !== '');
+}
+
+/** Variables for one run (`RALPH_…`) that are no setting and close to one. Of others of that prefix nobody knows whose they are. */
+function misspeltIn(environment: Environment): readonly { readonly name: string; readonly near: string }[] {
+  const names = Object.keys(environment).filter(
+    (name) =>
+      name.startsWith('RALPH_') &&
+      (environment[name] ?? '').trim() !== '' &&
+      [name, name.slice('RALPH_'.length)].every((known) => keyOf(known) === undefined),
+  );
+  return names
+    .flatMap((name) => {
+      const near = meantBy(name);
+      return near === null ? [] : [{ name, near }];
+    })
+    .slice(0, MAX_PROBLEMS);
 }
 
 /** Settings that make one input together become one, in the order of the table. */
@@ -151,14 +193,37 @@ export function settle(
 export function describeSettings(read: ReadSettings, counting: readonly FoundSetting[]): readonly string[] {
   const places = counting.flatMap(({ places: of }) => of);
   const overruled = read.found.filter((one) => !counting.includes(one)).flatMap(({ places: of }) => of);
-  const variables = places.filter(({ file }) => file === null).map(({ key }) => key);
-  const { file } = read;
+  const { file, environment } = read;
   return [
     ...(file === null ? [] : [fileLine(file, places, overruled)]),
-    ...(variables.length === 0
+    ...environmentLine(environment, places, overruled),
+    ...new Set([...(file?.notes ?? []), ...environment.notes]),
+  ];
+}
+
+function environmentLine(
+  { asAlways, meaningless }: ReadPlace,
+  places: readonly Place[],
+  overruled: readonly Place[],
+): readonly string[] {
+  const ofEnvironment = (all: readonly Place[]): readonly string[] =>
+    all.filter(({ file }) => file === null).map(({ key }) => key);
+  const used = [...ofEnvironment(places), ...asAlways];
+  const others = otherParts(ofEnvironment(overruled), meaningless);
+  if (used.length + others.length === 0) return [];
+  const names = used.length === 0 ? '' : ` (${namesIn(used)})`;
+  return [`Environment: ${[`${settingsCount(used.length)} used${names}`, ...others].join(', ')}.`];
+}
+
+/** What is not used of a place, and why. */
+function otherParts(overruled: readonly string[], meaningless: readonly string[]): readonly string[] {
+  return [
+    ...(overruled.length === 0
       ? []
-      : [`Environment: ${settingsCount(variables.length)} used (${namesIn(variables)}).`]),
-    ...(file?.notes ?? []),
+      : [`${countIs(overruled.length, 'is', 'are')} set by the workflow instead (${namesIn(overruled)})`]),
+    ...(meaningless.length === 0
+      ? []
+      : [`${countIs(meaningless.length, 'has', 'have')} no meaning here (${namesIn(meaningless)})`]),
   ];
 }
 
@@ -168,10 +233,7 @@ function fileLine(file: ReadFile, places: readonly Place[], overruled: readonly 
   const { meaningless, repeated, project } = file;
   const parts = [
     `${settingsCount(used)} used`,
-    ...(set.length === 0 ? [] : [`${countIs(set.length, 'is', 'are')} set by the workflow instead (${namesIn(set)})`]),
-    ...(meaningless.length === 0
-      ? []
-      : [`${countIs(meaningless.length, 'has', 'have')} no meaning here (${namesIn(meaningless)})`]),
+    ...otherParts(set, meaningless),
     ...(repeated.length === 0 ? [] : [`of ${namesIn(repeated)} the last line counts`]),
   ];
   const of = project === '' ? '' : ` (${oneLine(project, 100)})`;

@@ -178,6 +178,44 @@ describe('what is said', () => {
       ['Environment: 1 setting used (RALPH_MAX_CALLS_PER_HOUR).'],
     ],
     [
+      'what of the environment has no meaning here, and what has another name',
+      {
+        environment: {
+          ...{ RALPH_MAX_CALLS_PER_HOUR: '4', CB_COOLDOWN_MINUTES: '9', PLATFORM_DRIVER: 'codex', RALPH_VERBOSE: '1' },
+          ...{ REVIEW_MODE: 'enhanced', RALPH_MAX_CALL_PER_HOUR: '3', RALPH_ENABLE_BACKUP: 'true' },
+        },
+        inputs: { 'circuit-cooldown-minutes': '5' },
+      },
+      [
+        'Environment: 1 setting used (RALPH_MAX_CALLS_PER_HOUR), 1 is set by the workflow instead (CB_COOLDOWN_MINUTES), 5 have no meaning here (PLATFORM_DRIVER, REVIEW_MODE, RALPH_VERBOSE, RALPH_ENABLE_BACKUP, RALPH_MAX_CALL_PER_HOUR).',
+        'The variable RALPH_MAX_CALL_PER_HOUR has no meaning here. Did you mean RALPH_MAX_CALLS_PER_HOUR?',
+        'PLATFORM_DRIVER is "codex": the agent here is Claude Code.',
+        'REVIEW_MODE: people review the pull request; an agent step of a pipeline can, before.',
+      ],
+    ],
+    [
+      'nothing of variables that may be those of others',
+      {
+        environment: {
+          ...{ PROJECT_NAME: 'shop', PROJECT_TYPE: 'go', AGENT_FILE: 'a', ENABLE_BACKUP: '1', SANDBOX_PROVIDER: 'e2b' },
+          ...{ RALPH_RUN_TAG: 'a', RALPH_ROOM: 'b', RALPH_HOME: '/srv', RALPH_TOKEN: 'c', RALPH_PROJECT_NAME: 'shop' },
+          ...{ MAX_CALL_PER_HOUR: '3', CLAUDE_CONFIG_DIR: '/a', VERBOSE: '1', RALPH_VERBOSE: '' },
+        },
+      },
+      [],
+    ],
+    [
+      'both places, each with what it has',
+      {
+        files: { '.ralphrc': 'REVIEW_MODE=off\n' },
+        environment: { REVIEW_MODE: 'off', PLATFORM_DRIVER: 'claude-code' },
+      },
+      [
+        '`.ralphrc`: 0 settings used, 1 has no meaning here (REVIEW_MODE).',
+        'Environment: 1 setting used (PLATFORM_DRIVER), 1 has no meaning here (REVIEW_MODE).',
+      ],
+    ],
+    [
       'a key that is there twice',
       { files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nMAX_CALLS_PER_HOUR=3' } },
       ['`.ralphrc`: 1 setting used, of MAX_CALLS_PER_HOUR the last line counts.'],
