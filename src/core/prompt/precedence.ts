@@ -1,4 +1,5 @@
 import type { Task } from '../tasks/task.ts';
+import { oneLine } from '../text/one-line.ts';
 
 /** What the rules look at: the user's prompt, and the task that it is told with. */
 interface Told {
@@ -6,6 +7,8 @@ interface Told {
   readonly task: Pick<Task, 'source'>;
   /** Whether the file of the task has its item on this branch. */
   readonly standing: 'listed' | 'unlisted';
+  /** Where its agent keeps its notes. */
+  readonly notesPath: string;
 }
 
 interface Rule {
@@ -25,15 +28,16 @@ export function precedence(told: Told): string {
 
 const rules: readonly Rule[] = [
   {
-    // `- .ralph/ (entire directory and all contents)` below `Protected Files (DO NOT MODIFY)`.
+    // There are too many ways to forbid it ("leave .ralph/ alone") to tell them from everything else that is said of it.
     isNeeded: (told) =>
       isListed(told) &&
-      /\b(?:never|not|don['’]?t|no)\b[^\n]{0,100}\b(?:modif|edit|chang|touch|updat|overwrit|rewrit|delet|remov|writ|mov|renam|put )/i.test(
-        told.prompt,
-      ) &&
-      /\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt),
+      (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt) || namesItsFile(told)),
     sentence: ({ task: { source } }) =>
       `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
+  },
+  {
+    isNeeded: (told) => !isListed(told) && /\.ralph\b/i.test(told.prompt),
+    sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
   },
   {
     isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
@@ -63,6 +67,10 @@ const rules: readonly Rule[] = [
     sentence: () => 'EXIT_SIGNAL in that block says whether everything is done, whatever else you print or write.',
   },
 ];
+
+function namesItsFile({ prompt, task: { source } }: Told): boolean {
+  return 'path' in source && prompt.includes(source.path);
+}
 
 function isListed({ task: { source }, standing }: Told): boolean {
   return source.kind !== 'issue' && source.kind !== 'prompt' && standing === 'listed';

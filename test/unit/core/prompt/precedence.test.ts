@@ -34,39 +34,57 @@ const plan: Task['source'] = { kind: 'plan', path: '.ralph/fix_plan.md', line: 3
 const prd: Task['source'] = { kind: 'prd', path: 'scripts/ralph/prd.json', key: 'US-001', issue: null };
 const open: Task['source'] = { kind: 'prompt', path: 'PROMPT.md', documents: [] };
 
+const NOTES = '.ralph/learnings/issue-1.md';
+
 const MARK = /^- Mark the item of your task in \S+ anyway\.$/m;
+const KEEP_NOTES = /^- Your notes go to \.ralph\/learnings\/issue-1\.md anyway\.$/m;
 const NO_ITEM = /no list has an item of it to mark/;
 const CHOSEN = /Your task is chosen already/;
 const STAY = /Stay on this branch/;
 const BLOCK = /the one at the end of this prompt counts/;
 const ENDS = /EXIT_SIGNAL in that block says/;
-const all = [MARK, NO_ITEM, CHOSEN, STAY, BLOCK, ENDS];
+const all = [MARK, KEEP_NOTES, NO_ITEM, CHOSEN, STAY, BLOCK, ENDS];
 
 test.each<[string, string, Task['source'], readonly RegExp[]]>([
   ['protected files, a box of the plan', PROTECTED_FILES, plan, [MARK, CHOSEN, BLOCK]],
-  ['protected files, an issue', PROTECTED_FILES, issue, [NO_ITEM, CHOSEN, BLOCK]],
-  ['protected files, no list', PROTECTED_FILES, open, [BLOCK]],
-  ['the first Ralph, a box', OF_THE_FIRST, plan, [CHOSEN, STAY]],
+  ['protected files, an issue', PROTECTED_FILES, issue, [KEEP_NOTES, NO_ITEM, CHOSEN, BLOCK]],
+  ['protected files, no list', PROTECTED_FILES, open, [KEEP_NOTES, BLOCK]],
+  ['the first Ralph, a box', OF_THE_FIRST, plan, [MARK, CHOSEN, STAY]],
   ['the first Ralph, no list', OF_THE_FIRST, open, [STAY]],
-  ['steps, an entry', WITH_STEPS, prd, [CHOSEN, ENDS]],
-  ['stories, an entry', WITH_STORIES, prd, [CHOSEN, STAY, ENDS]],
+  ['steps, an entry', WITH_STEPS, prd, [MARK, CHOSEN, ENDS]],
+  ['stories, an entry', WITH_STORIES, prd, [MARK, CHOSEN, STAY, ENDS]],
   ['stories, an issue', WITH_STORIES, issue, [NO_ITEM, CHOSEN, STAY, ENDS]],
   ['stories in the plan, a box', STORIES_IN_PLAN, plan, [MARK, CHOSEN, BLOCK]],
   ['nothing of the kind', PLAIN, plan, []],
   ['nothing of the kind, no list', PLAIN, open, []],
 ])('of %s only what is relevant is said', (_, prompt, source, said) => {
-  const text = precedence({ prompt, task: { source }, standing: 'listed' });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
   expect(all.filter((rule) => rule.test(text))).toEqual(said);
   if (said.length === 0) expect(text).toBe('');
 });
 
+test.each([
+  'Leave .ralph/ alone.',
+  'The folder .ralph/ is read-only.',
+  'Keep out of .ralph/ entirely.',
+  '.ralph/ is protected: modifying it is forbidden.',
+  'Never modify .ralph/.',
+])('%s: the box is ticked, and notes are kept, in spite of it', (prompt) => {
+  const of = (source: Task['source']): string =>
+    precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
+  for (const source of [plan, prd]) expect(of(source)).toMatch(MARK);
+  for (const source of [issue, open]) expect(of(source)).toMatch(KEEP_NOTES);
+});
+
 test('an item that is not on this branch has nothing to mark', () => {
-  expect(precedence({ prompt: PROTECTED_FILES, task: { source: plan }, standing: 'unlisted' })).not.toMatch(MARK);
+  expect(
+    precedence({ prompt: PROTECTED_FILES, task: { source: plan }, standing: 'unlisted', notesPath: NOTES }),
+  ).not.toMatch(MARK);
 });
 
 test.each([plan, prd, issue, open])('with all of it at once it is at most 600 characters: %o', (source) => {
   const prompt = [PROTECTED_FILES, OF_THE_FIRST, WITH_STEPS, WITH_STORIES].join('\n');
-  const text = precedence({ prompt, task: { source }, standing: 'listed' });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
   expect(text.length).toBeGreaterThan(200);
   expect(text.length).toBeLessThanOrEqual(600);
 });
@@ -81,6 +99,11 @@ test('stands directly behind the text of the user, which is not changed; the bui
 
 test('a long prompt takes no time', () => {
   const begun = performance.now();
-  precedence({ prompt: `no ${'not pick '.repeat(100_000)}`, task: { source: plan }, standing: 'listed' });
+  precedence({
+    prompt: `no ${'not pick '.repeat(100_000)}`,
+    task: { source: plan },
+    standing: 'listed',
+    notesPath: NOTES,
+  });
   expect(performance.now() - begun).toBeLessThan(2_000);
 });
