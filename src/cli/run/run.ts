@@ -14,7 +14,7 @@ as they are. What is done is on the branch ralph/queue in your repository after 
 "git log ralph/queue", and merge it when you like it. Nothing is pushed. What is not committed is not part of the run.
 
   --once                the same as --max-iterations 1
-  --max-iterations N    agent calls of this run
+  --max-iterations N    iterations of this run: one agent call each, with a pipeline one round of its steps
   --task ID             this task alone, by its id in "ralph tasks"
   --model MODEL         the model that the agent uses
   --dry-run             shows the task, the prompt and the command line; calls nobody and changes nothing

@@ -104,6 +104,8 @@ function parseValue(scan: Scan, key: string): string {
     else if (character === '"') value += inDoubleQuotes(scan, key);
     else if (character === '\\') value += escaped(scan, /[^]/);
     else if (/[$`]/.test(character)) value += expanded(scan, key);
+    else if (character === '~' && scan.text[scan.at - 1] === ':')
+      throw new Unreadable('has ~ behind a colon, which only a shell can resolve: write the whole path', null);
     else if (/[;&|<>()]/.test(character))
       throw new Unreadable(
         `has ${character} outside of quotes, which is shell code and is never run here: put the value of ${key} in quotes`,
@@ -160,8 +162,8 @@ function expanded(scan: Scan, key: string): string {
     );
   const [whole, braced, fallback, plain] = /^\$(?:\{(\w+)(?::?-([^{}$`\\"']*))?\}|([A-Za-z_]\w*))/.exec(rest) ?? [];
   if (whole === undefined) {
-    // `$'…'`, `${#x}` and the like are the shell's; a lone `$` is a `$`.
-    if (/^\$(?:[{'"]|[0-9@*#?!$-])/.test(rest))
+    // `$'…'`, `${#x}`, the old arithmetic `$[1+1]` and the like are the shell's; a lone `$` is a `$`.
+    if (/^\$(?:[{['"]|[0-9@*#?!$-])/.test(rest))
       throw new Unreadable('has an expansion that only a shell can make: write the value itself', null);
     return take(scan);
   }

@@ -41,6 +41,21 @@ test('a settings file of another Ralph binds over scheduled runs, and the summar
   });
 });
 
+test('what a person changes on the branch of Ralph alone changes no setting', async () => {
+  await using scene = await sceneWith(RC);
+  scene.openIssue('Count', ['todo']);
+  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { reason: 'calls_per_hour' } });
+  const folder = join(scene.sandbox.folder, 'person');
+  await git(folder, ['fetch', '--quiet', 'origin']);
+  await git(folder, ['checkout', '--quiet', 'ralph/queue']);
+  await writeFile(join(folder, '.ralphrc'), 'MAX_CALLS_PER_HOUR=50\nGITHUB_TASK_LABEL="todo"\n');
+  await git(folder, ['commit', '--quiet', '--all', '-m', 'More', '--author', 'Ada <ada@example.com>']);
+  await git(folder, ['push', '--quiet', 'origin', 'HEAD']);
+  const second = await scene.run();
+  expect(second, second.main.log).toMatchObject({ calls: 0, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
+  expect(second.main.log).toContain(`found: ${FOUND}`);
+});
+
 test('three jobs work with what the gate has read', async () => {
   await using scene = await sceneWith(RC);
   const issue = scene.openIssue('Count', ['todo']);

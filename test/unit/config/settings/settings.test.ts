@@ -35,7 +35,7 @@ const messageOf = (setting: Setting): string => {
 };
 
 describe('each setting of another Ralph', () => {
-  test.each<[string, (config: Config) => unknown, unknown]>([
+  const rows: readonly (readonly [string, (config: Config) => unknown, unknown])[] = [
     ['MAX_CALLS_PER_HOUR=7', ({ policy }) => policy.maxCallsPerHour, 7],
     ['MAX_TOKENS_PER_HOUR=500000', ({ policy }) => policy.maxTokensPerHour, 500_000],
     ['CLAUDE_TIMEOUT_MINUTES=20', ({ policy }) => policy.agentTimeoutMs, 20 * MINUTE],
@@ -84,8 +84,15 @@ describe('each setting of another Ralph', () => {
     ['TEST_PERCENTAGE_THRESHOLD=50', ({ testOnlyPercent }) => testOnlyPercent, 50],
     ['PROMPT_FILE="MY_PROMPT.md"', ({ promptFile }) => promptFile, '.ralph/MY_PROMPT.md'],
     ['PROMPT_FILE="docs/PROMPT.md"', ({ promptFile }) => promptFile, 'docs/PROMPT.md'],
-  ])('%s', (line, look, value) => {
+  ];
+
+  test.each(rows)('%s', (line, look, value) => {
     expect(look(ofFile(line))).toEqual(value);
+  });
+
+  test('that sets an input is looked at above', () => {
+    const looked = rows.flatMap(([lines]) => [...lines.matchAll(/^(\w+)=/gm)].map(([, name]) => name));
+    expect(KEYS.filter(({ name, input }) => input !== null && !looked.includes(name))).toEqual([]);
   });
 
   test('sets an input that there is', () => {
