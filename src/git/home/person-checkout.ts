@@ -84,6 +84,11 @@ export async function ignoreLocally(
   return listed;
 }
 
+/** Whether the checkout has a remote of this name. */
+export async function hasRemote({ git }: PersonCheckout, remote: string): Promise<boolean> {
+  return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
+}
+
 /** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why not, null: it is there. */
 export async function pushToRemote({ git }: PersonCheckout, remote: string, branch: string): Promise<string | null> {
   const ref = `refs/heads/${branch}`;

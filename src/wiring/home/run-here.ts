@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
@@ -11,25 +11,20 @@ import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
-import {
-  ignoreLocally,
-  isPartOf,
-  lookAtCheckout,
-  pushToRemote,
-  type PersonCheckout,
-} from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
+import { checkState, claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
+import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent, removeRoomsOf } from '../agent.ts';
+import { checkoutCells } from '../checkout-state.ts';
 import { takeCheckoutBack } from '../git.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
@@ -39,6 +34,7 @@ import { loginAtHome } from './login.ts';
 import { placeOf, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
+import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
@@ -59,6 +55,8 @@ export function runHere(packageRoot: URL): RunHere {
       );
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
+      checkState(checkout.top);
+      if (asked.push) await checkRemote(checkout);
       const place = placeOf(checkout.top, environment);
       const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
@@ -170,7 +168,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     );
   }
 
-  const cells = createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: systemClock.now });
+  const cells = checkoutCells(top);
   const { claim, killed } = await claimRun(cells, {
     ...{ runTag, startedAt },
     runFolderOf: (number) => runFolderOf(place, number),
@@ -195,7 +193,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       ...{ top, place, cells, gate, interruption, startedAt, status },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: freshJournal(top),
+      journalFolder: openJournalFolder(top, { instead: runFolderOf(place, claim.number), warn: log.warning }),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -262,26 +260,6 @@ async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, lo
   const sentence = remainsSentence(remains);
   if (sentence !== null) log.warning(sentence);
   await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
-}
-
-/** The newest run's journal; the one before it gives way. */
-function freshJournal(top: string): string {
-  const folder = join(top, '.ralph', 'logs');
-  rmSync(join(folder, 'journal.jsonl'), { force: true });
-  return folder;
-}
-
-/** null: there is nothing to push. */
-async function push(checkout: PersonCheckout, report: RunReport, log: HomeSetting['log']): Promise<boolean | null> {
-  const lane = laneOf(report);
-  if (lane === null || lane.headSha === null) {
-    log.info('There is nothing to push.');
-    return null;
-  }
-  const why = await pushToRemote(checkout, 'origin', lane.branch);
-  if (why === null) log.info(`pushed ${lane.branch} to origin; open a pull request for it there`);
-  else log.error(`${lane.branch} could not be pushed to origin: ${why}`);
-  return why === null;
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {

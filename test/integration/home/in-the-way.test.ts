@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { checkoutCells } from '../../../src/wiring/checkout-state.ts';
+import { personsCheckout } from './home-fixture.ts';
+
+type Scene = Awaited<ReturnType<typeof personsCheckout>>;
+
+/** A folder outside of the checkout, with a file in it. */
+async function outside({ folder }: Scene, name: string): Promise<string> {
+  const path = join(folder, 'outside');
+  await mkdir(path);
+  await writeFile(join(path, name), 'mine\n');
+  return path;
+}
+
+describe('what is in the place of the journal is left alone: one warning, and the run goes on', () => {
+  interface Row {
+    readonly what: string;
+    readonly prepare: (scene: Scene) => Promise<unknown>;
+    readonly says: string;
+  }
+  test.each<Row>([
+    {
+      what: 'logs is a link to a folder',
+      prepare: async (scene) => symlink(await outside(scene, 'journal.jsonl'), join(scene.checkout, '.ralph/logs')),
+      says: '.ralph/logs is a link',
+    },
+    {
+      what: 'logs is a file',
+      prepare: (scene) => writeFile(join(scene.checkout, '.ralph/logs'), 'mine\n'),
+      says: '.ralph/logs is not a folder',
+    },
+    {
+      what: 'journal.jsonl is a folder',
+      prepare: (scene) => mkdir(join(scene.checkout, '.ralph/logs/journal.jsonl'), { recursive: true }),
+      says: 'journal.jsonl is a link, a folder or a pipe',
+    },
+    {
+      what: 'journal.jsonl is a link to a file',
+      prepare: async (scene) => {
+        await mkdir(join(scene.checkout, '.ralph/logs'));
+        await symlink(
+          join(await outside(scene, 'journal.jsonl'), 'journal.jsonl'),
+          join(scene.checkout, '.ralph/logs/journal.jsonl'),
+        );
+      },
+      says: 'journal.jsonl is a link, a folder or a pipe',
+    },
+  ])('$what', async ({ prepare, says }) => {
+    await using scene = await personsCheckout();
+    await prepare(scene);
+    const { code, out } = await scene.start(['--once']).ended;
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining(says) as string });
+    expect(out.split('\n').filter((line) => line.includes('The journal is not kept'))).toHaveLength(1);
+    expect(out).not.toMatch(/^ +at /m);
+    expect(scene.git('rev-list', '--count', 'main..ralph/queue')).toBe('1');
+    const precious = join(scene.folder, 'outside');
+    if (existsSync(precious)) {
+      expect(await readdir(precious)).toEqual(['journal.jsonl']);
+      expect(await readFile(join(precious, 'journal.jsonl'), 'utf8')).toBe('mine\n');
+    }
+  });
+
+  test('the journal of the run before gives way to that of the new one', async () => {
+    await using scene = await personsCheckout();
+    const journal = async (): Promise<string> => readFile(join(scene.checkout, '.ralph/logs/journal.jsonl'), 'utf8');
+    await scene.start(['--once']).ended;
+    const first = await journal();
+    await scene.start(['--once']).ended;
+    expect(await journal()).not.toContain(first.split('\n')[0]);
+  });
+});
+
+describe('state is never kept through a link: the run is refused before anything begins', () => {
+  interface Row {
+    readonly what: string;
+    readonly prepare: (scene: Scene) => Promise<unknown>;
+    readonly says: RegExp;
+  }
+  const rows: readonly Row[] = [
+    {
+      what: '.ralph is a link',
+      prepare: async ({ folder, checkout }) => {
+        await rename(join(checkout, '.ralph'), join(folder, 'outside'));
+        await symlink(join(folder, 'outside'), join(checkout, '.ralph'));
+      },
+      says: /shop\/\.ralph is a link; put a folder in its place\./,
+    },
+    {
+      what: '.ralph is a link to nothing',
+      prepare: async ({ checkout }) => {
+        await rm(join(checkout, '.ralph'), { recursive: true });
+        await symlink('gone', join(checkout, '.ralph'));
+      },
+      says: /shop\/\.ralph is a link; put a folder in its place\./,
+    },
+    {
+      what: '.ralph/state is a link',
+      prepare: async (scene) => symlink(await outside(scene, 'mine.txt'), join(scene.checkout, '.ralph/state')),
+      says: /shop\/\.ralph\/state is a link; put a folder in its place\./,
+    },
+    {
+      what: '.ralph/state is a file',
+      prepare: ({ checkout }) => writeFile(join(checkout, '.ralph/state'), 'mine\n'),
+      says: /shop\/\.ralph\/state is not a folder; put a folder in its place\./,
+    },
+  ];
+  test.each(rows)('$what', async ({ prepare, says }) => {
+    await using scene = await personsCheckout();
+    await prepare(scene);
+    const before = await readdir(scene.folder, { recursive: true });
+    for (const args of [['--once'], ['--dry-run']]) {
+      const { code, out } = await scene.start(args).ended;
+      expect({ code, out }).toMatchObject({ code: 2, out: expect.stringMatching(says) as string });
+      expect(out).not.toContain('▶');
+    }
+    const after = await readdir(scene.folder, { recursive: true });
+    expect(after.filter((path) => !before.includes(path) && !path.startsWith('home'))).toEqual([]);
+  });
+});
+
+test('an order is not written through a link either', async () => {
+  await using scene = await personsCheckout();
+  const path = await outside(scene, 'mine.txt');
+  await rm(join(scene.checkout, '.ralph'), { recursive: true });
+  await symlink(path, join(scene.checkout, '.ralph'));
+  const why = expect.stringContaining('.ralph is a link') as string;
+  const cells = checkoutCells(scene.checkout);
+  expect(await cells.write('queue', null, 'text')).toEqual({ kind: 'unavailable', why });
+  expect(await cells.read(['queue'])).toEqual([{ kind: 'unavailable', why }]);
+  expect(await readdir(path)).toEqual(['mine.txt']);
+});
+
+test('--push without a remote is refused before anything begins', async () => {
+  await using scene = await personsCheckout();
+  const { code, out } = await scene.start(['--once', '--push']).ended;
+  expect({ code, out }).toMatchObject({ code: 2, out: expect.stringContaining('has no remote "origin"') as string });
+  expect(existsSync(join(scene.checkout, '.ralph/state'))).toBe(false);
+  expect((await scene.start(['--once']).ended).code).toBe(0);
+});
