@@ -55,7 +55,12 @@ export async function showWhatWouldRun(
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    await prepareCopy({ config, checkout, place, environment }, { info: () => undefined, warning: () => undefined });
+    // Without a claim there is nothing to give back: Ctrl-C ends the process.
+    const { signal } = new AbortController();
+    await prepareCopy(
+      { config, checkout, place, environment, signal },
+      { info: () => undefined, warning: log.warning },
+    );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
     const cells = checkoutCells(checkout.top);
     const wired = connect(world, { patience: null, isolated: nothingToIsolate });

@@ -186,7 +186,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     sayFirst();
     if (killed !== null) await cleanUpAfter(killed, environment, log);
     await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
-    await prepareCopy({ ...begun, config }, log);
+    const signal = AbortSignal.any([interruption.ending, interruption.signal]);
+    await prepareCopy({ ...begun, config, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {

@@ -140,3 +140,34 @@ test('--push without a remote is refused before anything begins', async () => {
   expect(existsSync(join(scene.checkout, '.ralph/state'))).toBe(false);
   expect((await scene.start(['--once']).ended).code).toBe(0);
 });
+
+test('an ignored .env is not where the agent works and verify runs, and the run says so; other ignored files are', async () => {
+  await using scene = await personsCheckout();
+  await writeFile(join(scene.checkout, '.gitignore'), '.env\nout/\n');
+  scene.git('add', '.gitignore');
+  scene.git('commit', '--quiet', '--message=Ignore');
+  await writeFile(join(scene.checkout, '.env'), 'TOKEN=mine\n');
+  await mkdir(join(scene.checkout, 'out'));
+  await writeFile(join(scene.checkout, 'out/built.js'), 'built\n');
+  const seen = join(scene.folder, 'seen');
+  const { code, out } = await scene.start(['--once', '--input', `verify=ls -A . out >> ${seen}`]).ended;
+  expect({ code, out }).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/hold secrets by their name.*: \.env\./) as string,
+  });
+  const names = (await readFile(seen, 'utf8')).split('\n');
+  expect(names).toContain('built.js');
+  expect(names).not.toContain('.env');
+  expect((await scene.start(['--dry-run']).ended).out).toContain('hold secrets by their name');
+});
+
+test('Ctrl-C while files are copied ends the run without a call', async () => {
+  await using scene = await personsCheckout();
+  const run = scene.start([]);
+  await run.says('Copying main to');
+  run.kill('SIGINT');
+  const { code, out } = await run.ended;
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Paused by you (Ctrl-C); no call was made') as string });
+  expect(out).not.toContain('▶ Iteration');
+  expect((await scene.start(['--once']).ended).code).toBe(0);
+});
