@@ -65,6 +65,8 @@ export function homeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
+    // What was not copied from there is not to be read there either.
+    hidden: [top],
     agentFolder: setting.agentFolder,
   };
 }

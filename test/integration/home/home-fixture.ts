@@ -18,8 +18,8 @@ export interface HomeRun {
 }
 
 /** A person's checkout with two tasks, in a folder of its own that goes away. */
-export async function personsCheckout() {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-home-')));
+export async function personsCheckout(parent = tmpdir()) {
+  const folder = await realpath(await mkdtemp(join(parent, 'ralph-home-')));
   const checkout = join(folder, 'shop');
   const git = (...args: readonly string[]): string => {
     const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.com'];

@@ -1,9 +1,16 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
 import { checkoutCells } from '../../../src/wiring/checkout-state.ts';
+import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { personsCheckout } from './home-fixture.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 type Scene = Awaited<ReturnType<typeof personsCheckout>>;
 
@@ -167,7 +174,42 @@ test('Ctrl-C while files are copied ends the run without a call', async () => {
   await run.says('Copying main to');
   run.kill('SIGINT');
   const { code, out } = await run.ended;
-  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Paused by you (Ctrl-C); no call was made') as string });
+  expect({ code, out }).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Paused by you (Ctrl-C); no call was made') as string,
+  });
   expect(out).not.toContain('▶ Iteration');
   expect((await scene.start(['--once']).ended).code).toBe(0);
+});
+
+test.skipIf(noOwnMachine !== null)('at namespace the checkout itself is not there, wherever it is', async () => {
+  // A folder that every user of the machine may read, and that is not one for temporary files.
+  const parent = join(root, '.cache');
+  await mkdir(parent, { recursive: true });
+  await using scene = await personsCheckout(parent);
+  await chmod(scene.folder, 0o755);
+  await using machine = await startOwnMachine(null);
+  const plan = join(scene.checkout, '.ralph/fix_plan.md');
+  const asked = ['--once', '--dir', scene.checkout, '--isolation', 'namespace', '--input', `verify=! test -e ${plan}`];
+  const [first = '', ...around] = machine.around;
+  const { stdout } = await promisify(execFile)(
+    first,
+    [
+      ...around,
+      process.execPath,
+      join(inject('programs'), 'ralph.mjs'),
+      'run',
+      ...asked,
+      '--agent-path',
+      join(inject('programs'), 'scripted-agent.mjs'),
+    ],
+    {
+      env: {
+        ...{ PATH: process.env.PATH ?? '', HOME: join(scene.folder, 'home'), TMPDIR: tmpdir() },
+        ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
+      },
+    },
+  );
+  expect(stdout).toContain('Isolation: namespace');
+  expect(stdout).toContain(`verify passed: ! test -e ${plan}`);
 });
