@@ -17,7 +17,7 @@ import { createGuardedStore } from '../state/guarded-store.ts';
 import { createLayeredStore } from '../state/layered-store.ts';
 import { batchReads } from '../state/batched-cells.ts';
 import { textOf, UserError } from '../errors.ts';
-import { checkoutCells, stateFolder } from './checkout-state.ts';
+import { checkoutCells, stateFolder } from './home/checkout-state.ts';
 
 const now = (): number => Date.now();
 

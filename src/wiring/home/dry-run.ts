@@ -19,7 +19,7 @@ import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import type { BudgetStore } from '../../ports/state.ts';
 import { gateOf, type HomeDeps } from '../../river/home/at-home.ts';
-import { checkoutCells } from '../checkout-state.ts';
+import { checkoutCells } from './checkout-state.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';

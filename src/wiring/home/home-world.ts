@@ -7,7 +7,7 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
-import { stateFolder } from '../checkout-state.ts';
+import { stateFolder } from './checkout-state.ts';
 import { systemClock, type Secrets, type World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 

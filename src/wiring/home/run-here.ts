@@ -24,7 +24,7 @@ import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent, removeRoomsOf } from '../agent.ts';
-import { checkoutCells } from '../checkout-state.ts';
+import { checkoutCells } from './checkout-state.ts';
 import { takeCheckoutBack } from '../git.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { checkoutCells } from '../../../src/wiring/checkout-state.ts';
+import { checkoutCells } from '../../../src/wiring/home/checkout-state.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { personsCheckout } from './home-fixture.ts';
 
