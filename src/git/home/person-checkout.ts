@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { explainRefusal } from '../refusal.ts';
@@ -80,6 +80,7 @@ export async function ignoreLocally(
   if (there !== undefined && !there.isFile()) return [];
   const before = there === undefined ? '' : readFileSync(file, 'utf8');
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${before}${gap}${listed.map((path) => `/${path}\n`).join('')}`);
   return listed;
 }

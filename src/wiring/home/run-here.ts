@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { conclude } from '../../core/outcome.ts';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -14,7 +13,7 @@ import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { checkState, claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
+import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
 import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
@@ -23,9 +22,9 @@ import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { endAgent, removeRoomsOf } from '../agent.ts';
+import { endAgent } from '../agent.ts';
 import { checkoutCells } from './checkout-state.ts';
-import { takeCheckoutBack } from '../git.ts';
+import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { issuesOf, noForge } from './forge.ts';
@@ -184,7 +183,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   });
   try {
     sayFirst();
-    if (killed !== null) await cleanUpAfter(killed, environment, log);
+    if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
     await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await prepareCopy({ ...begun, config, signal }, log);
@@ -243,24 +242,6 @@ function uncommittedWords({ uncommitted }: PersonCheckout): readonly string[] {
       ? []
       : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
   ];
-}
-
-/** A run that was killed: ends what it left running and removes its room. */
-async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, log: HomeSetting['log']): Promise<void> {
-  log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
-  );
-  await endAgent(killed.runTag);
-  if (!existsSync(killed.runFolder)) return;
-  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
-  if (remains.processes.length > 0)
-    throw new UserError(
-      'infrastructure',
-      `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
-    );
-  const sentence = remainsSentence(remains);
-  if (sentence !== null) log.warning(sentence);
-  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {

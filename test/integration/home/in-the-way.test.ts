@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -146,6 +146,30 @@ test('--push without a remote is refused before anything begins', async () => {
   expect({ code, out }).toMatchObject({ code: 2, out: expect.stringContaining('has no remote "origin"') as string });
   expect(existsSync(join(scene.checkout, '.ralph/state'))).toBe(false);
   expect((await scene.start(['--once']).ended).code).toBe(0);
+});
+
+test('what a run before left is removed only from the folder of this checkout, whatever the state says', async () => {
+  await using scene = await personsCheckout();
+  const path = await outside(scene, 'mine.txt');
+  const { checkout } = scene;
+  await mkdir(join(checkout, '.ralph/state'));
+  const killed = { version: 1, number: 1, pid: 1, birth: 'long ago', host: hostname(), runTag: 'x', isOver: false };
+  await writeFile(
+    join(checkout, '.ralph/state/run.1.json'),
+    JSON.stringify({ ...killed, runFolder: path, startedAt: 0 }),
+  );
+  const { code, out } = await scene.start(['--once']).ended;
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('was killed') as string });
+  expect(out).toContain(`${path} does not belong to this checkout`);
+  expect(await readdir(path)).toEqual(['mine.txt']);
+});
+
+test('a checkout without .git/info gets one', async () => {
+  await using scene = await personsCheckout();
+  await rm(join(scene.checkout, '.git/info'), { recursive: true, force: true });
+  const { code, out } = await scene.start(['--once']).ended;
+  expect({ code, out }).toMatchObject({ code: 0 });
+  expect(scene.git('status', '--porcelain')).toBe('');
 });
 
 test('an ignored .env is not where the agent works and verify runs, and the run says so; other ignored files are', async () => {
