@@ -19,11 +19,10 @@ import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import type { BudgetStore } from '../../ports/state.ts';
 import { gateOf, type HomeDeps } from '../../river/home/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
+import { checkoutCells } from './checkout-state.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
-import { systemClock } from '../world.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { homeConnections } from './play.ts';
 import type { Place } from './place.ts';
@@ -56,9 +55,14 @@ export async function showWhatWouldRun(
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    await prepareCopy({ config, checkout, place, environment }, { info: () => undefined, warning: () => undefined });
+    // Without a claim there is nothing to give back: Ctrl-C ends the process.
+    const { signal } = new AbortController();
+    await prepareCopy(
+      { config, checkout, place, environment, signal },
+      { info: () => undefined, warning: log.warning },
+    );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
-    const cells = createDirectoryCells({ folder: join(checkout.top, '.ralph', 'state'), now: systemClock.now });
+    const cells = checkoutCells(checkout.top);
     const wired = connect(world, { patience: null, isolated: nothingToIsolate });
     const connections = homeConnections(world, { cells, top: checkout.top, place, gate }, wired);
     const budget = readOnly(await connections.budget());

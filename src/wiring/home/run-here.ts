@@ -1,36 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { conclude } from '../../core/outcome.ts';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
-import {
-  ignoreLocally,
-  isPartOf,
-  lookAtCheckout,
-  pushToRemote,
-  type PersonCheckout,
-} from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
+import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
+import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { endAgent, removeRoomsOf } from '../agent.ts';
-import { takeCheckoutBack } from '../git.ts';
+import { endAgent } from '../agent.ts';
+import { checkoutCells } from './checkout-state.ts';
+import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { issuesOf, noForge } from './forge.ts';
@@ -39,6 +33,7 @@ import { loginAtHome } from './login.ts';
 import { placeOf, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
+import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
@@ -59,6 +54,8 @@ export function runHere(packageRoot: URL): RunHere {
       );
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
+      checkState(checkout.top);
+      if (asked.push) await checkRemote(checkout);
       const place = placeOf(checkout.top, environment);
       const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
@@ -170,7 +167,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     );
   }
 
-  const cells = createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: systemClock.now });
+  const cells = checkoutCells(top);
   const { claim, killed } = await claimRun(cells, {
     ...{ runTag, startedAt },
     runFolderOf: (number) => runFolderOf(place, number),
@@ -186,16 +183,17 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   });
   try {
     sayFirst();
-    if (killed !== null) await cleanUpAfter(killed, environment, log);
+    if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
     await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
-    await prepareCopy({ ...begun, config }, log);
+    const signal = AbortSignal.any([interruption.ending, interruption.signal]);
+    await prepareCopy({ ...begun, config, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
       ...{ top, place, cells, gate, interruption, startedAt, status },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: freshJournal(top),
+      journalFolder: openJournalFolder(top, { instead: runFolderOf(place, claim.number), warn: log.warning }),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -244,44 +242,6 @@ function uncommittedWords({ uncommitted }: PersonCheckout): readonly string[] {
       ? []
       : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
   ];
-}
-
-/** A run that was killed: ends what it left running and removes its room. */
-async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, log: HomeSetting['log']): Promise<void> {
-  log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
-  );
-  await endAgent(killed.runTag);
-  if (!existsSync(killed.runFolder)) return;
-  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
-  if (remains.processes.length > 0)
-    throw new UserError(
-      'infrastructure',
-      `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
-    );
-  const sentence = remainsSentence(remains);
-  if (sentence !== null) log.warning(sentence);
-  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
-}
-
-/** The newest run's journal; the one before it gives way. */
-function freshJournal(top: string): string {
-  const folder = join(top, '.ralph', 'logs');
-  rmSync(join(folder, 'journal.jsonl'), { force: true });
-  return folder;
-}
-
-/** null: there is nothing to push. */
-async function push(checkout: PersonCheckout, report: RunReport, log: HomeSetting['log']): Promise<boolean | null> {
-  const lane = laneOf(report);
-  if (lane === null || lane.headSha === null) {
-    log.info('There is nothing to push.');
-    return null;
-  }
-  const why = await pushToRemote(checkout, 'origin', lane.branch);
-  if (why === null) log.info(`pushed ${lane.branch} to origin; open a pull request for it there`);
-  else log.error(`${lane.branch} could not be pushed to origin: ${why}`);
-  return why === null;
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {
