@@ -12,9 +12,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Folder } from '../core/folder.ts';
 
 /** What stands where a file of ours belongs. */
 type Place = 'free' | 'file' | 'other';
+
+/** The folder of a person's checkout that a run works for; `top` is the checkout's own. */
+export interface WorkedFolder {
+  readonly top: string;
+  readonly folder: Folder;
+}
 
 /** A folder of the checkout that holds files of ours, in which nothing is ever written through a link. */
 export interface OwnFolder {
@@ -27,16 +34,20 @@ export interface OwnFolder {
   readonly path: string;
 }
 
-/** Makes the folder where there is none; throws where a part of its path below `top` is a link or no folder. `hides`: a `.gitignore` in it keeps all of it out of git. */
+/** Makes a folder of ours, such as `.ralph` and `logs`, where there is none; the folder that it is in must be there. Throws where a part of the path below `top` is a link or no folder. `hides`: a `.gitignore` in it keeps all of it out of git. */
 export function openOwnFolder(
-  top: string,
-  parts: readonly string[],
+  { top, folder }: WorkedFolder,
+  own: readonly string[],
   { hides }: { readonly hides: boolean },
 ): OwnFolder {
   let path = realpathSync(top);
-  for (const part of parts) {
+  const theirs = folder.split('/').filter((part) => part !== '');
+  for (const [index, part] of [...theirs, ...own].entries()) {
     path = join(path, part);
-    if (placeOf(path) === 'free') mkdirSync(path);
+    if (placeOf(path) === 'free') {
+      if (index < theirs.length) throw new Error(`${path} does not exist`);
+      mkdirSync(path);
+    }
     refuseOthers(path);
   }
   if (hides && placeOf(join(path, '.gitignore')) === 'free')

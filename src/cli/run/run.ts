@@ -23,14 +23,16 @@ as they are. What is done is on the branch ralph/queue in your repository after 
   --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
   --input NAME=VALUE    any other input of the action, such as --input verify="npm test"; can be repeated
   --push                pushes the branch to origin at the end, with your own credentials; opens no pull request
-  --dir FOLDER          the checkout (default: the current folder)
+  --dir FOLDER          any folder of the checkout (default: the current one); the tasks are those of the repository's
+                        root, or of the folder that --input working-directory=FOLDER names
   --json                prints one JSON object at the end, described by schemas/ralph-run.schema.json; the log goes to
                         standard error
 
 Tasks are those of the plan and of prd.json; with GITHUB_TOKEN (or GH_TOKEN) labelled issues as well, which are only read.
 The agent logs in as it does for you: with ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, or the login of "claude" itself,
-which an isolated agent does not reach. The state is in .ralph/state, what other tools watch in .ralph/status.json and
-.ralph/progress.json, logs in .ralph/logs. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
+which an isolated agent does not reach. The state is in .ralph/state at the top of the repository; what other tools watch
+is in .ralph/status.json and .ralph/progress.json, and logs are in .ralph/logs, of the input working-directory if that is
+given. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
 
 Exit codes: 0 done, 1 the run was halted or failed (input fail-on), 2 wrong arguments.
 `;

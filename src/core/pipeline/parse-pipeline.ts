@@ -3,7 +3,7 @@ import { parseLocatedYaml } from '../../yaml/located.ts';
 import { parseDuration } from './duration.ts';
 import { wrongBySchema, type Wrong } from './file-problems.ts';
 import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
-import { stepKinds, type Breaker, type Step } from './pipeline.ts';
+import { isAnybodys, stepKinds, type Breaker, type Step } from './pipeline.ts';
 import { expandVariables, type Variables } from './variables.ts';
 
 /** A longer file is none that anybody wrote by hand. */
@@ -52,20 +52,20 @@ type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line
 
 /** Reads one of the files; answers any text. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
-  const isAnybodys = file === 'config.yaml';
+  const mayBeAnother = isAnybodys(file);
   const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
     `${file}:${position.line}:${position.column} ${message}`;
   if (text.length > MAX_CHARS)
-    return isAnybodys
+    return mayBeAnother
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
   const located = file.endsWith('.json') ? parseLocatedJson(text) : parseLocatedYaml(text);
   if (located.kind === 'malformed')
-    return isAnybodys
+    return mayBeAnother
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
   const { at } = located;
-  if (!hasSteps(located.data, isAnybodys)) return { kind: 'no-pipeline' };
+  if (!hasSteps(located.data, mayBeAnother)) return { kind: 'no-pipeline' };
   const missing = new Set<string>();
   const data = expanded(located.data, reading.variables, missing);
   const parsed = pipelineFileSchema.safeParse(data);
@@ -93,9 +93,9 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
   };
 }
 
-function hasSteps(data: unknown, isAnybodys: boolean): boolean {
+function hasSteps(data: unknown, mayBeAnother: boolean): boolean {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
-  if (!isAnybodys) return true;
+  if (!mayBeAnother) return true;
   return (
     Array.isArray(data.steps) &&
     data.steps.some(

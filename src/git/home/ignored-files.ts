@@ -30,7 +30,7 @@ export interface CopyAsked {
 }
 
 /** What is the run's own in the person's checkout, and what another one left: none of it belongs into the copy. */
-const OURS = /^\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
+const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
 /** Measuring is bounded as well, in multiples of what may be copied. */
 const LOOKED_AT = 5;
 /** Files that are copied at the same time. */

@@ -5,10 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
+import { fromRoot } from '../../core/folder.ts';
 import { conclude } from '../../core/outcome.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
-import { fileSources } from '../../core/tasks/task-sources.ts';
-import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
@@ -17,6 +15,7 @@ import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
 import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
+import type { WorkedFolder } from '../../home/own-folder.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
@@ -35,6 +34,7 @@ import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
+import { uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -140,8 +140,9 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       `There is nothing to work on: task-sources is "issues", and ${found?.kind === 'none' ? found.why : 'none are read'}.`,
     );
 
-  const files = asked.dryRun ? null : createLogFiles(top, { now: systemClock.now, warn });
-  const status = asked.dryRun ? null : createStatusFiles(top, { now: systemClock.now, warn });
+  const worked: WorkedFolder = { top, folder: config.workingDirectory };
+  const files = asked.dryRun ? null : createLogFiles(worked, { now: systemClock.now, warn });
+  const status = asked.dryRun ? null : createStatusFiles(worked, { now: systemClock.now, warn });
   const log = createTerminalLog({
     ...{
       redact: secrets.redact,
@@ -154,7 +155,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
-    const lines = uncommittedWords(checkout);
+    const lines = uncommittedWords(checkout, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
@@ -169,7 +170,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
 
   const cells = checkoutCells(top);
   const { claim, killed } = await claimRun(cells, {
-    ...{ runTag, startedAt },
+    ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (number) => runFolderOf(place, number),
   });
   const interruption = listenForInterruption({
@@ -184,7 +185,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   try {
     sayFirst();
     if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
-    await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
+    const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
+    await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await prepareCopy({ ...begun, config, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
@@ -193,7 +195,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       ...{ top, place, cells, gate, interruption, startedAt, status },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: openJournalFolder(top, { instead: runFolderOf(place, claim.number), warn: log.warning }),
+      journalFolder: openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -227,21 +229,6 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
       return { ...nothing, start: { kind: 'restart', mergedHead: remoteHead } };
     return { ...nothing, start: { kind: 'continue', remoteHead } };
   };
-}
-
-/** What of a person's files the run does not see. */
-function uncommittedWords({ uncommitted }: PersonCheckout): readonly string[] {
-  const isOurs = (path: string): boolean => /^\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
-  const others = uncommitted.filter((path) => !isOurs(path));
-  if (others.length === 0) return [];
-  const lists = fileSources.flatMap((source) => taskFilePaths[source]);
-  const ofTasks = others.filter((path) => lists.includes(path) || path === '.ralph/');
-  return [
-    `What is not committed is not part of the run, and stays as it is: ${namesOf(others)}.`,
-    ...(ofTasks.length === 0
-      ? []
-      : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
-  ];
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {

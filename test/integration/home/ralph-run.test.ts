@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -241,6 +241,73 @@ describe('ralph run', () => {
     expect(code).toBe(0);
     expect(out).toContain('.ralph/status.json is not written');
     expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine');
+  });
+
+  describe('for a folder of the repository', () => {
+    const shop = 'packages/shop';
+    const itsFiles = ['fix_plan.md', 'logs', 'progress.json', 'status.json'];
+    const listed = (path: string): Promise<readonly string[]> =>
+      readdir(join(checkout, path)).then(
+        (names) => names.sort(),
+        () => [],
+      );
+    const monitor = (from: string): { readonly local: unknown } => {
+      const args = [program, 'monitor', '--json', '--dir', join(checkout, from)];
+      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      return JSON.parse(stdout) as { local: unknown };
+    };
+    beforeEach(async () => {
+      await mkdir(join(checkout, shop, '.ralph'), { recursive: true });
+      await writeFile(join(checkout, shop, '.ralph/fix_plan.md'), '- [ ] Add a till\n- [ ] Add a drawer\n');
+      git('add', '--all');
+      git('commit', '--quiet', '--message=A package');
+    });
+
+    test('its status and logs are there, its state is at the top, and the monitor finds it from both', async () => {
+      // What a run for the whole repository left before.
+      await start(['--once']).ended;
+      const { code, out } = await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      expect(code, out).toBe(0);
+      expect(await listed(`${shop}/.ralph`)).toEqual(itsFiles);
+      expect(await listed(`${shop}/.ralph/logs`)).toContain('journal.jsonl');
+      expect(git('status', '--porcelain')).toBe('');
+      expect(git('diff', '--name-only', 'main', 'ralph/queue')).not.toMatch(/status|progress|logs/);
+      const shown = { folder: join(checkout, shop), run: { kind: 'ours', status: { task: { title: 'Add a till' } } } };
+      for (const from of ['', shop])
+        expect(monitor(from)).toMatchObject({ local: { ...shown, state: { lane: 'queue' }, output: {} } });
+
+      await start(['--once']).ended;
+      expect(monitor('')).toMatchObject({ local: { folder: checkout, run: { kind: 'ours' }, state: {} } });
+      expect(monitor(shop)).toMatchObject({ local: { ...shown, state: null } });
+    });
+
+    test('what it left there is not copied for the next run', async () => {
+      await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      const run = start(['--once'], { RALPH_PAUSE_MS: '30000' });
+      await run.says('▶ Iteration 1');
+      const home = join(folder, 'home/.cache/ralph-action/home');
+      const [name = ''] = await readdir(home);
+      expect(await readdir(join(home, name, 'work/shop', shop, '.ralph'))).toEqual(['fix_plan.md']);
+      run.kill('SIGINT');
+      run.kill('SIGINT');
+      await run.ended;
+    });
+
+    test('one that is not in the work tree is not made, and the run goes on', async () => {
+      git('switch', '--quiet', '--create', 'without', 'main~1');
+      const asked = ['--once', '--input', `working-directory=${shop}`, '--input', 'base-branch=main'];
+      const { code, out } = await start(asked).ended;
+      expect(code, out).toBe(0);
+      expect(out).toContain(`${shop}/.ralph/status.json is not written`);
+      expect(out).toContain(`The log is not kept in ${shop}/.ralph/logs`);
+      expect(existsSync(join(checkout, 'packages'))).toBe(false);
+    });
+
+    test('tasks of it that are not committed are named', async () => {
+      await writeFile(join(checkout, shop, '.ralph/fix_plan.md'), '- [ ] Add a lamp\n');
+      const { out } = await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      expect(out).toContain(`commit ${shop}/.ralph/fix_plan.md first`);
+    });
   });
 
   test('--push brings the branch to origin, never forced; without it nothing leaves', async () => {
