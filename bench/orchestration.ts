@@ -126,6 +126,7 @@ async function loopOn(
     readLearnings: () => Promise.resolve(''),
     store: {
       orders: () => Promise.resolve({ kind: 'unsupported' } as const),
+      renew: () => Promise.resolve(),
       ride: () => Promise.resolve(null),
       transcript: () => Promise.resolve({ kind: 'absent' } as const),
     },

@@ -64,6 +64,7 @@ export function reportOfWork(
     isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,
+    notWaited: work.notWaited,
     endedAt: work.endedAt,
   };
   // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.

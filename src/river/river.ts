@@ -76,7 +76,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
       ending: nobodyAsks,
       patience: {
         policy: { ...deps.config.policy, callsPerIteration: begun.policy.callsPerIteration },
-        renew: (unfinished) => renewReservation({ ...deps, budget: stages.budget }, unfinished),
+        renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget: stages.budget }, unfinished, maxRunMs),
       },
     },
     begun,

@@ -18,7 +18,8 @@ as they are. What is done is on the branch ralph/queue in your repository after 
   --task ID             this task alone, by its id in "ralph tasks"
   --model MODEL         the model that the agent uses
   --dry-run             shows the task, the prompt and the command line; calls nobody and changes nothing
-  --on-limit park|wait  at a limit that is over within max-minutes: ends, or waits with a countdown
+  --on-limit park|wait  at an hourly, daily or provider's limit: ends, or waits until it is over, with a countdown;
+                        waiting does not count against max-minutes
   --isolation LEVEL     auto, namespace, user or none (default: auto: the strongest that needs no password here)
   --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
   --input NAME=VALUE    any other input of the action, such as --input verify="npm test"; can be repeated

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
-import { doneTasks, laneOf, tasksOf, warningsOf, workOf } from '../facts.ts';
+import { doneTasks, laneOf, settingOf, tasksOf, warningsOf, workOf } from '../facts.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
 
@@ -26,17 +26,18 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work !== null && branch !== null && work.headSha !== null
       ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}`, `Take it: git merge ${branch}`]
       : []),
-    `Next: ${nextAtHome(report.outcome, report.endedAt)}`,
+    `Next: ${nextAtHome(report)}`,
   ].join('\n');
 }
 
 /** What a person does next. */
-function nextAtHome(outcome: Outcome, now: number): string {
+function nextAtHome(report: RunReport): string {
+  const { outcome, endedAt: now } = report;
   switch (outcome.kind) {
     case 'complete':
       return 'review the branch and merge it.';
     case 'parked':
-      return `run again after ${formatInstantFrom(outcome.resumeAt, now)}, or use --on-limit wait.`;
+      return `run again after ${formatInstantFrom(outcome.resumeAt, now)}${settingOf(report)?.policy.onLimit === 'park' ? ', or use --on-limit wait' : ''}.`;
     case 'limit':
       return 'run again to continue.';
     case 'paused':

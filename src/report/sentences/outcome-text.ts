@@ -250,9 +250,23 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: 'Waiting for a limit to reset',
-    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
+}
+
+/** Why a run that was to wait for the limit did not; empty where nothing kept it from that. */
+function notWaited(report: RunReport): string {
+  switch (workOf(report)?.notWaited ?? null) {
+    case 'iterations':
+      return ` The run did not wait for that: it has made all the iterations that \`${policyInputs.maxIterations.name}\` allows.`;
+    case 'minutes':
+      return ` The run did not wait for that: \`${policyInputs.maxRunMs.name}\` would leave no time for a call.`;
+    case 'cost':
+      return ` The run did not wait for that: it has spent what \`${policyInputs.maxCostUsd.name}\` allows.`;
+    case null:
+      return '';
+  }
 }
 
 /** Why the wait is shorter than the agent reported; empty when it is not. */

@@ -110,7 +110,7 @@ async function work(
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy: { ...config.policy, callsPerIteration: intake.policy.callsPerIteration },
-          renew: (unfinished) => renewReservation({ ...deps, budget }, unfinished),
+          renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget }, unfinished, maxRunMs),
         },
         showLive: (unfinished, { task }) => {
           show({ ...shown, doing: 'agent', work: unfinished, task });

@@ -112,6 +112,7 @@ async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): P
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
     orders: () => Promise.resolve({ kind: 'unsupported' }),
+    renew: () => Promise.resolve(),
     ride: () => Promise.resolve(null),
     transcript: async () => {
       const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);

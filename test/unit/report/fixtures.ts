@@ -191,6 +191,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     unlisted: [],
     unmarked: [],
     shown: null,
+    notWaited: null,
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
     callsRemaining: 99,

@@ -219,6 +219,13 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     '`max-calls-per-hour`',
   ],
   [
+    'parked although it was to wait: which input kept it from that',
+    { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
+    { notWaited: 'minutes' },
+    'The run did not wait for that: `max-minutes` would leave no time for a call.',
+    'Nothing to do',
+  ],
+  [
     'parked on cost: in hours',
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},
