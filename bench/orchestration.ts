@@ -136,6 +136,7 @@ async function loopOn(
     sha256: (text: string) => text,
     showLive: () => Promise.resolve(),
     showWait: () => Promise.resolve(),
+    sayLeft: () => undefined,
     ending: new AbortController().signal,
     patience: null,
     narrate: () => undefined,

@@ -52,6 +52,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     sha256: String,
     showLive: () => Promise.resolve(),
     showWait: () => Promise.resolve(),
+    sayLeft: () => undefined,
     sleep: () => Promise.resolve(),
     ending: new AbortController().signal,
     patience: null,

@@ -83,6 +83,8 @@ export interface LoopDeps {
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
   /** The same as a wait begins. Never throws. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
+  /** Says how much of a wait is left, to people who read along. */
+  readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Hash of the journal's last line; null: it has none. */

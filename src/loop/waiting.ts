@@ -1,4 +1,4 @@
-import { nextMark } from '../core/countdown.ts';
+import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import { afterWait } from '../core/policy.ts';
@@ -34,7 +34,7 @@ export async function waitForLimit(
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
   const limit = LIMITS[outcome.reason];
-  log.info(`${limit} is reached. Waiting until ${formatInstant(outcome.resumeAt)} (${inWords(totalMs)}) …`);
+  log.info(`${limit} is reached. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
@@ -44,7 +44,7 @@ export async function waitForLimit(
     const leftMs = outcome.resumeAt - clock.now();
     if (leftMs <= 0) break;
     if (leftMs <= mark) {
-      log.info(`Still waiting: ${inWords(leftMs)} left.`);
+      deps.sayLeft(`Still waiting: ${leftInWords(leftMs)} left.`);
       mark = nextMark(leftMs);
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
@@ -95,13 +95,3 @@ const LIMITS: Readonly<Record<Parked['reason'], string>> = {
   cost_per_day: 'The limit of cost per day',
   usage_limit: "The provider's usage limit",
 };
-
-/** `1 h 20 min`; rounded up, so that it is over then. */
-function inWords(ms: number): string {
-  const minutes = Math.ceil(ms / MINUTE_MS);
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  return [
-    ...(hours > 0 ? [`${String(hours)} h`] : []),
-    ...(rest > 0 || hours === 0 ? [`${String(rest)} min`] : []),
-  ].join(' ');
-}

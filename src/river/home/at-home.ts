@@ -46,6 +46,8 @@ export interface HomeDeps extends RiverDeps, Pick<GateDeps, 'forge' | 'findStart
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: Shown) => void;
+  /** Says how much of a wait is left. */
+  readonly sayLeft: (text: string) => void;
 }
 
 /** The river at home: gate → loop → the branch in the person's repository. Whatever happens in it ends in a report. */
@@ -84,8 +86,9 @@ async function work(
     prompt,
   }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
 ): Promise<RunReport> {
-  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show } = deps;
+  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show, sayLeft } = deps;
   const { budget, store } = gateDeps;
+  const { pipeline } = intake;
   const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
   const outletDeps = { config: { ...config, policy: intake.policy }, clock, log, redact, journalHash, runTag };
   const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store, budget }, begun);
@@ -106,14 +109,15 @@ async function work(
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
-        ...{ agent, agentName, prompt, signal, ending, store, recording },
+        ...{ agentName, prompt, signal, ending, store, recording, sayLeft },
+        agent: pipeline === null ? agent : amongSteps(agent, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy: { ...config.policy, callsPerIteration: intake.policy.callsPerIteration },
           renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget }, unfinished, maxRunMs),
         },
         showLive: (unfinished, { task }) => {
-          show({ ...shown, doing: 'agent', work: unfinished, task });
+          show({ ...shown, doing: pipeline === null ? 'agent' : 'steps', work: unfinished, task });
           return Promise.resolve();
         },
         showWait: (unfinished, { resumeAt }) => {
@@ -133,6 +137,22 @@ async function work(
     }
     return finish({ ...unfinished, outcome, endedAt: clock.now() });
   }
+}
+
+/** The agent of a pipeline: other steps run before and behind its calls. */
+function amongSteps(agent: Agent, show: HomeDeps['show']): Agent {
+  const asBefore = { work: null, task: null, resumeAt: null, outcome: null };
+  return {
+    ...agent,
+    call: async (call) => {
+      show({ ...asBefore, doing: 'agent' });
+      try {
+        return await agent.call(call);
+      } finally {
+        show({ ...asBefore, doing: 'steps' });
+      }
+    },
+  };
 }
 
 /** The gate's ports; nobody asks it for a check of the set-up here. */

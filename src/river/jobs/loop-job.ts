@@ -42,6 +42,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         // The issue shows that it is worked on; there is no token here to say more.
         showLive: () => Promise.resolve(),
         showWait: () => Promise.resolve(),
+        sayLeft: () => undefined,
         ending: new AbortController().signal,
         // Nobody can be asked here what others have used meanwhile.
         patience: null,

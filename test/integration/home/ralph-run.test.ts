@@ -181,6 +181,30 @@ describe('ralph run', () => {
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
   });
 
+  test('status.json says when the steps of a pipeline run, and when the agent does', async () => {
+    const seen = join(folder, 'seen');
+    const look = `cat ${checkout}/.ralph/status.json >> ${seen}`;
+    await writeFile(
+      join(checkout, '.ralph/config.json'),
+      JSON.stringify({
+        steps: [
+          { type: 'command', name: 'before', config: { command: look } },
+          { type: 'agent', name: 'work' },
+          { type: 'command', name: 'after', config: { command: look } },
+        ],
+      }),
+    );
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Steps');
+    const run = start(['--once'], { RALPH_PAUSE_MS: '2000' });
+    await run.says('step before (command)');
+    await expect.poll(async () => (await statusFile()).run).toMatchObject({ doing: 'agent', iteration: 1 });
+    expect((await run.ended).code).toBe(0);
+    const steps = (await readFile(seen, 'utf8')).match(/"doing": "\w+"/g);
+    expect(steps).toEqual(['"doing": "steps"', '"doing": "steps"']);
+    expect((await statusFile()).run).toMatchObject({ doing: 'ended', iteration: 1 });
+  });
+
   test('a second run in the same checkout is refused with a sentence, and makes no call', async () => {
     const first = start([], { RALPH_PAUSE_MS: '4000' });
     await first.says('▶ Iteration 1');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
 import { policy } from '../core/core-fixtures.ts';
-import { END, report } from './fixtures.ts';
+import { END, report } from '../report/fixtures.ts';
 
 const parked: Outcome = { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 };
 
