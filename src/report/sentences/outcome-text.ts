@@ -250,7 +250,7 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: 'Waiting for a limit to reset',
-    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }

@@ -5,9 +5,8 @@ import { findForeign } from '../../gate/found.ts';
 import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { TaskId } from '../../core/tasks/ids.ts';
+import { calledAs, findNamed } from '../../core/people/named-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/lists.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { WorkIntake } from '../../handover/handed.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -41,8 +40,8 @@ export interface Shown {
 export interface HomeDeps extends RiverDeps, Pick<GateDeps, 'forge' | 'findStart'> {
   /** By which its commits name this run. */
   readonly runName: string;
-  /** The one task that is asked for; null: all of them. */
-  readonly task: TaskId | null;
+  /** The one task that is asked for, by its id or name; null: all of them. */
+  readonly task: string | null;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: Shown) => void;
@@ -179,15 +178,23 @@ export async function gateOf(
 }
 
 /** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
-async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: TaskId | null): Promise<Intake> {
+async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
-  const task = intake.tasks.find(({ id }) => id === wanted);
-  if (task !== undefined) return { ...intake, tasks: [task] };
+  const asked = askedOf(intake.tasks, wanted);
+  if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
   await releaseLane(deps, intake.lane.id);
-  const known = namesOf(intake.tasks.slice(0, 20).map(({ id }) => id));
-  return endIntake({
-    kind: 'failed',
-    reason: 'configuration',
-    message: `There is no task ${wanted}. The tasks are ${known}.`,
-  });
+  return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
+}
+
+/** The one task that a person calls so, or why there is none, in sentences. */
+export function askedOf(
+  tasks: readonly Task[],
+  wanted: string,
+): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
+  const named = findNamed(wanted, tasks.map(calledAs));
+  if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
+  return {
+    kind: 'none',
+    why: named.kind === 'several' ? named.why : `There is no task ${wanted} that a run can work on. ${named.nearest}`,
+  };
 }

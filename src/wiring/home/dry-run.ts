@@ -18,7 +18,7 @@ import { promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import type { BudgetStore } from '../../ports/state.ts';
-import { gateOf, type HomeDeps } from '../../river/home/at-home.ts';
+import { askedOf, gateOf, type HomeDeps } from '../../river/home/at-home.ts';
 import { createDirectoryCells } from '../../state/directory-cells.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
@@ -34,7 +34,7 @@ interface Asked {
   readonly config: Config;
   readonly checkout: PersonCheckout;
   readonly environment: NodeJS.ProcessEnv;
-  /** Id of the one task that is asked for; null: all of them. */
+  /** The one task that is asked for, by its id or name; null: all of them. */
   readonly wanted: string | null;
 }
 
@@ -73,9 +73,9 @@ export async function showWhatWouldRun(
     if (found.kind === 'end') return ended(config, found.intake.outcome, print);
     for (const warning of found.notes.warnings) log.warning(warning);
     const now = world.clock.now();
-    const tasks = wanted === null ? found.tasks : found.tasks.filter(({ id }) => id === wanted);
-    if (tasks.length === 0)
-      throw new UserError('configuration', `There is no task ${wanted ?? ''}. "ralph tasks" lists them.`);
+    const asked = wanted === null ? found : askedOf(found.tasks, wanted);
+    if (asked.kind === 'none') throw new UserError('configuration', asked.why);
+    const { tasks } = asked;
     const soFar = startRun(found.state, now);
     const step = nextStep({ state: found.state, tasks, run: soFar, policy: config.policy, now });
     if (step.kind === 'stop') {

@@ -171,12 +171,14 @@ describe('ralph run', () => {
     const unknown = await start(['--task', 'plan-000000000000']).ended;
     expect(unknown).toMatchObject({
       code: 1,
-      out: expect.stringContaining('There is no task plan-000000000000.') as string,
+      out: expect.stringContaining('There is no task plan-000000000000 that a run can work on. Nearest: ') as string,
     });
-    const second =
-      /plan-[0-9a-f]{12}$/.exec(unknown.out.split('.\n').find((line) => line.includes('The tasks are')) ?? '')?.[0] ??
-      '';
-    const { out } = await start(['--task', second]).ended;
+    expect(unknown.out).toMatch(/\.ralph\/fix_plan\.md:4 \(plan-[0-9a-f]{12}\)/);
+    const dry = await start(['--task', '.ralph/fix_plan.md:4', '--dry-run']).ended;
+    expect(dry.out).toMatch(/^Task: plan-[0-9a-f]{12}: Add a receipt$/m);
+    const absent = await start(['--task', '.ralph/fix_plan.md:9', '--dry-run']).ended;
+    expect(absent).toMatchObject({ code: 2, out: expect.stringContaining('There is no task') as string });
+    const { out } = await start(['--task', '.ralph/fix_plan.md:4']).ended;
     expect(out).toContain('Add a receipt');
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
   });

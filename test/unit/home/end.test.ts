@@ -7,6 +7,10 @@ import { END, report } from '../report/fixtures.ts';
 const parked: Outcome = { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 };
 
 describe('a run at home that ended at a limit', () => {
+  test('does not promise to go on by itself', () => {
+    expect(renderEndAtHome(report(parked, { runUrl: '' }))).toContain('Work can continue after');
+  });
+
   test('is told of on-limit wait where that is not set', () => {
     expect(renderEndAtHome(report(parked))).toMatch(/\nNext: run again after .+, or use --on-limit wait\.$/);
   });
