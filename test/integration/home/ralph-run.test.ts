@@ -183,6 +183,14 @@ describe('ralph run', () => {
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
   });
 
+  test('an entry that another Ralph left as failed is tried again', async () => {
+    const entry = { id: 'US-7', title: 'Add a shelf', status: 'failed', priority: 1 };
+    await writeFile(join(checkout, '.ralph/prd.json'), JSON.stringify({ tasks: [entry] }));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Prd');
+    expect((await start(['--once', '--task', 'US-7']).ended).out).toMatch(/▶ Iteration 1.*Add a shelf/);
+  });
+
   test('status.json says when the steps of a pipeline run, and when the agent does', async () => {
     const seen = join(folder, 'seen');
     const look = `cat ${checkout}/.ralph/status.json >> ${seen}`;
