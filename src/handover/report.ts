@@ -2,6 +2,7 @@ import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
+import type { CircuitOpener } from '../core/lane/opened-by.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
@@ -136,6 +137,8 @@ export interface LaneFacts {
   /** Every eligible task of the lane, in the order of work. */
   readonly tasks: readonly TaskReport[];
   readonly circuit: CircuitWord;
+  /** What opened the circuit last. */
+  readonly openedBy: CircuitOpener;
   /** What is left of the repository's current window. */
   readonly callsRemaining: number;
   /** `restored #40 (cache)`, or why there is none. */

@@ -141,7 +141,9 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
     `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;
   switch (reason) {
     case 'no_progress':
-      return `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
+      return laneOf(report)?.openedBy === 'probe'
+        ? 'the one iteration that tried again changed nothing'
+        : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
     case 'permission_denied':
@@ -227,7 +229,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
           }
         : {
             title: 'Waiting after a stop',
-            what: `No call was made: in an earlier run ${why} (the circuit is open).`,
+            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
             next: `${retry} Otherwise the first run after ${until} tries one iteration.`,
           };
     }

@@ -60,7 +60,7 @@ export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
 }
 
 async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
-  const { config, context, redact, clock } = deps;
+  const { config, context, log, redact, clock } = deps;
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
   // Read before anything else: from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
@@ -69,6 +69,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const found = await workQueue(gateDeps, { asked: false, byHand: true });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
+  for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
     const frame = { config, context, redact, now: clock.now() };
     return reportOfEnd(frame, intake, deps.startedAt);

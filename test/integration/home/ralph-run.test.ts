@@ -191,6 +191,21 @@ describe('ralph run', () => {
     expect((await start(['--once', '--task', 'US-7']).ended).out).toMatch(/▶ Iteration 1.*Add a shelf/);
   });
 
+  test('a circuit that another Ralph left open is warned of once, with the time until which nothing is called', async () => {
+    const left = { state: 'OPEN', reason: 'No progress', last_change: new Date().toISOString() };
+    await writeFile(join(checkout, '.ralph/.circuit_breaker_state'), JSON.stringify(left));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Left');
+    const dry = (await start(['--dry-run']).ended).out;
+    expect(dry).toMatch(
+      /^No call would be made until \d{4}-\d\d-\d\d \d\d:\d\d UTC \(in \d+ min\): halted \(circuit_open\)$/m,
+    );
+    const { out } = await start([]).ended;
+    expect(out.match(/Another Ralph left its circuit open/g)).toHaveLength(1);
+    expect(out).toContain('No call was made: another Ralph left its circuit open.');
+    expect(out).not.toContain('in a row');
+  });
+
   test('status.json says when the steps of a pipeline run, and when the agent does', async () => {
     const seen = join(folder, 'seen');
     const look = `cat ${checkout}/.ralph/status.json >> ${seen}`;

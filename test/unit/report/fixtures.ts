@@ -194,6 +194,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     notWaited: null,
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
+    openedBy: 'streak',
     callsRemaining: 99,
     tokens: 12_345,
     costUsd: 0.12,

@@ -226,6 +226,20 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'Nothing to do',
   ],
   [
+    'a failed probe is one iteration',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: END },
+    { openedBy: 'probe' },
+    'The one iteration that tried again changed nothing, so no further call is made',
+    'comment `/ralph retry`',
+  ],
+  [
+    'a circuit of another Ralph says nothing of iterations',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'earlier', probeAt: END },
+    { openedBy: 'another-ralph' },
+    'No call was made: another Ralph left its circuit open.',
+    'tries one iteration',
+  ],
+  [
     'parked on cost: in hours',
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},
