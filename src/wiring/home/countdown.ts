@@ -11,7 +11,11 @@ export function countdownOn(
   write: (text: string) => void,
 ): CountdownLine | null {
   if (!terminal.isTTY || TERM === 'dumb' || (CI ?? '') !== '') return null;
-  return createCountdownLine({ write, columns: () => (terminal.columns > 0 ? terminal.columns : 80), words: waitWords });
+  return createCountdownLine({
+    write,
+    columns: () => (terminal.columns > 0 ? terminal.columns : 80),
+    words: waitWords,
+  });
 }
 
 function waitWords(until: number): string {
