@@ -100,6 +100,7 @@ describe('task files, over scheduled runs', () => {
       'Add a cart',
       'Add a cart, with a test',
       'Write terms',
+      'Mark prd-T1 as in progress',
       'Write terms, with a test',
       archived,
       'Add a till',
