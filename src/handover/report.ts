@@ -2,7 +2,7 @@ import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
-import type { CircuitOpener } from '../core/lane/opened-by.ts';
+import type { CircuitOpener } from '../core/others/opened-by.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';

@@ -1,6 +1,6 @@
 import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
-import { openedBy } from '../core/lane/opened-by.ts';
+import { openedBy } from '../core/others/opened-by.ts';
 import type { Check } from '../core/lane/state.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';

@@ -3,7 +3,7 @@ import { oneLine } from '../text/one-line.ts';
 import { tryJson } from '../text/try-json.ts';
 import { formatInstant } from '../time.ts';
 import { unreadableCircuit, type Circuit, type CircuitReason } from '../lane/circuit.ts';
-import { LEFT_OPEN } from '../lane/opened-by.ts';
+import { LEFT_OPEN } from './opened-by.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/transitions.ts';
 

@@ -1,4 +1,4 @@
-import type { Transition } from './transitions.ts';
+import type { Transition } from '../lane/transitions.ts';
 
 /** Why the transition to an open circuit was made that another Ralph had left. */
 export const LEFT_OPEN = 'left open by another Ralph';
