@@ -26,6 +26,7 @@ import { checkoutCells } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
+import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
@@ -104,10 +105,12 @@ async function settingsOf(
 async function begin(begun: Beginning): Promise<RunAnswer> {
   const { asked, terminal, environment, checkout, place } = begun;
   const { top } = checkout;
-  const print = (text: string): void => {
+  const write = (text: string): void => {
     if (asked.json) terminal.error(text);
     else terminal.out(text);
   };
+  const countdown = asked.json ? null : countdownOn(process.stdout, environment, write);
+  const print = countdown?.print ?? write;
   const secrets = secretsFrom(environment, { envNames: begun.config.agent.envNames, announce: () => undefined });
   const warn = (text: string): void => {
     print(`! ${secrets.redact(text)}\n`);
@@ -192,7 +195,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
-      ...{ top, place, cells, gate, interruption, startedAt, status },
+      ...{ top, place, cells, gate, interruption, startedAt, status, countdown },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
       journalFolder: openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),

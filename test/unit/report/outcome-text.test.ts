@@ -219,6 +219,27 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     '`max-calls-per-hour`',
   ],
   [
+    'parked although it was to wait: which input kept it from that',
+    { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
+    { notWaited: 'minutes' },
+    'The run did not wait for that: `max-minutes` would leave no time for a call.',
+    'Nothing to do',
+  ],
+  [
+    'a failed probe is one iteration',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: END },
+    { openedBy: 'probe' },
+    'The one iteration that tried again changed nothing, so no further call is made',
+    'comment `/ralph retry`',
+  ],
+  [
+    'a circuit of another Ralph says nothing of iterations',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'earlier', probeAt: END },
+    { openedBy: 'another-ralph' },
+    'No call was made: another Ralph left its circuit open.',
+    'tries one iteration',
+  ],
+  [
     'parked on cost: in hours',
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},

@@ -489,7 +489,7 @@ describe('on a terminal', () => {
     await expect(ref.record()).rejects.toThrow('no record');
     const last = fake.seen.at(-1) ?? [];
     expect(last).toContain('paused   by Ann Other, 2026-11-21 12:00 UTC');
-    expect(last).toContain('Order kept (directory): pause. The next run of queue obeys it before anything');
+    expect(last).toContain('Order kept (directory): pause. The next "ralph run" obeys it before anything');
     expect(last.at(-1)).toContain('p resume');
   });
 

@@ -281,12 +281,12 @@ describe('all branches', () => {
 
 describe('below the picture', () => {
   const receipt =
-    'Order kept (directory): pause. The next run of queue obeys it before anything else; a run in progress now continues to its end.';
+    'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
 
   test('a message stands above the keys', () => {
     expect(shown(localPicture(), [80, 24], said(local, receipt, 'good')).slice(-3)).toEqual([
-      'Order kept (directory): pause. The next run of queue obeys it before anything',
-      'else; a run in progress now continues to its end.',
+      'Order kept (directory): pause. The next "ralph run" obeys it before anything',
+      'else; one at work now continues to its end.',
       'q quit  p pause  s stop  r retry  a all branches',
     ]);
   });
