@@ -143,6 +143,28 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
+  test('is notified of as what it is', async () => {
+    const project = projectWith(
+      {
+        [PRD_PATH]: prdOf(
+          { id: 'T1', status: 'failed' },
+          { id: 'T2', status: 'blocked' },
+          { id: 'T3', status: 'todo' },
+        ),
+      },
+      { agent: [finishes('T3')] },
+    );
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    const said = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]).join('\n');
+    expect(said).toMatch(
+      /\*\*An earlier Ralph failed `T1` “Build T1”\.\*\* It is marked as failed in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T1` on the pull request\./,
+    );
+    expect(said).toMatch(
+      /\*\*Ralph cannot continue with `T2` “Build T2”\.\*\* It is marked as blocked in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T2`/,
+    );
+    expect(said).not.toContain('0 iterations');
+  });
+
   test('is tried when the workflow is run by hand, and goes on with the schedule', async () => {
     const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
     const run = await runOnce(project, { event: byHand });
