@@ -95,6 +95,19 @@ const workFolders = async (): Promise<readonly string[]> => {
 };
 
 describe('ralph run', () => {
+  test('a circuit that another Ralph left open keeps it from working until ralph reset circuit', async () => {
+    const left = { state: 'OPEN', reason: 'No progress', opened_at: new Date().toISOString() };
+    await writeFile(join(checkout, '.ralph/.circuit_breaker_state'), JSON.stringify(left));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Left');
+    expect((await start(['--once']).ended).out).toContain('No call was made');
+    execFileSync(process.execPath, [program, 'reset', 'circuit'], { cwd: checkout, encoding: 'utf8' });
+    const { out } = await start(['--once']).ended;
+    expect(out).toContain('▶ Iteration 1');
+    expect(out).not.toContain('left its circuit open');
+    expect((await start(['--once']).ended).out).toContain('▶ Iteration 1');
+  });
+
   test('three runs continue where the one before ended, and leave a person their files, index and branch', async () => {
     await writeFile(join(checkout, 'README.md'), 'My own words\n');
     await writeFile(join(checkout, 'new.txt'), 'mine\n');

@@ -3,7 +3,7 @@ import type { Outcome } from '../../../src/core/outcome.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
-import { END, entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
 
 const inMinutes = (minutes: number) => END + minutes * 60_000;
 const onIssueLane: Partial<WorkedReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
@@ -162,6 +162,27 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { tasks: [planTask(7, { state: 'failed', attempts: 8 })], pullRequest: null },
     'gave up',
     'then run the workflow by hand with the command `retry`.',
+  ],
+  [
+    'what an earlier Ralph failed is not what Ralph gave up',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' }), prdTask('T2', { state: 'blocked' })], pullRequest: null },
+    '- T1 (Build T1): marked as failed in `.ralph/prd.json` by an earlier Ralph\n- T2 (Build T2): marked as blocked in `.ralph/prd.json`',
+    'To have them tried, run the workflow by hand with the command `retry`.',
+  ],
+  [
+    'one that an earlier Ralph failed, where there is a pull request',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' })] },
+    'by an earlier Ralph',
+    'To have it tried, comment `/ralph retry` on the pull request.',
+  ],
+  [
+    'what an earlier Ralph failed beside what Ralph gave up',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' }), prdTask('T2', { state: 'failed', attempts: 8 })] },
+    'T2 (Build T2): gave up after 8 iterations',
+    'Make the task smaller or clearer; then comment `/ralph retry` on the pull request.',
   ],
   [
     'tasks that wait for others only',
