@@ -27,6 +27,8 @@ export interface WorkedFolder {
 export interface OwnFolder {
   /** Replaces a file, whole or not at all; throws where something else than a file is in its place. */
   readonly replace: (name: string, text: string) => void;
+  /** Makes an empty file that its owner alone may read, in place of the one before; throws likewise. */
+  readonly begin: (name: string) => void;
   /** Adds to a file; throws likewise. Returns its new size in bytes. */
   readonly append: (name: string, text: string) => number;
   readonly path: string;
@@ -46,7 +48,7 @@ export function openOwnFolder(
       if (index < theirs.length) throw new Error(`${path} does not exist`);
       mkdirSync(path);
     }
-    if (!lstatSync(path).isDirectory()) throw new Error(`${path} is a link or a file, where a folder belongs`);
+    refuseOthers(path);
   }
   if (hides && placeOf(join(path, '.gitignore')) === 'free')
     writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
@@ -63,6 +65,12 @@ export function openOwnFolder(
         rmSync(beside, { force: true });
       }
     },
+    begin: (name) => {
+      const file = join(path, name);
+      if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+      rmSync(file, { force: true });
+      writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
+    },
     append: (name, text) => {
       const file = join(path, name);
       const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -77,6 +85,21 @@ export function openOwnFolder(
       }
     },
   };
+}
+
+/** Throws where a part of a path below `top` is there and is a link or not a folder; what is missing is not made. */
+export function checkOwnFolder(top: string, parts: readonly string[]): void {
+  let path = realpathSync(top);
+  for (const part of parts) {
+    path = join(path, part);
+    if (placeOf(path) !== 'free') refuseOthers(path);
+  }
+}
+
+function refuseOthers(path: string): void {
+  const found = lstatSync(path);
+  if (found.isSymbolicLink()) throw new Error(`${path} is a link; put a folder in its place`);
+  if (!found.isDirectory()) throw new Error(`${path} is not a folder; put a folder in its place`);
 }
 
 function placeOf(path: string): Place {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { tryJson } from '../core/text/try-json.ts';
-import { UserError } from '../errors.ts';
+import { messageOf, UserError } from '../errors.ts';
 import type { CellStore } from '../ports/state.ts';
+import { checkOwnFolder } from './own-folder.ts';
 
 const claimSchema = z.object({
   version: z.literal(1),
@@ -24,6 +25,8 @@ const claimSchema = z.object({
 /** Which run has this checkout. */
 export type RunClaim = z.infer<typeof claimSchema>;
 
+/** The folder of a checkout that holds its state. */
+export const STATE: readonly string[] = ['.ralph', 'state'];
 /** Name of the cell. */
 const CELL = 'run';
 const MAX_TRIES = 5;
@@ -32,6 +35,15 @@ const MAX_TRIES = 5;
 export interface Claimed {
   readonly claim: RunClaim;
   readonly killed: RunClaim | null;
+}
+
+/** Throws a UserError where a part of the way to the state is a link or not a folder. */
+export function checkState(top: string): void {
+  try {
+    checkOwnFolder(top, STATE);
+  } catch (error) {
+    throw unwritable(messageOf(error));
+  }
 }
 
 /** Makes this process the one that runs in the checkout; throws a UserError where another one lives. */

@@ -74,9 +74,10 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
     {
       ...{ agent, agentName, prompt, signal, outlet, store, recording, ...live },
       ending: nobodyAsks,
+      sayLeft: deps.log.info,
       patience: {
         policy: { ...deps.config.policy, callsPerIteration: begun.policy.callsPerIteration },
-        renew: (unfinished) => renewReservation({ ...deps, budget: stages.budget }, unfinished),
+        renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget: stages.budget }, unfinished, maxRunMs),
       },
     },
     begun,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
@@ -7,38 +7,33 @@ import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-w
 import type { Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { conclude } from '../../core/outcome.ts';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
-import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
-import {
-  ignoreLocally,
-  isPartOf,
-  lookAtCheckout,
-  pushToRemote,
-  type PersonCheckout,
-} from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
+import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
+import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
-import { openOwnFolder, type WorkedFolder } from '../../home/own-folder.ts';
+import type { WorkedFolder } from '../../home/own-folder.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { endAgent, removeRoomsOf } from '../agent.ts';
-import { takeCheckoutBack } from '../git.ts';
+import { endAgent } from '../agent.ts';
+import { checkoutCells } from './checkout-state.ts';
+import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
+import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
 import { placeOf, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
+import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
 import { uncommittedWords } from './uncommitted.ts';
 
@@ -60,6 +55,8 @@ export function runHere(packageRoot: URL): RunHere {
       );
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
+      checkState(checkout.top);
+      if (asked.push) await checkRemote(checkout);
       const place = placeOf(checkout.top, environment);
       const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
@@ -108,10 +105,12 @@ async function settingsOf(
 async function begin(begun: Beginning): Promise<RunAnswer> {
   const { asked, terminal, environment, checkout, place } = begun;
   const { top } = checkout;
-  const print = (text: string): void => {
+  const write = (text: string): void => {
     if (asked.json) terminal.error(text);
     else terminal.out(text);
   };
+  const countdown = asked.json ? null : countdownOn(process.stdout, environment, write);
+  const print = countdown?.print ?? write;
   const secrets = secretsFrom(environment, { envNames: begun.config.agent.envNames, announce: () => undefined });
   const warn = (text: string): void => {
     print(`! ${secrets.redact(text)}\n`);
@@ -172,7 +171,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     );
   }
 
-  const cells = createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: systemClock.now });
+  const cells = checkoutCells(top);
   const { claim, killed } = await claimRun(cells, {
     ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (number) => runFolderOf(place, number),
@@ -188,17 +187,18 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   });
   try {
     sayFirst();
-    if (killed !== null) await cleanUpAfter(killed, environment, log);
+    if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
     const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
-    await prepareCopy({ ...begun, config }, log);
+    const signal = AbortSignal.any([interruption.ending, interruption.signal]);
+    await prepareCopy({ ...begun, config, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
-      ...{ top, place, cells, gate, interruption, startedAt, status },
+      ...{ top, place, cells, gate, interruption, startedAt, status, countdown },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: freshJournal(worked, runFolderOf(place, claim.number)),
+      journalFolder: openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -232,48 +232,6 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
       return { ...nothing, start: { kind: 'restart', mergedHead: remoteHead } };
     return { ...nothing, start: { kind: 'continue', remoteHead } };
   };
-}
-
-/** A run that was killed: ends what it left running and removes its room. */
-async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, log: HomeSetting['log']): Promise<void> {
-  log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
-  );
-  await endAgent(killed.runTag);
-  if (!existsSync(killed.runFolder)) return;
-  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
-  if (remains.processes.length > 0)
-    throw new UserError(
-      'infrastructure',
-      `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
-    );
-  const sentence = remainsSentence(remains);
-  if (sentence !== null) log.warning(sentence);
-  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
-}
-
-/** Where the journal of this run is, beside its logs; the one before it gives way. Where there can be no logs, of which they have warned, it goes with the run's own folder. */
-function freshJournal(worked: WorkedFolder, runFolder: string): string {
-  try {
-    const { path } = openOwnFolder(worked, ['.ralph', 'logs'], { hides: true });
-    rmSync(join(path, 'journal.jsonl'), { force: true });
-    return path;
-  } catch {
-    return runFolder;
-  }
-}
-
-/** null: there is nothing to push. */
-async function push(checkout: PersonCheckout, report: RunReport, log: HomeSetting['log']): Promise<boolean | null> {
-  const lane = laneOf(report);
-  if (lane === null || lane.headSha === null) {
-    log.info('There is nothing to push.');
-    return null;
-  }
-  const why = await pushToRemote(checkout, 'origin', lane.branch);
-  if (why === null) log.info(`pushed ${lane.branch} to origin; open a pull request for it there`);
-  else log.error(`${lane.branch} could not be pushed to origin: ${why}`);
-  return why === null;
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {

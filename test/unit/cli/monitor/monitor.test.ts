@@ -65,7 +65,7 @@ describe('the published JSON Schema accepts what is printed', () => {
   test('of a local run', async () => {
     await put('.ralph/status.json', { run: runStatus });
     await put('.ralph/progress.json', { status: 'executing', elapsed_seconds: 40 });
-    await put('.ralph/logs/iteration-003.log', 'one\ntwo\n');
+    await put('.ralph/logs/iteration_2026-11-21_12-04-35_003.log', 'one\ntwo\n');
     const directory = await placeWith(richState, {}, emptyBudget, 'directory');
     const picture = await json([], here(directory));
     validate(picture);
@@ -77,7 +77,7 @@ describe('the published JSON Schema accepts what is printed', () => {
         folder,
         run: { kind: 'ours', isAlive: true, status: { lane: 'queue' } },
         agent: { elapsedSeconds: 40 },
-        output: { file: 'iteration-003.log', lines: ['one', 'two'] },
+        output: { file: 'iteration_2026-11-21_12-04-35_003.log', lines: ['one', 'two'] },
         state: { lane: 'queue', places: [{ kind: 'lane', pause: { by: 'octo [2Jcat' } }] },
       },
     });
@@ -285,7 +285,7 @@ test('no text of a file steers the terminal', async () => {
 
 test('--once prints one picture as text', async () => {
   await put('.ralph/status.json', { run: runStatus });
-  await put('.ralph/logs/iteration-003.log', 'one\ntwo\n');
+  await put('.ralph/logs/iteration_2026-11-21_12-04-35_003.log', 'one\ntwo\n');
   expect(await monitor(['--once'])).toMatchObject({
     code: 0,
     error: '',
@@ -489,7 +489,7 @@ describe('on a terminal', () => {
     await expect(ref.record()).rejects.toThrow('no record');
     const last = fake.seen.at(-1) ?? [];
     expect(last).toContain('paused   by Ann Other, 2026-11-21 12:00 UTC');
-    expect(last).toContain('Order kept (directory): pause. The next run of queue obeys it before anything');
+    expect(last).toContain('Order kept (directory): pause. The next "ralph run" obeys it before anything');
     expect(last.at(-1)).toContain('p resume');
   });
 

@@ -3,6 +3,7 @@ import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files
 import type { WorkflowFile } from '../../../../src/core/doctor/facts.ts';
 import type { EffectiveSetting } from '../../../../src/core/settings/effective.ts';
 
+const WORKFLOW = '.github/workflows/ralph.yml';
 const step = {
   job: 'ralph',
   action: 'acme/ralph-action@v1',
@@ -17,18 +18,13 @@ const step = {
   environment: {},
   checkout: {},
 } as const;
-const file: WorkflowFile = {
-  kind: 'workflow',
-  text: '',
-  workflow: { path: '.github/workflows/ralph.yml', triggers: [], uses: [step] },
-};
+const file: WorkflowFile = { kind: 'workflow', text: '', workflow: { path: WORKFLOW, triggers: [], uses: [step] } };
 const settings: readonly EffectiveSetting[] = [
-  { input: 'max-iterations', text: '3', origin: 'input', where: '.github/workflows/ralph.yml' },
+  { input: 'max-iterations', text: '3', origin: 'input', where: WORKFLOW },
   { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },
   { input: 'label-prefix', text: 'ralph', origin: 'default', where: 'action.yml' },
   { input: 'verify', text: 'npm test', origin: 'environment', where: 'TEST_COMMAND' },
 ];
-const WORKFLOW = '.github/workflows/ralph.yml';
 
 const inputsOf = (files: readonly WorkflowFile[]): unknown =>
   files.map((one) => (one.kind === 'workflow' ? one.workflow.uses.map(({ inputs }) => inputs) : one.why));
