@@ -23,6 +23,14 @@ test('begins with the outcome and what to do next', () => {
   ]);
 });
 
+test('lists what was found of other Ralphs as a whole, up to more lines than any of them needs', () => {
+  const found = Array.from({ length: 41 }, (_, at) => `\`file-${String(at)}\`: ${'x'.repeat(520)}.`);
+  const summary = renderSummary({ ...report(limit), found });
+  expect(summary).toContain('`file-39`');
+  expect(summary).toContain('… and 1 more');
+  expect(summary.split('\n').filter((line) => line.startsWith('- `file-') && line.endsWith('x.'))).toHaveLength(40);
+});
+
 test('says what it cost, and has every iteration: its task only where there are several', () => {
   const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0, verification: { kind: 'not-run' } } as const;
   const first = entry(1, { verdict: { taskDone: true } });
