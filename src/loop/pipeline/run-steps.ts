@@ -1,5 +1,5 @@
 import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
-import { heardTogether, type Heard } from '../../core/pipeline/heard.ts';
+import { endsTheRun, heardTogether, type Heard } from '../../core/pipeline/heard.ts';
 import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
 import type { Step } from '../../core/pipeline/pipeline.ts';
 import { afterRun } from '../../core/pipeline/step-circuit.ts';
@@ -41,6 +41,7 @@ export async function runSteps(
       records: walk.records,
       memory: walk.work.state.steps,
       callObstacle: obstacleNow(deps, iteration, walk),
+      runEnds: runEndsBy(walk.heard),
       cancelled: deps.signal.aborted,
       now: deps.clock.now(),
     });
@@ -99,9 +100,9 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       })),
       denials: calls.flatMap(({ heard }) => heard.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
-      // What a person cut short says nothing of the step.
+      // What a person cut short says nothing of the step, nor does what ends every call.
       circuit:
-        step.breaker === null || circuit === null || isCancelled()
+        step.breaker === null || circuit === null || isCancelled() || runEndsBy(calls.map(({ heard }) => heard)) !== null
           ? circuit
           : afterRun(circuit, passed, step.breaker, now),
     },
@@ -136,6 +137,10 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
   deps.record(work);
   const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
   return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', call: null };
+}
+
+function runEndsBy(heard: readonly Heard[]): string | null {
+  return heard.map(endsTheRun).find((why) => why !== null) ?? null;
 }
 
 function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, { work, heard }: Walk): string | null {

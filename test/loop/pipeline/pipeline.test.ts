@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import { replay, type Difference } from '../../../src/core/journal/replay.ts';
 import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
-import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import { createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
 import { killAt } from '../stage/tap.ts';
 
@@ -26,6 +28,13 @@ function stepsIn({ journal }: Run): readonly (readonly StepRecord[])[] {
   const parsed = parseJournal(journal);
   if (parsed.kind !== 'journal') throw new Error('no journal');
   return parsed.journal.entries.map(({ evidence }) => evidence.steps);
+}
+
+/** What comes out otherwise when the run's decisions are made again from its journal. */
+function differencesIn({ journal }: Run): readonly Difference[] {
+  const parsed = parseJournal(journal);
+  if (parsed.kind !== 'journal') throw new Error('no journal');
+  return replay(parsed.journal, kindOfDenial);
 }
 
 function resultsIn(run: Run): readonly (readonly string[])[] {
@@ -310,6 +319,44 @@ test('an agent that fails for a while is called again, and each call is charged'
   expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   expect(stepsIn(run)[0]).toMatchObject([{ attempts: 2, calls: [{ tokens: 100 }, { tokens: 100 }] }]);
   expect(savedState(project).windows.hour?.calls).toBe(2);
+});
+
+describe('what an agent of one step says of every call', () => {
+  const review = { type: 'agent', name: 'review', continue_on_error: true };
+  const wrongKey: Behaviour = () => ({
+    exitCode: 1,
+    output: { agentError: { kind: 'auth', text: 'Invalid API key' }, sessionId: null },
+  });
+
+  test('a usage limit ends the steps of the iteration and parks the run, also of a step that may fail', async () => {
+    const project = createProject({
+      agent: [usageLimited(noon + 2 * HOUR), steadyWorker],
+      files: filesWith([{ ...review, name: 'first' }, lint(), work]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'parked (usage_limit)', calls: 1, outcome: { resumeAt: noon + 2 * HOUR } });
+    expect(resultsIn(run)).toEqual([
+      [
+        "first: failed (the provider's usage limit is reached)",
+        "lint: not-reached (the provider's usage limit is reached)",
+        "work: not-reached (the provider's usage limit is reached)",
+      ],
+    ]);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 0 });
+    expect(differencesIn(run)).toEqual([]);
+  });
+
+  test('a wrong key ends the run, whichever step met it', async () => {
+    const project = createProject({
+      agent: [steadyWorker, wrongKey, steadyWorker],
+      files: filesWith([work, review, { ...work, name: 'more' }]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 2 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining('Invalid API key') });
+    expect(resultsIn(run)[0]?.[2]).toBe('more: not-reached (the agent cannot work (auth))');
+    expect(differencesIn(run)).toEqual([]);
+  });
 });
 
 test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {

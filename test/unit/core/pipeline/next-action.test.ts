@@ -16,6 +16,7 @@ describe('the next step', () => {
     records: [],
     memory: noStepMemory,
     callObstacle: null,
+    runEnds: null,
     cancelled: false,
     now: noon,
     ...change,
@@ -44,6 +45,12 @@ describe('the next step', () => {
       { cancelled: true },
       'leave',
       { kind: 'not-reached', why: 'the run was cancelled' },
+    ],
+    [
+      'does not run behind a call that ends the run, whatever may fail',
+      { records: [record('lint', { optional: true, result: failed })], runEnds: 'no credit' },
+      'leave',
+      { kind: 'not-reached', why: 'no credit' },
     ],
     ['runs without the agent whatever is left for calls', { callObstacle: 'no money' }, 'run', 'lint'],
     [

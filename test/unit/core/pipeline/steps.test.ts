@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { callObstacle } from '../../../../src/core/pipeline/call-obstacle.ts';
 import { parseDuration } from '../../../../src/core/pipeline/duration.ts';
-import { heardTogether } from '../../../../src/core/pipeline/heard.ts';
+import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/heard.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
 import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes } from '../../../../src/core/pipeline/step-notes.ts';
@@ -67,6 +67,22 @@ describe('the calls of an iteration together', () => {
       outputChars: 9,
       fencedBlock: false,
     });
+  });
+
+  test.each<[string, Parameters<typeof analysis>[0] & object, string | null]>([
+    ['a usage limit', { usageLimit: { window: 'unknown', resumeAt: null } }, "the provider's usage limit is reached"],
+    ['a wrong key', { agentError: { kind: 'auth', text: 'x' } }, 'the agent cannot work (auth)'],
+    ['no credit', { agentError: { kind: 'billing', text: 'x' } }, 'the agent cannot work (billing)'],
+    ['an unknown model', { agentError: { kind: 'model', text: 'x' } }, 'the agent cannot work (model)'],
+    ['an error that passes', { agentError: { kind: 'server', text: 'x' } }, null],
+    ['nothing', {}, null],
+  ])('with %s in one of them', (_, change, why) => {
+    const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
+    expect(endsTheRun(first)).toBe(why);
+    const together = heardTogether([first, two], { sessionId: 's', cancelled: false });
+    expect(together.analysis).toMatchObject(
+      why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },
+    );
   });
 
   test('say nothing where there was none', () => {
