@@ -1,3 +1,5 @@
+import type { Policy } from '../policy.ts';
+
 /** What every step of a pipeline has. */
 interface Common {
   /** Unique within its pipeline. */
@@ -82,6 +84,15 @@ export const MAX_CALLS_PER_ITERATION = 220;
 
 /** Kinds of steps, by the names that they have in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
+
+/** What decides whether any agent step may run: those that the base branch does not mark as done. */
+export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
+  return steps.flatMap((step) =>
+    step.kind !== 'agent' || step.marker?.isOnBase === true
+      ? []
+      : [{ name: step.name, marker: step.marker?.file ?? null, resetAfterMs: step.breaker?.resetAfterMs ?? null }],
+  );
+}
 
 /** The most agent calls that one iteration can make, retries included. */
 export function callsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {

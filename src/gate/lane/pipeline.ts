@@ -1,5 +1,5 @@
 import { ruleProblem } from '../../config/tool-rules.ts';
-import { callsPerIteration, PIPELINE_FILES, type Pipeline } from '../../core/pipeline/pipeline.ts';
+import { agentStepsOf, callsPerIteration, PIPELINE_FILES, type Pipeline } from '../../core/pipeline/pipeline.ts';
 import type { PlannedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import type { Policy } from '../../core/policy.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -68,6 +68,7 @@ async function resolved(
     ...config.policy,
     maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
     callsPerIteration: calls,
+    agentSteps: agentStepsOf(pipeline),
   };
   const warnings = [
     ...searchWarnings(pipeline, config.policy),

@@ -102,7 +102,10 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
       // What a person cut short says nothing of the step, nor does what ends every call.
       circuit:
-        step.breaker === null || circuit === null || isCancelled() || runEndsBy(calls.map(({ heard }) => heard)) !== null
+        step.breaker === null ||
+        circuit === null ||
+        isCancelled() ||
+        runEndsBy(calls.map(({ heard }) => heard)) !== null
           ? circuit
           : afterRun(circuit, passed, step.breaker, now),
     },

@@ -5,6 +5,7 @@ import { findForeign } from '../../gate/found.ts';
 import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { withPipelineOf } from '../../core/policy.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -103,14 +104,15 @@ async function work(
     const agentName = await agent.prepare();
     log.info(`agent: ${agentName.version === '' ? agentName.name : `${agentName.version} (${agentName.name})`}`);
     const shown = { resumeAt: null, outcome: null } as const;
+    const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
         ...{ agent, agentName, prompt, signal, ending, store, recording },
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
-          policy: { ...config.policy, callsPerIteration: intake.policy.callsPerIteration },
-          renew: (unfinished) => renewReservation({ ...deps, budget }, unfinished),
+          policy,
+          renew: (unfinished) => renewReservation({ ...deps, config: { ...config, policy }, budget }, unfinished),
         },
         showLive: (unfinished, { task }) => {
           show({ ...shown, doing: 'agent', work: unfinished, task });

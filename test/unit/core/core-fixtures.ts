@@ -43,6 +43,7 @@ export const policy: Policy = {
   maxTasksPerPr: 5,
   maxLinesPerPr: 1500,
   callsPerIteration: 1,
+  agentSteps: [],
   maxCalls: 0,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,
