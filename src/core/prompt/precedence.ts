@@ -1,3 +1,4 @@
+import type { Aim } from './aim.ts';
 import type { Task } from '../tasks/task.ts';
 
 /** What the rules look at: the user's prompt, and the task that it is told with. */
@@ -6,6 +7,7 @@ interface Told {
   readonly task: Pick<Task, 'source'>;
   /** Whether the file of the task has its item on this branch. */
   readonly standing: 'listed' | 'unlisted';
+  readonly aim: Aim;
 }
 
 interface Rule {
@@ -28,24 +30,26 @@ const rules: readonly Rule[] = [
     // `- .ralph/ (entire directory and all contents)` below `Protected Files (DO NOT MODIFY)`.
     isNeeded: (told) =>
       isListed(told) &&
+      told.aim !== 'once' &&
       /\b(?:never|not|don['’]?t|no)\b[^\n]{0,100}\b(?:modif|edit|chang|touch|updat|overwrit|rewrit|delet|remov|writ|mov|renam|put )/i.test(
         told.prompt,
       ) &&
       /\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt),
-    sentence: ({ task: { source } }) =>
-      `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
+    sentence: ({ task: { source }, aim }) =>
+      `${aim === 'step' ? 'If you finish the task, mark its item' : 'Mark the item of your task'}${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
   },
   {
     isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
-    sentence: () => 'Your task is an issue: no list has an item of it to mark.',
+    sentence: ({ aim }) => `${aim === 'task' ? 'Your' : 'The'} task is an issue: no list has an item of it to mark.`,
   },
   {
-    isNeeded: ({ prompt, task }) =>
+    isNeeded: ({ prompt, task, aim }) =>
       task.source.kind !== 'prompt' &&
+      aim !== 'once' &&
       /\b(?:pick|choose|select|take|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|unchecked|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
         prompt,
       ),
-    sentence: () => 'Your task is chosen already: the one below, and no other.',
+    sentence: ({ aim }) => `${aim === 'step' ? 'The' : 'Your'} task is chosen already: the one below, and no other.`,
   },
   {
     isNeeded: ({ prompt }) =>

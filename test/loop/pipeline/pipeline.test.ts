@@ -75,6 +75,8 @@ describe('implement → review → fix', () => {
     expect(first).toContain('\nWork.\n');
     expect(second).toContain('Review it.');
     expect(second).toContain("This is step review, 2 of 3 of this iteration's pipeline.");
+    expect(first).toContain('# Your task: issue-1');
+    expect(second).toContain('# The task of the iteration: issue-1');
     expect(third).toContain('Fix what the review says.');
     expect(third).toContain('Step review passed: The name is wrong.');
   });

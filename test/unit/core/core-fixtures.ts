@@ -68,6 +68,8 @@ export function task(number: number, change: Partial<Task> = {}): Task {
 
 /** What a prompt is made of. */
 export const promptParts: PromptParts = {
+  aim: 'task',
+  taskPrompt: '',
   promptTemplate: '# Instructions\n\nYou are Ralph.',
   promptPath: null,
   setup: '',

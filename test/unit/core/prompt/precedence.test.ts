@@ -55,18 +55,20 @@ test.each<[string, string, Task['source'], readonly RegExp[]]>([
   ['nothing of the kind', PLAIN, plan, []],
   ['nothing of the kind, no list', PLAIN, open, []],
 ])('of %s only what is relevant is said', (_, prompt, source, said) => {
-  const text = precedence({ prompt, task: { source }, standing: 'listed' });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', aim: 'task' });
   expect(all.filter((rule) => rule.test(text))).toEqual(said);
   if (said.length === 0) expect(text).toBe('');
 });
 
 test('an item that is not on this branch has nothing to mark', () => {
-  expect(precedence({ prompt: PROTECTED_FILES, task: { source: plan }, standing: 'unlisted' })).not.toMatch(MARK);
+  expect(
+    precedence({ prompt: PROTECTED_FILES, task: { source: plan }, standing: 'unlisted', aim: 'task' }),
+  ).not.toMatch(MARK);
 });
 
 test.each([plan, prd, issue, open])('with all of it at once it is at most 600 characters: %o', (source) => {
   const prompt = [PROTECTED_FILES, OF_THE_FIRST, WITH_STEPS, WITH_STORIES].join('\n');
-  const text = precedence({ prompt, task: { source }, standing: 'listed' });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', aim: 'task' });
   expect(text.length).toBeGreaterThan(200);
   expect(text.length).toBeLessThanOrEqual(600);
 });
@@ -81,6 +83,6 @@ test('stands directly behind the text of the user, which is not changed; the bui
 
 test('a long prompt takes no time', () => {
   const begun = performance.now();
-  precedence({ prompt: `no ${'not pick '.repeat(100_000)}`, task: { source: plan }, standing: 'listed' });
+  precedence({ prompt: `no ${'not pick '.repeat(100_000)}`, task: { source: plan }, standing: 'listed', aim: 'task' });
   expect(performance.now() - begun).toBeLessThan(2_000);
 });
