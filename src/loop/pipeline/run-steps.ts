@@ -9,6 +9,7 @@ import type { StepRecord, StepResult } from '../../core/pipeline/step-record.ts'
 import type { Iteration } from '../call.ts';
 import { commitWork } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
+import { takeDoneMarker } from '../done-marker.ts';
 import { tryAgent } from './agent-step.ts';
 import { tryCommand } from './command-step.ts';
 import { tryReadme } from './readme-step.ts';
@@ -31,6 +32,7 @@ export async function runSteps(
     sessionId: work.state.session?.id ?? null,
     reached: null,
     sessionDroppedAt: null,
+    doneMarker: null,
     tree: before.tree,
     base: before,
     committed: [],
@@ -78,13 +80,16 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
   const calls = tried.flatMap(({ call }) => call ?? []);
-  const { tree } = step.kind === 'agent' || step.kind === 'command' ? await deps.repository.snapshot() : walk;
+  const works = step.kind === 'agent' || step.kind === 'command';
+  // Before its change is measured, and before a step commits it: what is a message to the loop is no content.
+  const marked = works ? await takeDoneMarker(deps, iteration) : null;
+  const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
   const now = deps.clock.now();
   const { circuit } = unrun(walk, step);
   return withRecord(
     deps,
-    { ...walk, tree },
+    { ...walk, tree, doneMarker: walk.doneMarker ?? marked },
     {
       ...unrun(walk, step),
       result,

@@ -433,6 +433,45 @@ test('a commit in the middle survives a kill behind it, and the next run continu
   expect(resultsIn(await runOnce(project))).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
 });
 
+describe('a file by which the agent says that everything is done', () => {
+  const signals = { markers: ['DONE.txt'] };
+  const keep = { type: 'git-commit', name: 'keep' };
+  const says: Behaviour = ({ task, turn }) => ({
+    writes: { [`src/${task}.ts`]: String(turn), 'DONE.txt': '' },
+    output: { signal: { from: 'none' } },
+  });
+  const open = { 'PROMPT.md': 'Build it.' };
+  const inputs = { 'task-sources': 'prompt', 'completion-signals': '2' };
+
+  test('is in no commit in the middle, and counts at the end of each iteration', async () => {
+    const project = createProject({
+      agent: [says],
+      files: { [FILE]: JSON.stringify({ signals, steps: [work, keep, lint()] }), ...open },
+      inputs,
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (completion_signals)', calls: 2 });
+    expect(run.work?.journal.map(({ evidence }) => evidence.doneMarker)).toEqual(['DONE.txt', 'DONE.txt']);
+    for (const { tree } of project.origin.commits.values()) expect(Object.keys(tree)).not.toContain('DONE.txt');
+  });
+
+  test('is no change of the agent, whatever a command changes', async () => {
+    const project = createProject({
+      agent: [() => ({ writes: { 'DONE.txt': '' }, output: { signal: { status: 'IN_PROGRESS' } } })],
+      files: { [FILE]: JSON.stringify({ signals, steps: [work, lint()] }), ...open },
+      inputs,
+    });
+    let stamp = 0;
+    project.command = (_call, { checkout }) => {
+      stamp += 1;
+      checkout.files['stamp.txt'] = String(stamp);
+      return exits(0);
+    };
+    const run = await runOnce(project);
+    expect(stepsIn(run).map(([first]) => first?.changed)).not.toContain(true);
+  });
+});
+
 describe('the file', () => {
   test('with mistakes ends the run before a call, and names all of them', async () => {
     const project = createProject({
