@@ -213,6 +213,10 @@ export const FILE_KEYS = Object.keys(file.shape);
 export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
 export const BREAKER_KEYS = Object.keys(breaker.shape);
 
+/** Keys whose value is a number, or a switch: a variable that is all of it is read as one. */
+export const NUMBER_KEYS: readonly string[] = ['max_loops_per_task', 'max_retries', 'threshold'];
+export const SWITCH_KEYS: readonly string[] = ['enabled', 'continue_on_error'];
+
 /** Keys of `config` that are accepted for the sake of other tools. */
 export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatMap(({ shape }) =>
   Object.entries(shape).flatMap(([key, schema]) =>

@@ -1,10 +1,17 @@
-import { parseLocatedJson } from '../../json/located.ts';
-import { parseLocatedYaml } from '../../yaml/located.ts';
 import { parseDuration } from './duration.ts';
+import { hasSteps, isAnybodys, readFileData } from './file-data.ts';
 import { wrongBySchema, type Wrong } from './file-problems.ts';
-import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
-import { stepKinds, type Breaker, type Step } from './pipeline.ts';
-import { expandVariables, type Variables } from './variables.ts';
+import {
+  NUMBER_KEYS,
+  pipelineFileSchema,
+  SWITCH_KEYS,
+  UNUSED_KEYS,
+  type FileStep,
+  type PipelineFile,
+} from './file-schema.ts';
+import type { Breaker, Step } from './pipeline.ts';
+import { expandVariables, isReference, type Variables } from './variables.ts';
+import { oneLine } from '../text/one-line.ts';
 
 /** A longer file is none that anybody wrote by hand. */
 const MAX_CHARS = 256 * 1024;
@@ -50,30 +57,33 @@ interface Reading {
 
 type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line: number; readonly column: number };
 
-/** Reads one of the files; answers any text. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
+/** Reads one of the files; answers any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
-  const isAnybodys = file === 'config.yaml';
   const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
     `${file}:${position.line}:${position.column} ${message}`;
   if (text.length > MAX_CHARS)
-    return isAnybodys
+    return isAnybodys(file)
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
-  const located = file.endsWith('.json') ? parseLocatedJson(text) : parseLocatedYaml(text);
+  const located = readFileData(file, text);
   if (located.kind === 'malformed')
-    return isAnybodys
+    return isAnybodys(file)
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
   const { at } = located;
-  if (!hasSteps(located.data, isAnybodys)) return { kind: 'no-pipeline' };
+  if (!hasSteps(file, located.data)) return { kind: 'no-pipeline' };
   const missing = new Set<string>();
-  const data = expanded(located.data, reading.variables, missing);
+  const data = expanded(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
+  const repeated = located.repeated.map(({ name, ...position }) => ({
+    ...position,
+    message: `\`${oneLine(name, 60)}\` is there twice: leave one out`,
+  }));
   const wrongs = parsed.success ? rulesBroken(parsed.data, reading) : wrongBySchema(parsed.error.issues, data);
-  if (wrongs.length > 0 || !parsed.success) {
-    const more = wrongs.length - MAX_PROBLEMS;
-    const listed = wrongs
-      .map((wrong) => ({ ...at(wrong.path, wrong.of), message: wrong.message }))
+  const found = [...repeated, ...wrongs.map(({ path, of, message }) => ({ ...at(path, of), message }))];
+  if (found.length > 0 || !parsed.success) {
+    const more = found.length - MAX_PROBLEMS;
+    const listed = found
       .sort((a, b) => a.line - b.line || a.column - b.column)
       .slice(0, MAX_PROBLEMS)
       .map(({ message, ...position }) => problem(position, message));
@@ -93,33 +103,36 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
   };
 }
 
-function hasSteps(data: unknown, isAnybodys: boolean): boolean {
-  if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
-  if (!isAnybodys) return true;
-  return (
-    Array.isArray(data.steps) &&
-    data.steps.some(
-      (step: unknown) =>
-        typeof step === 'object' &&
-        step !== null &&
-        'type' in step &&
-        (stepKinds as readonly unknown[]).includes(step.type),
-    )
+interface Expanding {
+  readonly variables: Variables;
+  /** Names of those that have no value, added to. */
+  readonly missing: Set<string>;
+}
+
+/** Texts with their variables put in, but for commands, where bash puts them in so that they cannot become code, and for what is not about steps. */
+function expanded(data: unknown, expanding: Expanding): unknown {
+  if (Array.isArray(data)) return data.map((item) => expanded(item, expanding));
+  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? textOf(data, expanding) : data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => {
+      if (key === 'command' || key === 'signals') return [key, value as unknown];
+      return [key, typeof value === 'string' ? valueOf(key, value, expanding) : expanded(value, expanding)];
+    }),
   );
 }
 
-/** Texts with their variables put in, but for commands: bash puts them in there, where they cannot become code. */
-function expanded(data: unknown, variables: Variables, missing: Set<string>): unknown {
-  if (typeof data === 'string') {
-    const { text, missing: without } = expandVariables(data, variables);
-    for (const name of without) missing.add(name);
-    return text;
-  }
-  if (Array.isArray(data)) return data.map((item) => expanded(item, variables, missing));
-  if (typeof data !== 'object' || data === null) return data;
-  return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, key === 'command' ? value : expanded(value, variables, missing)]),
-  );
+/** Where a number or a switch is wanted, a variable that is the whole value is read as one. */
+function valueOf(key: string, given: string, expanding: Expanding): unknown {
+  const text = textOf(given, expanding);
+  if (!isReference(given)) return text;
+  if (NUMBER_KEYS.includes(key) && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return SWITCH_KEYS.includes(key) && (text === 'true' || text === 'false') ? text === 'true' : text;
+}
+
+function textOf(given: string, { variables, missing }: Expanding): string {
+  const { text, missing: without } = expandVariables(given, variables);
+  for (const name of without) missing.add(name);
+  return text;
 }
 
 /** What no schema sees: names, markers, and a pipeline that would call nobody. */
