@@ -1,3 +1,4 @@
+import { unsetIn } from './command-variables.ts';
 import { parseDuration } from './duration.ts';
 import { hasSteps, isAnybodys, readFileData } from './file-data.ts';
 import { wrongBySchema, type Wrong } from './file-problems.ts';
@@ -38,6 +39,8 @@ export interface PlannedPipeline {
   readonly maxIterationsPerTask: number;
   /** Variables that the agent does not see and that have no default. */
   readonly missing: readonly string[];
+  /** The same of each command that names some. */
+  readonly missingInCommands: readonly { readonly step: string; readonly names: readonly string[] }[];
   /** Keys that have no meaning here. */
   readonly unused: readonly string[];
 }
@@ -97,6 +100,10 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
     steps,
     maxIterationsPerTask: parsed.data.max_loops_per_task ?? 0,
     missing: [...missing],
+    missingInCommands: steps.flatMap(({ step }) => {
+      const names = step.kind === 'command' ? unsetIn(step.command, reading.variables) : [];
+      return names.length === 0 ? [] : [{ step: step.name, names }];
+    }),
     unused: [...new Set(parsed.data.steps.flatMap(({ config }) => Object.keys(config ?? {})))].filter((key) =>
       UNUSED_KEYS.includes(key),
     ),

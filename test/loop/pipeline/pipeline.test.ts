@@ -524,6 +524,15 @@ describe('the file', () => {
     expect(warningsIn(run).join('\n')).toContain('`${GITHUB_TOKEN}`');
   });
 
+  test('warns of a variable that a command neither sees nor sets, before the first call', async () => {
+    const command = 'X=1; rm -rf build/${DIR} ${X} ${Y:-else}';
+    const project = createProject({ agent: [finisher], files: filesWith([work, lint({ config: { command } })]) });
+    const run = await runOnce(project);
+    expect(warningsIn(run).join('\n')).toContain(
+      'the command of step lint names a variable that it neither sees nor sets, so bash puts nothing in their place: `${DIR}`.',
+    );
+  });
+
   test('bounds the iterations of a task as well', async () => {
     const project = createProject({
       agent: [steadyWorker],
