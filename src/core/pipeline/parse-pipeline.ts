@@ -104,11 +104,23 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
       const names = step.kind === 'command' ? unsetIn(step.command, reading.variables) : [];
       return names.length === 0 ? [] : [{ step: step.name, names }];
     }),
-    unused: [...new Set(parsed.data.steps.flatMap(({ config }) => Object.keys(config ?? {})))].filter((key) =>
-      UNUSED_KEYS.includes(key),
-    ),
+    unused: unusedIn(parsed.data),
   };
 }
+
+/** Keys without meaning here, and those that have none for a step of their type. */
+function unusedIn({ steps }: PipelineFile): readonly string[] {
+  const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
+  const ofRetries = steps.flatMap((step) =>
+    step.type === 'agent' || step.type === 'command'
+      ? []
+      : RUNNING_KEYS.filter((key) => step[key] !== undefined).map((key) => `${key} of ${step.name}`),
+  );
+  return [...new Set([...ofOthers, ...ofRetries])];
+}
+
+/** Of steps that start something. */
+const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 
 interface Expanding {
   readonly variables: Variables;

@@ -56,7 +56,10 @@ describe('a file with steps', () => {
           retry_delay: '30s',
         },
         { type: 'agent', name: 'run-claude', config: { allowedTools: ['Read', 'Edit'] }, timeout: 90 },
-        { type: 'readme-check', name: 'update-docs', enabled: true, continue_on_error: true },
+        {
+          ...{ type: 'readme-check', name: 'update-docs', enabled: true, continue_on_error: true },
+          ...{ timeout: '1m', max_retries: 2 },
+        },
       ],
     });
     const parsed = parse(text, '.ralph/configs/default.json');
@@ -75,12 +78,17 @@ describe('a file with steps', () => {
         ...plain,
         kind: 'readme-check',
         name: 'update-docs',
+        timeoutMs: MINUTE,
+        maxRetries: 2,
         continueOnError: true,
         path: 'README.md',
         patterns: ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'],
       },
     ]);
-    expect(parsed).toMatchObject({ unused: ['prd_file', 'session_file', 'log_dir'], maxIterationsPerTask: 0 });
+    expect(parsed).toMatchObject({
+      unused: ['prd_file', 'session_file', 'log_dir', 'timeout of update-docs', 'max_retries of update-docs'],
+      maxIterationsPerTask: 0,
+    });
   });
 
   test('in YAML is the same', () => {
