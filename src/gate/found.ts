@@ -1,4 +1,5 @@
 import { describeLayout, LAYOUT_PATHS, layoutOf, SPECS_PATTERNS } from '../core/layouts/layouts.ts';
+import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { textOf } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
@@ -17,11 +18,18 @@ export async function findForeign({
     if (layout !== null) {
       const specs = await repository.readTexts(SPECS_PATTERNS, null);
       const paths = [...there, ...Object.keys(specs.base), ...Object.keys(specs.unread)];
-      lines.unshift(...describeLayout(layout, { paths, texts: base, promptFile }));
+      lines.unshift(...describeLayout(layout, { paths, texts: base, steps: await stepsIn(base), promptFile }));
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
   }
   for (const line of lines) log.info(`found: ${line}`);
   return lines;
+}
+
+/** How many steps each file of a pipeline has; parsers are loaded where there is one. */
+async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
+  if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
+  const { stepCounts } = await import('../core/pipeline/file-data.ts');
+  return stepCounts(texts);
 }

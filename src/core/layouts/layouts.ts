@@ -44,12 +44,11 @@ const LAYOUTS: readonly Layout[] = [
 /** What becomes of one kind of file. Of several at once the first one counts. */
 interface Kind {
   readonly paths: readonly string[];
-  readonly first: string | ((text: string) => string);
+  readonly first: string | ((text: string, steps: number | null | undefined) => string);
   /** Of those behind the first one; null: all count alike. */
   readonly others: string | null;
 }
 
-const STEPS_OF = z.object({ steps: z.array(z.unknown()) });
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
 /** One row for each kind of file that another Ralph leaves in a repository, in the order in which they are shown. The settings file has lines of its own. */
@@ -112,16 +111,18 @@ export function layoutOf(paths: readonly string[]): string | null {
   return LAYOUTS.find(({ marks }) => marks.some((mark) => paths.includes(mark)))?.name ?? null;
 }
 
-/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. `texts`: those that can be read, by path; `promptFile`: the input `prompt-file`. */
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. `texts`: those that can be read, by path; `steps`: how many a pipeline's file has, null where it has none, of each that can be read; `promptFile`: the input `prompt-file`. */
 export function describeLayout(
   layout: string,
   {
     paths,
     texts,
+    steps,
     promptFile,
   }: {
     readonly paths: readonly string[];
     readonly texts: Readonly<Record<string, string>>;
+    readonly steps: Readonly<Record<string, number | null>>;
     readonly promptFile: string;
   },
 ): readonly string[] {
@@ -132,7 +133,7 @@ export function describeLayout(
       const there = places.filter((path) => paths.includes(path));
       const [counting, ...rest] = there;
       if (counting === undefined) return [];
-      const said = typeof first === 'string' ? first : first(texts[counting] ?? '');
+      const said = typeof first === 'string' ? first : first(texts[counting] ?? '', steps[counting]);
       return others === null
         ? [`${namesOf(there)}: ${said}.`]
         : [`${namesOf([counting])}: ${said}.`, ...(rest.length === 0 ? [] : [`${namesOf(rest)}: ${others}.`])];
@@ -155,11 +156,9 @@ function listOf(text: string): string {
   return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
 }
 
-function pipelineOf(text: string): string {
-  const json = tryJson(text);
-  // YAML, and JSON with comments, is for its own reader to judge, which says what it made of it.
-  if (json === undefined) return 'the pipeline of an iteration, where it has `steps`';
-  const count = STEPS_OF.safeParse(json).data?.steps.length ?? null;
+function pipelineOf(_text: string, count: number | null | undefined): string {
+  // What cannot be read is for its own reader to judge, which says what it made of it.
+  if (count === undefined) return 'the pipeline of an iteration, where it has `steps`';
   return count === null
     ? 'not a pipeline, it has no `steps`'
     : `the pipeline of an iteration, ${String(count)} ${count === 1 ? 'step' : 'steps'}`;

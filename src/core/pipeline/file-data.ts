@@ -1,6 +1,6 @@
 import { parseLocatedJson, type LocatedJson } from '../../json/located.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../yaml/located.ts';
-import { stepKinds } from './pipeline.ts';
+import { PIPELINE_FILES, stepKinds } from './pipeline.ts';
 
 /** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
 export type FileData = LocatedJson | LocatedYaml;
@@ -13,7 +13,7 @@ export function readFileData(file: string, text: string): FileData {
 }
 
 /** Whether data of that file is a pipeline. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
-export function hasSteps(file: string, data: unknown): boolean {
+export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
   if (!isAnybodys(file)) return true;
   return (
@@ -25,6 +25,18 @@ export function hasSteps(file: string, data: unknown): boolean {
         'type' in step &&
         (stepKinds as readonly unknown[]).includes(step.type),
     )
+  );
+}
+
+/** How many steps each of these files has, null where it has none; without those that cannot be read. `texts`: by path. */
+export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
+  return Object.fromEntries(
+    PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
+      const read = readFileData(file, texts[file] ?? '');
+      if (read.kind === 'malformed') return [];
+      const count = hasSteps(file, read.data) && Array.isArray(read.data.steps) ? read.data.steps.length : null;
+      return [[file, count] as const];
+    }),
   );
 }
 

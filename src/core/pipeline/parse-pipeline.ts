@@ -12,6 +12,7 @@ import {
 } from './file-schema.ts';
 import type { Breaker, Step } from './pipeline.ts';
 import { expandVariables, isReference, type Variables } from './variables.ts';
+import { nearest } from '../text/nearest.ts';
 import { oneLine } from '../text/one-line.ts';
 
 /** A longer file is none that anybody wrote by hand. */
@@ -74,7 +75,12 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
   const { at } = located;
-  if (!hasSteps(file, located.data)) return { kind: 'no-pipeline' };
+  if (!hasSteps(file, located.data)) {
+    const meant = isAnybodys(file) ? null : meantAsSteps(located.data);
+    if (meant === null) return { kind: 'no-pipeline' };
+    const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
+    return { kind: 'wrong', problems: [problem(at([meant], 'key'), message)] };
+  }
   const missing = new Set<string>();
   const data = expanded(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
@@ -121,6 +127,13 @@ function unusedIn({ steps }: PipelineFile): readonly string[] {
 
 /** Of steps that start something. */
 const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
+
+/** The key of a list that was meant to be `steps`; null: there is none. */
+function meantAsSteps(data: unknown): string | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
+  return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
+}
 
 interface Expanding {
   readonly variables: Variables;

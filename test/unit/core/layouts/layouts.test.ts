@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { stepCounts } from '../../../../src/core/pipeline/file-data.ts';
 import { describeLayout, LAYOUT_PATHS, layoutOf } from '../../../../src/core/layouts/layouts.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 
@@ -21,7 +22,7 @@ describe('the layout', () => {
 
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
-    describeLayout('bmalph', { paths, texts, promptFile: '.ralph/PROMPT.md' }).slice(1);
+    describeLayout('bmalph', { paths, texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' }).slice(1);
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['nothing of what is not there', [], []],
@@ -55,8 +56,17 @@ describe('what is said of its files', () => {
     ['steps: [', 'the pipeline of an iteration, where it has `steps`'],
     ['{"steps":3}', 'not a pipeline, it has no `steps`'],
     ['{"signals":{}}', 'not a pipeline, it has no `steps`'],
+    ['{"max_loops_per_task":${M:-3},"steps":[{}]}', 'the pipeline of an iteration, 1 step'],
   ])('a pipeline: %s', (text, said) => {
     expect(lines(['.ralph/config.json'], { '.ralph/config.json': text })).toEqual([`\`.ralph/config.json\`: ${said}.`]);
+  });
+
+  test.each([
+    ['steps: [{ type: agent }, { type: noop }]', 'the pipeline of an iteration, 2 steps'],
+    ['other: tool', 'not a pipeline, it has no `steps`'],
+    ['a: [', 'the pipeline of an iteration, where it has `steps`'],
+  ])('a pipeline in YAML: %s', (text, said) => {
+    expect(lines(['.ralph/config.yaml'], { '.ralph/config.yaml': text })).toEqual([`\`.ralph/config.yaml\`: ${said}.`]);
   });
 
   test('one line for each file at most, whatever is there', () => {

@@ -223,6 +223,8 @@ describe('a variable that is a whole value', () => {
 describe('a file without steps is no pipeline', () => {
   test.each([
     ['.ralph/config.json', '{ "signals": {} }'],
+    ['.ralph/config.json', '{ "Steps": 3 }'],
+    ['config.yaml', 'Steps: [{ type: agent }]'],
     ['.ralph/config.json', '[1]'],
     ['.ralph/config.json', '"text"'],
     ['.ralph/config.yaml', 'other: tool'],
@@ -344,6 +346,18 @@ describe('what is wrong is said with file, line and column', () => {
       'too many steps',
       `{ "steps": [${Array.from({ length: 21 }, (_, at) => `{ "type": "noop", "name": "n${String(at)}" }`).join(',')}] }`,
       ['1:12 `steps` has more than 20 steps'],
+    ],
+    ['steps in other letters', `{ "Steps": [${AGENT}] }`, ['1:3 `Steps` is not known here: did you mean `steps`?']],
+    ['a single step', `{ "step": [${AGENT}] }`, ['1:3 `step` is not known here: did you mean `steps`?']],
+    [
+      'a timeout that is cut to nothing',
+      withSteps('{ "type": "noop", "name": "a", "timeout": "0.4ms", "retry_delay": "1ns" }'),
+      ['3:43 `timeout` must be at least 1ms, but is "0.4ms"', '3:67 `retry_delay` must be at least 1ms, but is "1ns"'],
+    ],
+    [
+      'seconds that are cut to nothing',
+      withSteps('{ "type": "noop", "name": "a", "timeout": 0.0001 }'),
+      ['3:43 `timeout` must be at least 1ms, but is 0.0001'],
     ],
     [
       'a name that is there twice',

@@ -10,6 +10,27 @@ test('the published JSON Schema is the one of the code (vitest -u writes it)', a
   );
 });
 
+describe('the schema for editors', () => {
+  const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
+  const withStep = (step: object): unknown => ({ steps: [{ type: 'agent', name: 'a', ...step }] });
+
+  test.each<[object, boolean]>([
+    [{ timeout: '1h30m' }, true],
+    [{ timeout: 90 }, true],
+    [{ timeout: '${WAIT:-3m}' }, true],
+    [{ timeout: -1 }, false],
+    [{ timeout: 'soon' }, false],
+    [{ timeout: '-5m' }, false],
+    [{ max_retries: 11 }, false],
+    [{ max_retries: '2' }, false],
+    [{ max_retries: '${RETRIES:-2}' }, true],
+    [{ enabled: '${ON:-true}' }, true],
+    [{ enabled: 'yes' }, false],
+  ])('%j: %s', (step, isValid) => {
+    expect(validate(withStep(step))).toBe(isValid);
+  });
+});
+
 describe('the example of the documents', () => {
   test('is a pipeline, for the action and for the schema', async () => {
     const page = await readFile(new URL('../../../../docs/pipelines.md', import.meta.url), 'utf8');
