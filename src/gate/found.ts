@@ -30,6 +30,6 @@ export async function findForeign({
 /** How many steps each file of a pipeline has; parsers are loaded where there is one. */
 async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
   if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
-  const { stepCounts } = await import('../core/pipeline/file-data.ts');
+  const { stepCounts } = await import('../core/pipeline/reading/file-data.ts');
   return stepCounts(texts);
 }

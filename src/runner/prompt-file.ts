@@ -82,7 +82,7 @@ async function readSignals(
   pipelines: Readonly<Record<string, string>>,
 ): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {
   if (Object.keys(pipelines).length === 0) return { signals: KNOWN_SIGNALS, problems: [] };
-  const { signalsInFiles } = await import('../core/pipeline/signals-in-files.ts');
+  const { signalsInFiles } = await import('../core/pipeline/reading/signals-in-files.ts');
   return signalsInFiles(pipelines);
 }
 

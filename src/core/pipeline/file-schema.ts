@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './reading/duration.ts';
 import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
 
 /** A longer command is a script, which belongs in a file. */

@@ -1,17 +1,11 @@
-import { unsetIn } from './command-variables.ts';
-import { parseDuration } from './duration.ts';
-import { hasSteps, isAnybodys, readFileData } from './file-data.ts';
-import { wrongBySchema, type Wrong } from './file-problems.ts';
-import {
-  NUMBER_KEYS,
-  pipelineFileSchema,
-  SWITCH_KEYS,
-  UNUSED_KEYS,
-  type FileStep,
-  type PipelineFile,
-} from './file-schema.ts';
+import { unsetIn } from './reading/command-variables.ts';
+import { parseDuration } from './reading/duration.ts';
+import { hasSteps, isAnybodys, readFileData } from './reading/file-data.ts';
+import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
+import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
 import type { Breaker, Step } from './pipeline.ts';
-import { expandVariables, isReference, type Variables } from './variables.ts';
+import { putIn } from './reading/put-in.ts';
+import type { Variables } from './reading/variables.ts';
 import { nearest } from '../text/nearest.ts';
 import { oneLine } from '../text/one-line.ts';
 
@@ -82,7 +76,7 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
     return { kind: 'wrong', problems: [problem(at([meant], 'key'), message)] };
   }
   const missing = new Set<string>();
-  const data = expanded(located.data, { variables: reading.variables, missing });
+  const data = putIn(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
     ...position,
@@ -133,38 +127,6 @@ function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
   return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
-}
-
-interface Expanding {
-  readonly variables: Variables;
-  /** Names of those that have no value, added to. */
-  readonly missing: Set<string>;
-}
-
-/** Texts with their variables put in, but for commands, where bash puts them in so that they cannot become code, and for what is not about steps. */
-function expanded(data: unknown, expanding: Expanding): unknown {
-  if (Array.isArray(data)) return data.map((item) => expanded(item, expanding));
-  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? textOf(data, expanding) : data;
-  return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => {
-      if (key === 'command' || key === 'signals') return [key, value as unknown];
-      return [key, typeof value === 'string' ? valueOf(key, value, expanding) : expanded(value, expanding)];
-    }),
-  );
-}
-
-/** Where a number or a switch is wanted, a variable that is the whole value is read as one. */
-function valueOf(key: string, given: string, expanding: Expanding): unknown {
-  const text = textOf(given, expanding);
-  if (!isReference(given)) return text;
-  if (NUMBER_KEYS.includes(key) && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  return SWITCH_KEYS.includes(key) && (text === 'true' || text === 'false') ? text === 'true' : text;
-}
-
-function textOf(given: string, { variables, missing }: Expanding): string {
-  const { text, missing: without } = expandVariables(given, variables);
-  for (const name of without) missing.add(name);
-  return text;
 }
 
 /** What no schema sees: names, markers, and a pipeline that would call nobody. */

@@ -6,7 +6,7 @@ import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { signalsInFiles } from '../../../src/core/pipeline/signals-in-files.ts';
+import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
 import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { stepCounts } from '../../../../src/core/pipeline/file-data.ts';
+import { stepCounts } from '../../../../src/core/pipeline/reading/file-data.ts';
 import { describeLayout, LAYOUT_PATHS, layoutOf } from '../../../../src/core/layouts/layouts.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 

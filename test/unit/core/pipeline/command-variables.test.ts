@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unsetIn } from '../../../../src/core/pipeline/command-variables.ts';
+import { unsetIn } from '../../../../src/core/pipeline/reading/command-variables.ts';
 
 test.each<[string, readonly string[]]>([
   ['rm -rf build/${DIR}', ['DIR']],

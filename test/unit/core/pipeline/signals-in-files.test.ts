@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
-import { signalsInFiles } from '../../../../src/core/pipeline/signals-in-files.ts';
+import { signalsInFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
 
 const FILE = '.ralph/config.json';
 

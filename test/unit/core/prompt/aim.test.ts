@@ -33,7 +33,9 @@ describe('a step with its own prompt', () => {
   test('is told that its instructions hold, and which step marks a task', () => {
     const text = composed({ aim: 'step', hints: ['no_change'] });
     expect(text).toContain('The instructions of this step stand above: do what they say.');
-    expect(text).toContain('A step whose instructions have it finish the task says so there once it is finished: tick');
+    expect(text).toContain(
+      'A step whose instructions have it finish the task says so there once it is finished, or it does not count as finished: tick',
+    );
     expect(text).toContain('Any other step leaves that file alone.');
     expect(text.indexOf('What follows here is about the iteration')).toBeGreaterThan(0);
     expect(text.indexOf('What follows here is about the iteration')).toBeLessThan(

@@ -1,6 +1,6 @@
-import { parseLocatedJson, type LocatedJson } from '../../json/located.ts';
-import { parseLocatedYaml, type LocatedYaml } from '../../yaml/located.ts';
-import { PIPELINE_FILES, stepKinds } from './pipeline.ts';
+import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
+import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
+import { PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
 /** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
 export type FileData = LocatedJson | LocatedYaml;
