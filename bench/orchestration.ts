@@ -126,6 +126,7 @@ async function loopOn(
     readLearnings: () => Promise.resolve(''),
     store: {
       orders: () => Promise.resolve({ kind: 'unsupported' } as const),
+      renew: () => Promise.resolve(),
       ride: () => Promise.resolve(null),
       transcript: () => Promise.resolve({ kind: 'absent' } as const),
     },
@@ -135,6 +136,7 @@ async function loopOn(
     sha256: (text: string) => text,
     showLive: () => Promise.resolve(),
     showWait: () => Promise.resolve(),
+    sayLeft: () => undefined,
     ending: new AbortController().signal,
     patience: null,
     narrate: () => undefined,

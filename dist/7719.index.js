@@ -1,4 +1,4 @@
-const X=7719,Y=[7719],Q={14071:((I,k,n)=>{n.d(k,{N:()=>E});var l=n(51455),a=n(76760),_=n(94686),b=n(83702);async function E({workFolder:$,borrow:p=null,keepObjectsIn:c,...u},T){await(0,l.mkdir)($,{recursive:!0});const s=await(0,l.mkdtemp)((0,a.join)($,"bare-")),f=c??(0,a.join)(s,"objects");try{return await Promise.all([(0,l.mkdir)((0,a.join)(f,"info"),{recursive:!0}),(0,l.mkdir)((0,a.join)(s,"refs"))]),await Promise.all([(0,b.KA)((0,a.join)(s,"HEAD"),`ref: refs/heads/none
+const X=7719,Y=[7719,9654],Q={14071:((I,k,n)=>{n.d(k,{N:()=>E});var l=n(51455),a=n(76760),_=n(94686),b=n(83702);async function E({workFolder:$,borrow:p=null,keepObjectsIn:c,...u},T){await(0,l.mkdir)($,{recursive:!0});const s=await(0,l.mkdtemp)((0,a.join)($,"bare-")),f=c??(0,a.join)(s,"objects");try{return await Promise.all([(0,l.mkdir)((0,a.join)(f,"info"),{recursive:!0}),(0,l.mkdir)((0,a.join)(s,"refs"))]),await Promise.all([(0,b.KA)((0,a.join)(s,"HEAD"),`ref: refs/heads/none
 `),(0,b.KA)((0,a.join)(s,"config"),`[core]
 	repositoryformatversion = 0
 	bare = true

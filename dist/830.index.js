@@ -1,4 +1,4 @@
-const Y=830,Z=[830],X={14071:((N,R,n)=>{n.d(R,{N:()=>u});var m=n(51455),l=n(76760),$=n(94686),_=n(83702);async function u({workFolder:D,borrow:p=null,keepObjectsIn:P,...g},B){await(0,m.mkdir)(D,{recursive:!0});const y=await(0,m.mkdtemp)((0,l.join)(D,"bare-")),M=P??(0,l.join)(y,"objects");try{return await Promise.all([(0,m.mkdir)((0,l.join)(M,"info"),{recursive:!0}),(0,m.mkdir)((0,l.join)(y,"refs"))]),await Promise.all([(0,_.KA)((0,l.join)(y,"HEAD"),`ref: refs/heads/none
+const Y=830,Z=[830,9654],X={14071:((N,R,n)=>{n.d(R,{N:()=>u});var m=n(51455),l=n(76760),$=n(94686),_=n(83702);async function u({workFolder:D,borrow:p=null,keepObjectsIn:P,...g},B){await(0,m.mkdir)(D,{recursive:!0});const y=await(0,m.mkdtemp)((0,l.join)(D,"bare-")),M=P??(0,l.join)(y,"objects");try{return await Promise.all([(0,m.mkdir)((0,l.join)(M,"info"),{recursive:!0}),(0,m.mkdir)((0,l.join)(y,"refs"))]),await Promise.all([(0,_.KA)((0,l.join)(y,"HEAD"),`ref: refs/heads/none
 `),(0,_.KA)((0,l.join)(y,"config"),`[core]
 	repositoryformatversion = 0
 	bare = true

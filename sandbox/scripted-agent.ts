@@ -83,6 +83,7 @@ const { values: options } = parseArgs({
     'setting-sources': { type: 'string' },
     'strict-mcp-config': { type: 'boolean' },
     settings: { type: 'string' },
+    'add-dir': { type: 'string' },
     model: { type: 'string' },
     'max-turns': { type: 'string' },
     'max-budget-usd': { type: 'string' },

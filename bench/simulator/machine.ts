@@ -41,6 +41,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     prompt: { text: 'Work.', path: null, setup: null, instructions: [], specifications: [], signals: KNOWN_SIGNALS },
     readLearnings: () => Promise.resolve(''),
     store: {
+      renew: () => Promise.resolve(),
       ride: () => Promise.resolve(null),
       orders: () => Promise.resolve({ kind: 'unsupported' }),
       transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),
@@ -51,6 +52,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     sha256: String,
     showLive: () => Promise.resolve(),
     showWait: () => Promise.resolve(),
+    sayLeft: () => undefined,
     sleep: () => Promise.resolve(),
     ending: new AbortController().signal,
     patience: null,

@@ -1,14 +1,24 @@
-import { MINUTE_MS } from './time.ts';
+import { MINUTE_MS, SECOND_MS } from './time.ts';
 
-/** How often a wait is told of, by what is left of it: every half hour of a long one, the last minutes one by one in fives. */
+/** How often the log says how much is left of a wait: every half hour while it is long, then ever more often. */
 const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] = [
   { beyondMs: 60 * MINUTE_MS, everyMs: 30 * MINUTE_MS },
   { beyondMs: 15 * MINUTE_MS, everyMs: 15 * MINUTE_MS },
   { beyondMs: 5 * MINUTE_MS, everyMs: 5 * MINUTE_MS },
+  { beyondMs: MINUTE_MS, everyMs: MINUTE_MS },
+  { beyondMs: 30 * SECOND_MS, everyMs: 30 * SECOND_MS },
 ];
 
-/** What is left of a wait when the log says so next, in ms, from what is left now; 0: no more until it is over. */
+/** How much is left, in ms, when the log says so next; `leftMs`: what is left now. 0: it says nothing more. */
 export function nextMark(leftMs: number): number {
   const step = STEPS.find(({ beyondMs }) => leftMs > beyondMs);
   return step === undefined ? 0 : (Math.ceil(leftMs / step.everyMs) - 1) * step.everyMs;
+}
+
+/** What is left of a wait: `1 h 20 min`, `45 s`. Rounded up, so that the wait is over when it says so, and never nothing. */
+export function leftInWords(leftMs: number): string {
+  if (leftMs < MINUTE_MS) return `${Math.max(1, Math.ceil(leftMs / SECOND_MS))} s`;
+  const minutes = Math.ceil(leftMs / MINUTE_MS);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [...(hours > 0 ? [`${hours} h`] : []), ...(rest > 0 ? [`${rest} min`] : [])].join(' ');
 }

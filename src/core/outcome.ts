@@ -46,6 +46,9 @@ export const outcomeSchema = z.union([
 /** Why a run ended: the closed union of spec §8. Times are instants in ms. */
 export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
 
+/** What bounds a run by itself. */
+export type RunBound = Extract<Outcome, { kind: 'limit' }>['reason'];
+
 export type OutcomeKind = Outcome['kind'];
 export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),

@@ -48,6 +48,8 @@ export const policySchema = z.object({
   onPermissionDenied: z.enum(denialModes),
   /** Journals of before have none. */
   onLimit: z.enum(limitModes).default('park'),
+  /** For how long it may wait for limits beside its `maxRunMs`; 0: all waiting is time of the run, as in a job, whose own time limit goes on. Journals of before have none. */
+  maxWaitMs: count.default(0),
   circuit: circuitPolicySchema,
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: count,
@@ -80,6 +82,12 @@ export function withPipelineOf(
   { callsPerIteration, agentSteps, maxIterationsPerTask }: Policy,
 ): Policy {
   return { ...policy, callsPerIteration, agentSteps, maxIterationsPerTask };
+}
+
+/** The policy of a run that has waited for so long: its time ends later by what of the wait is beside it. */
+export function afterWait(policy: Policy, waitedMs: number): Policy {
+  const besideMs = Math.min(Math.max(0, waitedMs), policy.maxWaitMs);
+  return { ...policy, maxRunMs: policy.maxRunMs + besideMs, maxWaitMs: policy.maxWaitMs - besideMs };
 }
 
 /** Agent calls that a run can make at most. */

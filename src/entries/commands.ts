@@ -46,12 +46,13 @@ const effectiveFrom =
     return effectiveSettingsOf(await workflowFiles(folder), { folder, actionFolder, env: process.env });
   };
 
-const openWorld = async (): Promise<MonitorWorld> =>
-  (await import('../cli/monitor/terminal-world.ts')).createTerminalWorld({
-    input: process.stdin,
-    output: process.stdout,
-    env: process.env,
-  });
+const openWorld = async (): Promise<MonitorWorld> => {
+  const [{ createTerminalWorld }, { lastRunIn }] = await Promise.all([
+    import('../cli/monitor/terminal-world.ts'),
+    import('../wiring/home/last-run.ts'),
+  ]);
+  return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: lastRunIn });
+};
 
 /** What the commands of the list do; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [

@@ -12,13 +12,16 @@ export async function findForeign({
   const lines = [...config.settings.lines];
   try {
     const { promptFile } = config;
-    const { base, unread } = await repository.readTexts([...new Set([...LAYOUT_PATHS, promptFile])], null);
-    const there = [...Object.keys(base), ...Object.keys(unread)];
-    const layout = layoutOf(there);
-    if (layout !== null) {
-      const specs = await repository.readTexts(SPECS_PATTERNS, null);
-      const paths = [...there, ...Object.keys(specs.base), ...Object.keys(specs.unread)];
-      lines.unshift(...describeLayout(layout, { paths, texts: base, steps: await stepsIn(base), promptFile }));
+    const found = await repository.readTexts([...new Set([...LAYOUT_PATHS, promptFile])], null);
+    const there = [...Object.keys(found.base), ...Object.keys(found.unread)];
+    const links = Object.keys(found.links);
+    const layout = layoutOf([...there, ...links]);
+    if (layout !== null || links.length > 0) {
+      const specs = layout === null ? null : await repository.readTexts(SPECS_PATTERNS, null);
+      const paths = [...there, ...Object.keys(specs?.base ?? {}), ...Object.keys(specs?.unread ?? {})];
+      lines.unshift(
+        ...describeLayout(layout, { paths, links, texts: found.base, steps: await stepsIn(found.base), promptFile }),
+      );
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);

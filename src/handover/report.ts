@@ -2,7 +2,8 @@ import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { CircuitOpener } from '../core/others/opened-by.ts';
+import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
@@ -73,6 +74,8 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly agent: AgentName;
   /** The task whose issue says that the run is at work; null: none does. */
   readonly shown: TaskId | null;
+  /** The run's own bound because of which it did not wait for a limit, as it was to; null: there is none. */
+  readonly notWaited: RunBound | null;
 }
 
 /** What was measured of the isolation, and whose word it is. */
@@ -134,6 +137,8 @@ export interface LaneFacts {
   /** Every eligible task of the lane, in the order of work. */
   readonly tasks: readonly TaskReport[];
   readonly circuit: CircuitWord;
+  /** What opened the circuit last. */
+  readonly openedBy: CircuitOpener;
   /** What is left of the repository's current window. */
   readonly callsRemaining: number;
   /** `restored #40 (cache)`, or why there is none. */

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
@@ -48,6 +48,8 @@ export interface Work {
   readonly isolationFrom: IsolationSource;
   /** The task whose issue says that the run is at work; null: none does. */
   readonly shown: TaskId | null;
+  /** The run's own bound because of which it did not wait for a limit, as it was to; null: there is none. */
+  readonly notWaited: RunBound | null;
   readonly agent: AgentName;
   readonly startedAt: number;
   readonly endedAt: number;

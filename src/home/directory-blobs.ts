@@ -9,14 +9,18 @@ import { messageOf } from '../errors.ts';
 export function createDirectoryBlobs({
   folder,
   maxBytes,
+  check,
 }: {
   readonly folder: string;
   readonly maxBytes: number;
+  /** Throws where the folder is not to be read or written. */
+  readonly check: () => void;
 }): BlobStore {
   const fileOf = (name: string): string => join(folder, `${name}.transcript`);
   return {
     read: async (name) => {
       try {
+        check();
         const file = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
         try {
           const found = await file.stat();
@@ -36,14 +40,17 @@ export function createDirectoryBlobs({
       if (content.length > maxBytes) return { kind: 'not-kept', why: 'it is too large' };
       const beside = join(folder, `.${randomUUID()}.tmp`);
       try {
+        check();
         await mkdir(folder, { recursive: true });
-        await writeFile(beside, content, { flag: 'wx', mode: 0o600 });
-        await rename(beside, fileOf(name));
+        try {
+          await writeFile(beside, content, { flag: 'wx', mode: 0o600 });
+          await rename(beside, fileOf(name));
+        } finally {
+          await rm(beside, { force: true });
+        }
         return { kind: 'written' };
       } catch (error) {
         return { kind: 'not-kept', why: messageOf(error) };
-      } finally {
-        await rm(beside, { force: true });
       }
     },
   };

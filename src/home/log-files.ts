@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fromRoot } from '../core/folder.ts';
 import { overflowing } from '../core/local/rotation.ts';
 import { logInstant } from '../core/local/status-document.ts';
 import { messageOf } from '../errors.ts';
-import { openOwnFolder, type OwnFolder } from './own-folder.ts';
+import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/** `.ralph/logs/`: `ralph.log` with all lines, and one file for each iteration. */
+/** `.ralph/logs/` of the folder that the run works for: `ralph.log` with all lines, and one file for each iteration. */
 export interface LogFiles {
   readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
   /** From here on lines go to a file of their own as well. */
@@ -21,7 +22,7 @@ const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
 
 export function createLogFiles(
-  top: string,
+  place: WorkedFolder,
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
 ): LogFiles {
   let folder: OwnFolder | null = null;
@@ -32,11 +33,11 @@ export function createLogFiles(
   function attempt(act: (to: OwnFolder) => void): void {
     if (isUnusable) return;
     try {
-      folder ??= openOwnFolder(top, ['.ralph', 'logs'], { hides: true });
+      folder ??= openOwnFolder(place, ['.ralph', 'logs'], { hides: true });
       act(folder);
     } catch (error) {
       isUnusable = true;
-      warn(`The log is not kept in .ralph/logs: ${messageOf(error)}.`);
+      warn(`The log is not kept in ${fromRoot(place.folder, '.ralph/logs')}: ${messageOf(error)}.`);
     }
   }
 

@@ -12,30 +12,43 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Folder } from '../core/folder.ts';
 
 /** What stands where a file of ours belongs. */
 type Place = 'free' | 'file' | 'other';
+
+/** The folder of a person's checkout that a run works for; `top` is the checkout's own. */
+export interface WorkedFolder {
+  readonly top: string;
+  readonly folder: Folder;
+}
 
 /** A folder of the checkout that holds files of ours, in which nothing is ever written through a link. */
 export interface OwnFolder {
   /** Replaces a file, whole or not at all; throws where something else than a file is in its place. */
   readonly replace: (name: string, text: string) => void;
+  /** Makes an empty file that its owner alone may read, in place of the one before; throws likewise. */
+  readonly begin: (name: string) => void;
   /** Adds to a file; throws likewise. Returns its new size in bytes. */
   readonly append: (name: string, text: string) => number;
   readonly path: string;
 }
 
-/** Makes the folder where there is none; throws where a part of its path below `top` is a link or no folder. `hides`: a `.gitignore` in it keeps all of it out of git. */
+/** Makes a folder of ours, such as `.ralph` and `logs`, where there is none; the folder that it is in must be there. Throws where a part of the path below `top` is a link or no folder. `hides`: a `.gitignore` in it keeps all of it out of git. */
 export function openOwnFolder(
-  top: string,
-  parts: readonly string[],
+  { top, folder }: WorkedFolder,
+  own: readonly string[],
   { hides }: { readonly hides: boolean },
 ): OwnFolder {
   let path = realpathSync(top);
-  for (const part of parts) {
+  const theirs = folder.split('/').filter((part) => part !== '');
+  for (const [index, part] of [...theirs, ...own].entries()) {
     path = join(path, part);
-    if (placeOf(path) === 'free') mkdirSync(path);
-    if (!lstatSync(path).isDirectory()) throw new Error(`${path} is a link or a file, where a folder belongs`);
+    if (placeOf(path) === 'free') {
+      if (index < theirs.length) throw new Error(`${path} does not exist`);
+      mkdirSync(path);
+    }
+    refuseOthers(path);
   }
   if (hides && placeOf(join(path, '.gitignore')) === 'free')
     writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
@@ -52,6 +65,12 @@ export function openOwnFolder(
         rmSync(beside, { force: true });
       }
     },
+    begin: (name) => {
+      const file = join(path, name);
+      if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+      rmSync(file, { force: true });
+      writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
+    },
     append: (name, text) => {
       const file = join(path, name);
       const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -66,6 +85,21 @@ export function openOwnFolder(
       }
     },
   };
+}
+
+/** Throws where a part of a path below `top` is there and is a link or not a folder; what is missing is not made. */
+export function checkOwnFolder(top: string, parts: readonly string[]): void {
+  let path = realpathSync(top);
+  for (const part of parts) {
+    path = join(path, part);
+    if (placeOf(path) !== 'free') refuseOthers(path);
+  }
+}
+
+function refuseOthers(path: string): void {
+  const found = lstatSync(path);
+  if (found.isSymbolicLink()) throw new Error(`${path} is a link; put a folder in its place`);
+  if (!found.isDirectory()) throw new Error(`${path} is not a folder; put a folder in its place`);
 }
 
 function placeOf(path: string): Place {

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { tryJson } from '../core/text/try-json.ts';
-import { UserError } from '../errors.ts';
+import { messageOf, UserError } from '../errors.ts';
 import type { CellStore } from '../ports/state.ts';
+import { checkOwnFolder } from './own-folder.ts';
 
 const claimSchema = z.object({
   version: z.literal(1),
@@ -15,6 +16,8 @@ const claimSchema = z.object({
   host: z.string().max(300),
   runTag: z.string().max(100),
   runFolder: z.string().max(4096),
+  /** The folder of the repository that it works for, where it leaves its status and its logs. */
+  folder: z.string().max(4096).default(''),
   startedAt: z.number().int().min(0),
   isOver: z.boolean(),
 });
@@ -22,6 +25,8 @@ const claimSchema = z.object({
 /** Which run has this checkout. */
 export type RunClaim = z.infer<typeof claimSchema>;
 
+/** The folder of a checkout that holds its state. */
+export const STATE: readonly string[] = ['.ralph', 'state'];
 /** Name of the cell. */
 const CELL = 'run';
 const MAX_TRIES = 5;
@@ -32,10 +37,19 @@ export interface Claimed {
   readonly killed: RunClaim | null;
 }
 
+/** Throws a UserError where a part of the way to the state is a link or not a folder. */
+export function checkState(top: string): void {
+  try {
+    checkOwnFolder(top, STATE);
+  } catch (error) {
+    throw unwritable(messageOf(error));
+  }
+}
+
 /** Makes this process the one that runs in the checkout; throws a UserError where another one lives. */
 export async function claimRun(
   cells: CellStore,
-  of: Pick<RunClaim, 'runTag' | 'startedAt'> & { readonly runFolderOf: (number: number) => string },
+  of: Pick<RunClaim, 'runTag' | 'folder' | 'startedAt'> & { readonly runFolderOf: (number: number) => string },
 ): Promise<Claimed> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const { head, last } = await look(cells);
@@ -43,7 +57,7 @@ export async function claimRun(
     const number = (last?.number ?? 0) + 1;
     const claim: RunClaim = {
       ...{ version: 1, number, pid: process.pid, birth: birthOf(process.pid), host: hostname(), isOver: false },
-      ...{ runTag: of.runTag, runFolder: of.runFolderOf(number), startedAt: of.startedAt },
+      ...{ runTag: of.runTag, runFolder: of.runFolderOf(number), folder: of.folder, startedAt: of.startedAt },
     };
     const written = await cells.write(CELL, head, `${JSON.stringify(claim)}\n`);
     if (written.kind === 'written') return { claim, killed: last === null || last.isOver ? null : last };
@@ -59,7 +73,14 @@ export async function releaseRun(cells: CellStore, claim: RunClaim): Promise<voi
   await cells.write(CELL, head, `${JSON.stringify({ ...claim, isOver: true })}\n`);
 }
 
-async function look(cells: CellStore): Promise<{ readonly head: string | null; readonly last: RunClaim | null }> {
+/** The last run of this checkout, over or not; null: there was none, or nobody can read of it. */
+export async function lastRun(cells: Pick<CellStore, 'read'>): Promise<RunClaim | null> {
+  return (await look(cells).catch(() => null))?.last ?? null;
+}
+
+async function look(
+  cells: Pick<CellStore, 'read'>,
+): Promise<{ readonly head: string | null; readonly last: RunClaim | null }> {
   const [found] = await cells.read([CELL]);
   if (found === undefined || found.kind === 'unavailable') throw unwritable(found?.why ?? 'no answer');
   if (found.kind === 'absent') return { head: null, last: null };

@@ -1,8 +1,9 @@
+import { fromRoot } from '../core/folder.ts';
 import { progressDocument } from '../core/local/status-document.ts';
 import { messageOf } from '../errors.ts';
-import { openOwnFolder, type OwnFolder } from './own-folder.ts';
+import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/** `.ralph/status.json` and `.ralph/progress.json`, for whoever watches the run. A place that cannot be written is warned of once, and the run goes on without it. */
+/** `.ralph/status.json` and `.ralph/progress.json` of the folder that the run works for, for whoever watches the run. A place that cannot be written is warned of once, and the run goes on without it. */
 export interface StatusFiles {
   readonly status: (document: object) => void;
   /** A call begins: its progress is written every two seconds. */
@@ -15,7 +16,7 @@ export interface StatusFiles {
 const BEAT_MS = 2_000;
 
 export function createStatusFiles(
-  top: string,
+  place: WorkedFolder,
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
 ): StatusFiles {
   const unusable = new Set<string>();
@@ -27,11 +28,13 @@ export function createStatusFiles(
   function write(name: string, document: object): void {
     if (unusable.has(name)) return;
     try {
-      folder ??= openOwnFolder(top, ['.ralph'], { hides: false });
+      folder ??= openOwnFolder(place, ['.ralph'], { hides: false });
       folder.replace(name, `${JSON.stringify(document, null, 2)}\n`);
     } catch (error) {
       unusable.add(name);
-      warn(`.ralph/${name} is not written, so nothing can watch this run by it: ${messageOf(error)}.`);
+      warn(
+        `${fromRoot(place.folder, `.ralph/${name}`)} is not written, so nothing can watch this run by it: ${messageOf(error)}.`,
+      );
     }
   }
   const progress = (doing: Parameters<typeof progressDocument>[0]): void => {

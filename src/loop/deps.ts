@@ -26,11 +26,12 @@ type Outlet =
   | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** `policy`: the user's, without what its reservation makes of it. `renew`: what the run may use from now on, which is then reserved; never throws. */
+/** `policy`: the user's, without what its reservation makes of it. `renew`: what a run whose time is `maxRunMs` in all may use from now on, which is then reserved; never throws. */
 interface Patience {
   readonly policy: Policy;
   readonly renew: (
     work: Work,
+    maxRunMs: number,
   ) => Promise<{ readonly kind: 'renewed'; readonly windows: Windows; readonly policy: Policy } | Unavailable>;
 }
 
@@ -63,7 +64,7 @@ export interface LoopDeps {
   readonly sleep: Sleep;
   /** For a run that waits for the end of a limit; null: it cannot. */
   readonly patience: Patience | null;
-  readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride'>;
+  readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride' | 'renew'>;
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
@@ -82,6 +83,8 @@ export interface LoopDeps {
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
   /** The same as a wait begins. Never throws. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
+  /** Says how much of a wait is left, to people who read along. */
+  readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Hash of the journal's last line; null: it has none. */

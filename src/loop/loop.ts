@@ -1,5 +1,6 @@
 import { addRun, measured } from '../core/lane/change.ts';
 import {
+  boundBehind,
   isHeldByReservation,
   isWorthWaiting,
   nextStep,
@@ -58,6 +59,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
           ({ deps, work } = waited);
           continue;
         }
+        if (waited?.kind === 'bound') work = { ...work, notWaited: waited.by };
         if (waited?.kind === 'ended' && waited.stoppedBy !== null) soFar = { ...soFar, stoppedBy: waited.stoppedBy };
         // What kept it from a call is still so; who ended the wait says why.
         if (waited?.kind === 'ended') ({ step, now, cancelled } = decide(deps, { work, soFar }));
@@ -119,7 +121,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
 }
 
-/** Waits where that is worth it; null: it is not. */
+/** Waits where that is worth it; null: there is nothing to wait for, or nobody who would. */
 async function waitFor(
   deps: LoopDeps,
   {
@@ -133,7 +135,12 @@ async function waitFor(
   const { patience, clock, signal } = deps;
   if (patience === null || deps.ending.aborted) return null;
   const now = clock.now();
-  const situation = { run: { ...soFar, cancelled: signal.aborted }, policy: patience.policy, now };
+  // What earlier waits made of its time.
+  const { maxRunMs, maxWaitMs } = deps.config.policy;
+  const policy = { ...patience.policy, maxRunMs, maxWaitMs };
+  const situation = { run: { ...soFar, cancelled: signal.aborted }, policy, now };
+  const by = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, situation) : null;
+  if (by !== null) return { kind: 'bound', by };
   if (isWorthWaiting(outcome, situation)) return waitForLimit(deps, { work, outcome }, askOrders);
   // The window that it reserved in may have ended before its first call.
   const mayGrow = askedAfter !== soFar.iterations && deps.config.policy.maxIterations < patience.policy.maxIterations;
@@ -218,6 +225,7 @@ export function beginWork(
     isolation: null,
     isolationFrom: 'this-job',
     shown: null,
+    notWaited: null,
     agent,
     startedAt: intake.claimedAt,
     endedAt: now,

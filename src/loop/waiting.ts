@@ -1,6 +1,7 @@
-import { nextMark } from '../core/countdown.ts';
+import { leftInWords, nextMark } from '../core/countdown.ts';
 import { serializeWait } from '../core/journal/journal.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome, RunBound } from '../core/outcome.ts';
+import { afterWait } from '../core/policy.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { formatInstant, MINUTE_MS } from '../core/time.ts';
@@ -13,13 +14,17 @@ type Parked = Extract<Outcome, { kind: 'parked' }>;
 /** So often a run that waits asks whether somebody ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
-/** How a wait ended. `over`: with the work as it goes on, and the deps with what bounds it now. `ended`: somebody wants the run to end. */
+/** So often one that waits beside its time takes its claim anew, which lasts as long as that and ten minutes. */
+const CLAIM_MS = 5 * MINUTE_MS;
+
+/** How a wait ended. `over`: with the work as it goes on, and the deps with what bounds it now. `ended`: somebody wants the run to end. `bound`: it was not waited, since a bound of the run would let it make no call then. */
 export type Waited =
   | { readonly kind: 'over'; readonly deps: LoopDeps; readonly work: Work }
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
+  | { readonly kind: 'bound'; readonly by: RunBound }
   | { readonly kind: 'unknown' };
 
-/** Waits until the limit is over, then asks what the run may use. The lane stays this run's, whose lease lasts as long as its time. */
+/** Waits until the limit is over, then asks what the run may use. The lane stays this run's. */
 export async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },
@@ -29,21 +34,27 @@ export async function waitForLimit(
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
   const reason = REASONS[outcome.reason];
-  log.info(`${reason}. Waiting until ${formatInstant(outcome.resumeAt)} (${inWords(totalMs)}) …`);
+  log.info(`${reason}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
+  const isBeside = deps.config.policy.maxWaitMs > 0;
+  let claimedAt = waitedFrom;
   let mark = nextMark(totalMs);
   for (;;) {
     const leftMs = outcome.resumeAt - clock.now();
     if (leftMs <= 0) break;
     if (leftMs <= mark) {
-      log.info(`Still waiting: ${inWords(leftMs)} left.`);
+      deps.sayLeft(`Still waiting: ${leftInWords(leftMs)} left.`);
       mark = nextMark(leftMs);
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
     if (ended.aborted) return { kind: 'ended', stoppedBy: null };
     const stopped = stoppedBy(work.state, await askOrders(work.state));
     if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
+    if (isBeside && clock.now() - claimedAt >= CLAIM_MS) {
+      await deps.store.renew(work.lane.id);
+      claimedAt = clock.now();
+    }
   }
   return resume(deps, { work, waitedFrom, reason: outcome.reason });
 }
@@ -55,14 +66,18 @@ export async function resume(
 ): Promise<Waited> {
   const { clock, log, patience } = deps;
   if (patience === null) return { kind: 'unknown' };
-  const renewed = await patience.renew(work);
+  const resumedAt = clock.now();
+  const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
+  const renewed = await patience.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
     log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
   }
-  const { windows, policy } = renewed;
+  // The claim outlives the time that is left now.
+  if (maxRunMs !== deps.config.policy.maxRunMs) await deps.store.renew(work.lane.id);
+  const { windows } = renewed;
+  const policy = { ...renewed.policy, maxRunMs, maxWaitMs };
   const { maxIterations, maxCostUsd } = policy;
-  const resumedAt = clock.now();
   deps.appendJournal(
     serializeWait({
       ...{ version: 1, lane: work.lane.id, waitedFrom, resumedAt, reason },
@@ -81,13 +96,3 @@ const REASONS: Readonly<Record<Parked['reason'], string>> = {
   usage_limit: "The provider's usage limit is reached",
   step_circuit: "No step of the pipeline may call the agent, since each one's own circuit is open",
 };
-
-/** `1 h 20 min`; rounded up, so that it is over then. */
-function inWords(ms: number): string {
-  const minutes = Math.ceil(ms / MINUTE_MS);
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  return [
-    ...(hours > 0 ? [`${String(hours)} h`] : []),
-    ...(rest > 0 || hours === 0 ? [`${String(rest)} min`] : []),
-  ].join(' ');
-}

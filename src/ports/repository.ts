@@ -82,6 +82,8 @@ interface ReadTexts {
   readonly fork: FileTexts | null;
   /** Files of the base that are there and were left out: why, by path. */
   readonly unread: FileTexts;
+  /** Symbolic links of the base that stand at a path, or on the way to it, by their own path; why they are not followed. */
+  readonly links: FileTexts;
 }
 
 export interface OpenedLane {

@@ -15,6 +15,8 @@ export interface StateStore {
   ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
   /** Keeps the lane's newest state and the claim with it; returns its number, null: it is kept by a save only, or could not be. */
   advance(lane: LaneId, copy: RidingCopy): Promise<number | null>;
+  /** Takes this run's claim anew: its time begins again. Where there is none, or the store does not answer, nothing changes. */
+  renew(lane: LaneId): Promise<void>;
   /** The transcript that the lane's state names; what has another hash is not it. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
   /** Gives the claim back without a new copy. */

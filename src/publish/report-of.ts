@@ -1,5 +1,6 @@
 import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
+import { openedBy } from '../core/others/opened-by.ts';
 import type { Check } from '../core/lane/state.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
@@ -64,6 +65,7 @@ export function reportOfWork(
     isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,
+    notWaited: work.notWaited,
     endedAt: work.endedAt,
   };
   // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.
@@ -129,10 +131,11 @@ function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification,
 function laneFactsOf(
   { config, context, now }: ReportFrame,
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
-): Pick<LaneFacts, 'tasks' | 'circuit' | 'callsRemaining' | 'restored'> {
+): Pick<LaneFacts, 'tasks' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'> {
   return {
     tasks: tasksWithProgress(tasks, state, context),
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
+    openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
   };

@@ -48,6 +48,7 @@ export function believedWork(work: Work, known: Known): Work {
     // That of an earlier version has none.
     isolation: recordedFacts(work.isolation),
     isolationFrom: 'record',
+    notWaited: null,
     journal,
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
     lookAt: recordedLookAt(work.lookAt),

@@ -76,10 +76,15 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
     {
       ...{ agent, agentName, prompt, signal, outlet, store, recording, ...live },
       ending: nobodyAsks,
+      sayLeft: deps.log.info,
       patience: {
         policy,
-        renew: (unfinished) =>
-          renewReservation({ ...deps, config: { ...deps.config, policy }, budget: stages.budget }, unfinished),
+        renew: (unfinished, maxRunMs) =>
+          renewReservation(
+            { ...deps, config: { ...deps.config, policy }, budget: stages.budget },
+            unfinished,
+            maxRunMs,
+          ),
       },
     },
     begun,

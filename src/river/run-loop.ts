@@ -13,7 +13,7 @@ import { sha256 } from './stages.ts';
 /** What the loop has beside the world: the agent, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agentName' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'patience'
+  'agentName' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'sayLeft' | 'patience'
 > {
   readonly agent: Agent;
   readonly recording: Recording;

@@ -11,6 +11,8 @@ export interface DirectoryCellsOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
   readonly folder: string;
   readonly now: () => number;
+  /** Throws where the folder is not to be read or written; asked before each time. */
+  readonly check?: () => void;
   /** Gives a file a second name, and fails with EEXIST when that is taken. */
   readonly link?: (existing: string, name: string) => Promise<void>;
 }
@@ -39,7 +41,12 @@ const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
  * Cells as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which fails when
  * another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could leave behind.
  */
-export function createDirectoryCells({ folder, now, link = hardLink }: DirectoryCellsOptions): CellStore {
+export function createDirectoryCells({
+  folder,
+  now,
+  check = () => undefined,
+  link = hardLink,
+}: DirectoryCellsOptions): CellStore {
   return { place: 'directory', read, write, readHead };
 
   async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
@@ -106,6 +113,7 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   /** Highest first. */
   async function generationsOf(name: CellName): Promise<readonly number[]> {
     const generations: number[] = [];
+    check();
     for (const entry of await entriesOf(folder)) {
       const [, cell, generation] = FILE_NAME.exec(entry.name) ?? [];
       if (cell !== name) continue;
@@ -154,6 +162,7 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   }
 
   async function prepareFolder(): Promise<void> {
+    check();
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: unknown) => {
       if (codeOf(error) !== 'EEXIST') throw error;

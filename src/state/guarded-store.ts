@@ -5,6 +5,7 @@ import {
   orderRecord,
   parseRecord,
   releaseRecord,
+  renewRecord,
   saveRecord,
   serializeRecord,
   type LaneRecord,
@@ -37,6 +38,7 @@ export interface GuardedStore {
   save(copy: StateCopy): Promise<SavedRecord>;
   ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
   advance(lane: LaneId, copy: RidingCopy): Promise<number | null>;
+  renew(lane: LaneId): Promise<void>;
   release(lane: LaneId): Promise<Released>;
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
   orders(lane: LaneId): Promise<Exclude<OrdersNow, { kind: 'unsupported' }>>;
@@ -87,7 +89,7 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
   const outages = new Map<LaneId, string>();
   /** Lanes whose cell no push may take along, now or later. */
   const barred = new Set<LaneId>();
-  return { place: cells.place, restore: look, claim, save, ride, advance, release, order, orders };
+  return { place: cells.place, restore: look, claim, save, ride, advance, renew, release, order, orders };
 
   async function claim(lane: LaneId): Promise<Claimed> {
     const wanted = lease();
@@ -178,6 +180,14 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
     const sequence = Math.max(after, seen.record.sequence) + 1;
     const record = advanceRecord(seen.record, { sequence, document: document(sequence) }, lease().runTag);
     return record === null ? null : { head: seen.head, record, sequence };
+  }
+
+  async function renew(lane: LaneId): Promise<void> {
+    const taken = lease();
+    await change(lane, (record) => {
+      const renewed = renewRecord(record, taken);
+      return renewed === null ? { kind: 'stop' } : { kind: 'record', record: renewed };
+    });
   }
 
   async function release(lane: LaneId): Promise<Released> {

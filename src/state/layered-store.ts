@@ -47,7 +47,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   const decided = new Map<LaneId, number>();
   /** Lanes of which the guarded store takes no writes of this run. */
   const refused = new Set<LaneId>();
-  return { restore, claim, save, ride, advance, release, order, orders, transcript };
+  return { restore, claim, save, ride, advance, renew, release, order, orders, transcript };
 
   async function restore(lane: LaneId): Promise<RestoredState> {
     const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
@@ -220,6 +220,10 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
 
   async function advance(lane: LaneId, copy: RidingCopy): Promise<number | null> {
     return guarded === null || refused.has(lane) ? null : guarded.advance(lane, copy);
+  }
+
+  async function renew(lane: LaneId): Promise<void> {
+    if (guarded !== null && !refused.has(lane)) await guarded.renew(lane);
   }
 
   async function release(lane: LaneId): Promise<Released> {

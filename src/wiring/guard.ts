@@ -35,7 +35,8 @@ export function createGuard(
 
   return {
     begin: () => {
-      if (!isWatched) startWatchdog(environment, { afterMs: config.policy.maxRunMs + GRACE_MS });
+      if (!isWatched)
+        startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
       isWatched = true;
       // `uses: ./`: the action is the project, and the agent may change it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);

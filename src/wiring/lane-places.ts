@@ -12,11 +12,12 @@ import { createRefCells } from '../git/refs/ref-cells.ts';
 import { listLanes } from '../git/refs/ref-lanes.ts';
 import type { CellStore } from '../ports/state.ts';
 import { createBudgetStore } from '../state/budget-store.ts';
-import { createDirectoryCells, directoryCellNames } from '../state/directory-cells.ts';
+import { directoryCellNames } from '../state/directory-cells.ts';
 import { createGuardedStore } from '../state/guarded-store.ts';
 import { createLayeredStore } from '../state/layered-store.ts';
 import { batchReads } from '../state/batched-cells.ts';
 import { textOf, UserError } from '../errors.ts';
+import { checkoutCells, stateFolder } from './home/checkout-state.ts';
 
 const now = (): number => Date.now();
 
@@ -33,17 +34,13 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
       };
     const top = found.stdout.toString().replace(/\n$/, '');
     const url = await firstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
-    const stateFolder = join(top, '.ralph', 'state');
-    const hasFolder = existsSync(stateFolder);
+    const hasFolder = existsSync(stateFolder(top).folder);
     if (url === null && (remote !== null || !hasFolder))
       return {
         kind: 'missing',
         why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.`,
       };
-    const places = [
-      ...(url === null ? [] : [await refPlace(top, url)]),
-      ...(hasFolder ? [directoryPlace(stateFolder)] : []),
-    ];
+    const places = [...(url === null ? [] : [await refPlace(top, url)]), ...(hasFolder ? [directoryPlace(top)] : [])];
     return {
       kind: 'open',
       folder: top,
@@ -72,9 +69,11 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
   return placeOf(batchReads(createRefCells(options)), () => listLanes(options, DEFAULT_BRANCH_PREFIX));
 }
 
-function directoryPlace(folder: string): StatePlace {
-  return placeOf(createDirectoryCells({ folder, now }), async () => {
+function directoryPlace(top: string): StatePlace {
+  const { folder, check } = stateFolder(top);
+  return placeOf(checkoutCells(top), async () => {
     try {
+      check();
       return { kind: 'lanes', lanes: (await directoryCellNames(folder)).filter(isLaneId) };
     } catch (error) {
       return { kind: 'unavailable', why: textOf(error) };

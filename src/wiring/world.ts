@@ -18,6 +18,8 @@ export interface World extends Omit<RunDeps, 'connect'> {
   readonly secrets: Secrets;
   /** Where git reaches the repository: a URL, or the folder of a person's own. */
   readonly remoteUrl: string;
+  /** Folders that a room does not show, beside what every room hides. */
+  readonly hidden: readonly string[];
   /** The agent's own folder for settings and transcripts, where nothing isolates it; null: one of the run's. */
   readonly agentFolder: string | null;
   /** This run's private folder. */
@@ -50,6 +52,7 @@ export function createWorld({
     context,
     secrets,
     remoteUrl: remoteUrl(context),
+    hidden: [],
     agentFolder: null,
     redact,
     clock: systemClock,

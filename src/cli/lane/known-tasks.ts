@@ -1,5 +1,6 @@
-import { unknownTask } from '../../core/people/unknown-task.ts';
-import { isIssueTask, nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { calledAs, calledById, findNamed } from '../../core/people/named-task.ts';
+import { cut } from '../../core/text/cut.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
@@ -8,29 +9,37 @@ import { readTasks } from '../tasks/read-tasks.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import type { StatePlace } from './state-places.ts';
 
-/** Throws a UsageError when the order's lane or task does not exist. What cannot be read may well have it. */
-export async function refuseUnknown(
-  { lane, opened: { folder, places } }: LaneArguments,
-  task: TaskId | null,
-  now: number,
-): Promise<void> {
+/** Throws a UsageError when the order's lane does not exist. What cannot be read may well have it. */
+export async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): Promise<void> {
   const lanes = await lanesOf(places);
   if (lane !== QUEUE && lanes !== null && !lanes.includes(lane))
     throw new UsageError([
       `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot get an order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
     ]);
-  if (task === null) return;
-  const known = await tasksOf(places, lane, now);
-  if (known === null || known.includes(task)) return;
-  const listed = lane === QUEUE && !isIssueTask(task) ? await readTasks(folder, fileSources) : null;
-  const ofFiles = listed?.tasks.map((found) => found.task.id) ?? [];
-  if (ofFiles.includes(task) || (listed !== null && listed.problems.length > 0)) return;
-  const elsewhere = lanes?.includes(task) === true ? ` It has a branch of its own: add --lane ${task}.` : '';
+}
+
+/** The task of the lane that a person calls so, by its id or name. Throws a UsageError when there is none; what cannot be read may well have the id. */
+export async function findTask({ lane, opened }: LaneArguments, name: string, now: number): Promise<TaskId> {
+  const id = parseTaskName(name);
+  const [known, listed] = await Promise.all([
+    tasksOf(opened.places, lane, now),
+    lane === QUEUE ? readTasks(opened.folder, fileSources) : null,
+  ]);
+  if (id !== null && known === null) return id;
+  const ofFiles = listed?.tasks.map(({ task }) => calledAs(task)) ?? [];
+  const named = findNamed(name, [...ofFiles, ...(known ?? []).map(calledById)]);
+  if (named.kind === 'task') return named.id;
+  if (named.kind === 'several') throw new UsageError([named.why]);
+  if (id !== null && !isIssueTask(id) && listed !== null && listed.problems.length > 0) return id;
   const branch = lane === QUEUE ? 'the queue' : `${nameOfTaskId(lane)}'s own branch`;
-  const what = isIssueTask(task)
-    ? `No run of ${branch} has worked on ${nameOfTaskId(task)}.`
-    : `There is no task ${nameOfTaskId(task)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
-  throw new UsageError([`${unknownTask(task, [...known, ...ofFiles], what)}${elsewhere}`]);
+  const hasBranch = id !== null && (await lanesOf(opened.places))?.includes(id) === true;
+  const what =
+    id !== null && isIssueTask(id)
+      ? `No run of ${branch} has worked on ${nameOfTaskId(id)}.`
+      : `There is no task ${cut(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
+  throw new UsageError([
+    `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add --lane ${id}.` : ''}`,
+  ]);
 }
 
 /** The lanes of all places; null: one of them did not answer. */

@@ -30,7 +30,7 @@ export interface Subject {
 
 /** The help text of the options below. */
 export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default: queue)
-  --dir FOLDER   a folder in the checkout (default: the current one)
+  --dir FOLDER   any folder of the checkout: its state is the same for every working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
   --json         prints one JSON object instead, described by schemas/ralph-lane.schema.json`;
 

@@ -3,14 +3,14 @@ import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { cut } from '../../core/text/cut.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
-import { refuseUnknown } from './known-tasks.ts';
+import { findTask, refuseUnknownLane } from './known-tasks.ts';
 import { LANE_OPTIONS_HELP, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
 import { plainLine } from '../plain-line.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces, StatePlace } from './state-places.ts';
 import { renderLane } from './lane-text.ts';
 import { renderJson, printLane } from './status.ts';
-import { parseTaskName } from '../../core/tasks/ids.ts';
+import { MAX_NAME_CHARS } from '../../core/people/named-task.ts';
 import { LISTED } from '../listing.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
@@ -37,11 +37,11 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
       ...LISTED.retry,
       help: helpOf(
         'retry [TASK]',
-        'Gives failed and blocked tasks all their attempts again; with TASK (12, "#12" or its id) only that one.',
+        'Gives failed and blocked tasks all their attempts again; with TASK (its id or its name in\n"ralph tasks": US-003, .ralph/fix_plan.md:4, "#12") only that one.',
       ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, taskToRetry);
-        return order({ kind: 'retry', task: parseTaskName(given.subject) }, given, terminal);
+        return order({ kind: 'retry', task: given.subject === '' ? null : given.subject }, given, terminal);
       },
     },
     {
@@ -75,27 +75,28 @@ const taskToRetry: Subject = {
   name: 'the task',
   isRequired: false,
   problem: (given) =>
-    parseTaskName(given) === null
-      ? `${JSON.stringify(cut(given, 80))} is not a task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
+    given.trim() === '' || given.length > MAX_NAME_CHARS
+      ? `${JSON.stringify(cut(given, 80))} is not a task: expected an id or a name that "ralph tasks" shows, such as "#12", US-003 or plan-3f9a12c0.`
       : null,
 };
 
-/** Longer names make the order unreadable. */
-const MAX_NAME_CHARS = 100;
+/** Longer ones make the order unreadable. */
+const MAX_PERSON_CHARS = 100;
 
 async function order(
-  { kind, task }: Pick<OrderGiven, 'kind' | 'task'>,
+  { kind, task: name }: { readonly kind: OrderGiven['kind']; readonly task: string | null },
   given: LaneArguments,
   terminal: Terminal,
 ): Promise<CommandEnd> {
-  await refuseUnknown(given, task, terminal.now());
+  await refuseUnknownLane(given);
+  const task = name === null ? null : await findTask(given, name, terminal.now());
   const { lane, json, sameLane, opened } = given;
   const words = [kind.replace('-', ' '), ...(task === null ? [] : [task])].join(' ');
   const orderGiven: OrderGiven = {
     kind,
     task,
     run: null,
-    by: oneLine(opened.person, MAX_NAME_CHARS),
+    by: oneLine(opened.person, MAX_PERSON_CHARS),
     from: 'command-line',
     at: terminal.now(),
   };
@@ -123,12 +124,18 @@ async function order(
 function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
+  const kept = `Order kept (${names.join(' and ')}): ${words}.`;
+  // Nobody but runs at home looks there.
+  if (names.every((name) => name === 'directory')) {
+    const atWork = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
+    return `${kept} The next "ralph run" obeys it before anything else; one at work now ${atWork}.\n\n`;
+  }
   const obeyed = names.includes('ref')
     ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
     : '';
   const now =
     words === 'stop' ? 'ends after its running iteration, and one of three jobs at its end' : 'continues to its end';
-  return `Order kept (${names.join(' and ')}): ${words}. The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
+  return `${kept} The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
 }
 
 function helpOf(usage: string, does: string): string {

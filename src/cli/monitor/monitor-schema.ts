@@ -30,13 +30,19 @@ const local = z.object({
     .object({ file: z.string(), at: instant.describe('When it was written last.'), lines: z.array(z.string()) })
     .nullable()
     .describe('The last 20 lines of the newest file in `.ralph/logs/`.'),
-  state: laneReportSchema.nullable().describe('What `.ralph/state/` keeps of the same branch; null: there is none.'),
+  state: laneReportSchema
+    .nullable()
+    .describe('What `.ralph/state/` keeps of the same run and its branch; null: there is none.'),
 });
 
 /** What `ralph monitor --json` prints, and every picture shows. A change that breaks readers needs a new major version. */
 const pictureSchema = z.object({
   at: instant,
-  name: z.string().describe('The folder of the checkout, or `owner/name` when GitHub was asked.'),
+  name: z
+    .string()
+    .describe(
+      'The folder of the checkout and, within it, the one that the local run is for; or `owner/name` when GitHub was asked.',
+    ),
   shows: z.enum(['local', 'all']).describe('The local run, or all branches.'),
   local: local.nullable().describe('null: all branches are shown.'),
   all: overviewSchema.nullable().describe('null: the local run is shown, or nothing is read yet.'),

@@ -10,7 +10,8 @@ const HELP = `Usage: ralph monitor [--all] [--once] [--json] [--dir FOLDER] [--r
 
 Shows the local run (ralph run, or another Ralph that writes .ralph/status.json) on the whole screen: what it does, its
 task, the calls of the hour and the cost as bars, done signals, circuit, a countdown while it waits, and the last lines
-of the newest file in .ralph/logs. It follows the files, and changes nothing unless you press a key.
+of the newest file in .ralph/logs. It follows the files, and changes nothing unless you press a key. In a folder that a
+run was made for (input working-directory) it shows that run, at the top of the repository the one that wrote last.
 
 Without a local run, or with --all, it shows all branches, as ralph status --all does, and reads them again every ten
 seconds; with GITHUB_TOKEN (or GH_TOKEN) every minute.
@@ -26,7 +27,7 @@ is over.
   --all          all branches, not the local run
   --once         prints one picture as text
   --json         prints one JSON object, described by schemas/ralph-monitor.schema.json
-  --dir FOLDER   a folder in the checkout (default: the current one)
+  --dir FOLDER   any folder of the checkout (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
 
 Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2 wrong arguments, or nothing to show.
@@ -62,7 +63,7 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
   const { createSource } = await import('./source.ts');
-  const source = createSource({ folder, remote, open, look, isAlive: (pid) => world.isAlive(pid) });
+  const source = createSource({ folder, remote, open, look, world });
   const shows = given.has('all') ? 'all' : await viewOf(await source.local(terminal.now()), source.open, folder);
   if (shows === 'all') {
     const opened = await source.open({ folder, remote });

@@ -15,6 +15,14 @@ export interface Screen {
   close(): void;
 }
 
+/** The last run of a checkout that this program made. `folder`: of the repository, which it works for and has its files in. */
+export interface LastRun {
+  readonly folder: string;
+  readonly pid: number;
+  /** In ms. */
+  readonly startedAt: number;
+}
+
 /** What the monitor has of the machine beside the terminal that every command has. */
 export interface MonitorWorld {
   /** Null: there is no terminal to draw on. */
@@ -24,4 +32,6 @@ export interface MonitorWorld {
   pause(ms: number): Promise<void>;
   /** Whether there is a process with this id. */
   isAlive(pid: number): boolean;
+  /** By the state in the checkout with this top folder; null: nothing is known of one. */
+  lastRun(top: string): Promise<LastRun | null>;
 }

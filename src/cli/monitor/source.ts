@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
 import type { LookAtGitHub } from '../github.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/state-places.ts';
 import { readOverview } from '../overview/read-overview.ts';
 import type { Overview } from '../overview/overview-schema.ts';
 import { plainLine } from '../plain-line.ts';
-import { findLocalFolder, readLocal, type LocalFolder } from './local/read-local.ts';
+import { findLocalFolder, type LocalFolder } from './local/local-folder.ts';
+import { readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
+import type { MonitorWorld } from './screen-port.ts';
 
 /** What the monitor shows, read again when it may have changed. */
 export interface Source {
@@ -29,7 +31,7 @@ export interface SourceOptions {
   readonly remote: string | null;
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
-  readonly isAlive: (pid: number) => boolean;
+  readonly world: Pick<MonitorWorld, 'isAlive' | 'lastRun'>;
 }
 
 /** Some changes have no trace in what is looked at, such as a process that ended. */
@@ -46,11 +48,10 @@ interface Looked<T> {
   readonly value: T;
 }
 
-export function createSource({ folder: given, remote, open, look, isAlive }: SourceOptions): Source {
+export function createSource({ folder: given, remote, open, look, world }: SourceOptions): Source {
   const folder = resolve(given);
   let opened: Looked<OpenedPlaces> | null = null;
   let hadState = false;
-  let where: LocalFolder | null = null;
   let seen: (Looked<LocalPicture> & { readonly signature: string }) | null = null;
   let lastRun: Looked<LocalPicture['run']> | null = null;
   let overview: Looked<Overview> | null = null;
@@ -80,17 +81,22 @@ export function createSource({ folder: given, remote, open, look, isAlive }: Sou
 
   async function local(now: number): Promise<Picture> {
     const places = await openOnce();
-    const top = places.kind === 'open' ? places.folder : folder;
-    if (where === null || seen?.value.run.kind === 'none') where = await findLocalFolder(folder, top);
-    const signature = await signatureOf(where, seen?.value.output?.file ?? null);
+    const top = await realOf(places.kind === 'open' ? places.folder : folder);
+    // A run may begin elsewhere in the checkout, or end.
+    const last = await world.lastRun(top);
+    const where = await findLocalFolder(await realOf(folder), { top, last });
+    const signature = await signatureOf(where, { top, output: seen?.value.output?.file ?? null });
     if (seen === null || seen.signature !== signature || now - seen.at >= LOCAL_MS) {
       const directory = places.kind === 'open' ? places.places.find(({ name }) => name === 'directory') : undefined;
-      const value = await readLocal({ where, place: directory ?? null, isAlive }, now);
+      const value = await readLocal(
+        { where, last, place: directory ?? null, isAlive: (pid) => world.isAlive(pid) },
+        now,
+      );
       seen = { at: now, signature, value: { ...value, run: settled(value.run, now) } };
     }
     return {
       at: new Date(now).toISOString(),
-      name: nameOf(where.folder),
+      name: nameOf(top, where.folder),
       shows: 'local',
       local: seen.value,
       all: null,
@@ -163,14 +169,24 @@ export function createSource({ folder: given, remote, open, look, isAlive }: Sou
   }
 }
 
-function nameOf(folder: string): string {
-  return plainLine(basename(folder), 100);
+/** The folder of the checkout, and within it the one that a run is for. */
+function nameOf(top: string, folder = top): string {
+  return plainLine(join(basename(top), relative(top, folder)), 100);
+}
+
+/** Without links, as git names a checkout. */
+function realOf(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
 }
 
 /** Changes whenever a file of the local run does. */
-async function signatureOf({ folder, prefix }: LocalFolder, output: string | null): Promise<string> {
-  const paths = ['status.json', 'progress.json', 'logs', 'state', ...(output === null ? [] : [`logs/${output}`])];
-  return (await Promise.all(paths.map((path) => traceOf(join(folder, `${prefix}${path}`))))).join(' ');
+async function signatureOf(
+  { folder, prefix }: LocalFolder,
+  { top, output }: { readonly top: string; readonly output: string | null },
+): Promise<string> {
+  const names = ['status.json', 'progress.json', 'logs', ...(output === null ? [] : [`logs/${output}`])];
+  const paths = [...names.map((name) => join(folder, `${prefix}${name}`)), join(top, '.ralph', 'state')];
+  return [folder, ...(await Promise.all(paths.map(traceOf)))].join(' ');
 }
 
 /** Another one whenever a file is written, or the names in a folder change. */

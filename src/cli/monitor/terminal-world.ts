@@ -10,10 +10,12 @@ export function createTerminalWorld({
   input,
   output,
   env,
+  lastRun,
 }: {
   readonly input: ReadStream;
   readonly output: WriteStream;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly lastRun: MonitorWorld['lastRun'];
 }): MonitorWorld {
   // Other streams than terminals lack what their types promise.
   const { isTTY, columns } = output as Partial<WriteStream>;
@@ -26,6 +28,7 @@ export function createTerminalWorld({
       await pause(ms);
     },
     isAlive,
+    lastRun,
   };
 }
 

@@ -100,7 +100,8 @@ function nameToType(id: TaskId): string {
 
 function whyStuck({ state, attempts, reason }: TaskProgress, question: string | null): string {
   const iterations = count(attempts, 'iteration');
-  if (state === 'failed') return `gave up after ${iterations}`;
+  if (state === 'failed')
+    return attempts === 0 ? 'marked as failed by an earlier Ralph' : `gave up after ${iterations}`;
   if (question !== null) return `the agent asks: “${question}”`;
   if (state === 'stuck') return `set aside after ${iterations}, since nothing changed`;
   return reason === 'nothing_to_do'

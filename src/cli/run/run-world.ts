@@ -5,7 +5,7 @@ export interface AskedRun {
   readonly folder: string;
   /** Inputs of the action that were given, by name. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** null: all tasks. */
+  /** The one task, by its id or by the name under which it is shown; null: all tasks. */
   readonly task: string | null;
   readonly dryRun: boolean;
   /** Whether the branch goes to the remote `origin` at the end. */

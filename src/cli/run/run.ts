@@ -1,12 +1,13 @@
 import { limitModes } from '../../core/policy.ts';
 import { wantedIsolations } from '../../core/isolation/level.ts';
-import { parseTaskName } from '../../core/tasks/ids.ts';
+import { MAX_NAME_CHARS } from '../../core/people/named-task.ts';
+import { cut } from '../../core/text/cut.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { LISTED } from '../listing.ts';
 import type { AskedRun, RunHere } from './run-world.ts';
 
-const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task ID] [--model MODEL] [--json] [OPTIONS]
+const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL] [--json] [OPTIONS]
 
 Works the tasks of this checkout on this machine: the loop of the action, with the same gate, isolation, evidence and
 bounds. It works in a copy of the current branch, outside of your checkout: your files, your index and your branches stay
@@ -15,22 +16,25 @@ as they are. What is done is on the branch ralph/queue in your repository after 
 
   --once                the same as --max-iterations 1
   --max-iterations N    agent calls of this run
-  --task ID             this task alone, by its id in "ralph tasks"
+  --task TASK           this task alone, by its id or its name in "ralph tasks" (US-003, .ralph/fix_plan.md:4, "#12")
   --model MODEL         the model that the agent uses
   --dry-run             shows the task, the prompt and the command line; calls nobody and changes nothing
-  --on-limit park|wait  at a limit that is over within max-minutes: ends, or waits with a countdown
+  --on-limit park|wait  at an hourly, daily or provider's limit: ends, or waits until it is over, with a countdown;
+                        waiting does not count against max-minutes
   --isolation LEVEL     auto, namespace, user or none (default: auto: the strongest that needs no password here)
   --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
   --input NAME=VALUE    any other input of the action, such as --input verify="npm test"; can be repeated
   --push                pushes the branch to origin at the end, with your own credentials; opens no pull request
-  --dir FOLDER          the checkout (default: the current folder)
+  --dir FOLDER          any folder of the checkout (default: the current one); the tasks are those of the repository's
+                        root, or of the folder that --input working-directory=FOLDER names
   --json                prints one JSON object at the end, described by schemas/ralph-run.schema.json; the log goes to
                         standard error
 
 Tasks are those of the plan and of prd.json; with GITHUB_TOKEN (or GH_TOKEN) labelled issues as well, which are only read.
 The agent logs in as it does for you: with ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, or the login of "claude" itself,
-which an isolated agent does not reach. The state is in .ralph/state, what other tools watch in .ralph/status.json and
-.ralph/progress.json, logs in .ralph/logs. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
+which an isolated agent does not reach. The state is in .ralph/state at the top of the repository; what other tools watch
+is in .ralph/status.json and .ralph/progress.json, and logs are in .ralph/logs, of the input working-directory if that is
+given. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
 
 Exit codes: 0 done, 1 the run was halted or failed (input fail-on), 2 wrong arguments.
 `;
@@ -95,10 +99,9 @@ function readAsked(given: ParsedArguments): AskedRun {
     ...notAmong('on-limit', inputs['on-limit'], limitModes),
     ...notAmong('isolation', inputs.isolation, wantedIsolations),
   );
-  const named = one('task');
-  const task = named === null ? null : parseTaskName(named);
-  if (named !== null && task === null)
-    problems.push(`--task ${JSON.stringify(named)}: is not the id of a task. "ralph tasks" lists them.`);
+  const task = one('task');
+  if (task !== null && (task.trim() === '' || task.length > MAX_NAME_CHARS))
+    problems.push(`--task ${JSON.stringify(cut(task, 80))}: is not the name of a task. "ralph tasks" lists them.`);
   if (given.has('dry-run') && given.has('push')) problems.push('--dry-run pushes nothing: leave out --push.');
   if (given.has('dry-run') && given.has('json')) problems.push('--dry-run prints text: leave out --json.');
   if (problems.length > 0) throw new UsageError(problems);

@@ -19,7 +19,7 @@ task's id is printed. Nothing is committed: runs see the task when you have push
   --priority WORD  high, medium or low (default: medium; for user stories, after all others)
   --optional       never blocks completion; can have a --priority only with --to prd
   --to plan|prd    which file
-  --dir FOLDER     the checkout (default: the current folder)
+  --dir FOLDER     the checkout, or the folder that working-directory names (default: the current folder)
   --json           prints one JSON object instead, described by schemas/ralph-add.schema.json
 
 Exit codes: 0 added, 1 there is such a task already, or the file cannot be added to (nothing is written then),

@@ -24,7 +24,7 @@ before you commit it: it is what the agent will be asked to do.
   --issues             reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the remote origin
   --label LABEL        which issues (default: ralph)
   --to plan|prd        which file (default: the one that exists; the plan if both or neither do)
-  --dir FOLDER         the checkout (default: the current folder)
+  --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
   --dry-run            prints the tasks and writes nothing
   --json               prints one JSON object instead, described by schemas/ralph-import.schema.json
 

@@ -47,12 +47,13 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
     return [
       state,
       String(task.priority),
+      plainLine(task.id),
       plainLine(nameOfTask(task)),
       `${plainLine(task.title, 100)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
     ];
   });
-  const all = [['state', 'priority', 'where', 'title'], ...rows];
-  const widths = [0, 1, 2].map((column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0)));
+  const all = [['state', 'priority', 'id', 'where', 'title'], ...rows];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0)));
   return tasks.length === 0
     ? []
     : all.map(

@@ -22,7 +22,7 @@ task comes after what it waits for, and those that wait for themselves or for so
 With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label, from the repository of the remote
 origin.
 
-  --dir FOLDER         the checkout (default: the current folder)
+  --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
                        prd (${taskFilePaths.prd.join(', ')}), beads (${taskFilePaths.beads.join()}),
                        prompt (PROMPT.md itself, where there is no list) (default: ${DEFAULT_SOURCES})

@@ -4,7 +4,7 @@ import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';
 import type { JournalEntry, JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
-import type { Policy } from '../policy.ts';
+import { afterWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import { beginIteration, beginSteps, chargeCallAt, chargeStepUsage, settle, type Settled } from '../lane/settle.ts';
@@ -122,8 +122,12 @@ function checked(position: Position, { checks, waits }: Journal, iterations: num
     .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), known);
 }
 
-function resumed({ policy, state }: Position, { windows, maxIterations, maxCostUsd }: JournalWait): Partial<Position> {
-  return { policy: { ...policy, maxIterations, maxCostUsd }, state: { ...state, windows } };
+function resumed(
+  { policy, state }: Position,
+  { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: JournalWait,
+): Partial<Position> {
+  const later = afterWait(policy, resumedAt - waitedFrom);
+  return { policy: { ...later, maxIterations, maxCostUsd }, state: { ...state, windows } };
 }
 
 function decide(

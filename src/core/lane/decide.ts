@@ -4,9 +4,9 @@ import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
-import type { Outcome, ParkReason } from '../outcome.ts';
+import type { Outcome, ParkReason, RunBound } from '../outcome.ts';
 import { probeAtOfAll } from '../pipeline/step-memory.ts';
-import type { Policy } from '../policy.ts';
+import { afterWait, type Policy } from '../policy.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';
@@ -124,8 +124,16 @@ export function isWorthWaiting(
     policy.onLimit === 'wait' &&
     !run.cancelled &&
     run.stoppedBy === null &&
-    limitOf(run, policy, Math.max(now, outcome.resumeAt)) === null
+    boundBehind(outcome, { run, policy, now }) === null
   );
+}
+
+/** Which bound of a run would let it make no call behind the wait; null: none, so that waiting is worth it. */
+export function boundBehind(
+  { resumeAt }: Extract<Outcome, { kind: 'parked' }>,
+  { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
+): RunBound | null {
+  return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
 /** Whether it is only its reservation that keeps a run from a further call, so that it may ask for more. */
@@ -261,7 +269,7 @@ function limited({ run, policy, now }: Situation): Outcome | null {
   return limitOf(run, policy, now);
 }
 
-function limitOf(run: RunSoFar, policy: Policy, now: number): Outcome | null {
+function limitOf(run: RunSoFar, policy: Policy, now: number): Extract<Outcome, { kind: 'limit' }> | null {
   const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
   if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
   // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.

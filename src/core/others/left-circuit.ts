@@ -3,6 +3,7 @@ import { oneLine } from '../text/one-line.ts';
 import { tryJson } from '../text/try-json.ts';
 import { formatInstant } from '../time.ts';
 import { unreadableCircuit, type Circuit, type CircuitReason } from '../lane/circuit.ts';
+import { LEFT_OPEN } from './opened-by.ts';
 import type { LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/transitions.ts';
 
@@ -64,7 +65,7 @@ export function honourLeftCircuit(
 function opened(state: LaneState, circuit: Circuit, now: number): LaneState {
   return withTransition(
     { ...state, circuit },
-    { at: now, subject: 'circuit', from: 'closed', to: 'open', reason: 'left open by another Ralph' },
+    { at: now, subject: 'circuit', from: 'closed', to: 'open', reason: LEFT_OPEN },
   );
 }
 

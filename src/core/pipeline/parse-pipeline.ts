@@ -1,9 +1,9 @@
 import { unsetIn } from './reading/command-variables.ts';
 import { parseDuration } from './reading/duration.ts';
-import { hasSteps, isAnybodys, readFileData } from './reading/file-data.ts';
+import { hasSteps, readFileData } from './reading/file-data.ts';
 import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
 import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
-import type { Breaker, Step } from './pipeline.ts';
+import { isAnybodys, type Breaker, type Step } from './pipeline.ts';
 import { putIn } from './reading/put-in.ts';
 import type { Variables } from './reading/variables.ts';
 import { nearest } from '../text/nearest.ts';

@@ -80,6 +80,11 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
+/** Whether the file may be that of any tool: then it is a pipeline only by what it says. */
+export function isAnybodys(file: string): boolean {
+  return file === 'config.yaml';
+}
+
 /** More than any pipeline makes that is in order: every step an agent's, with all its retries. */
 export const MAX_CALLS_PER_ITERATION = 220;
 

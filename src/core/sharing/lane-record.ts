@@ -110,6 +110,11 @@ export function advanceRecord(
   return record.lease?.runTag === runTag ? { ...record, ...copy, savedBy: runTag } : null;
 }
 
+/** The record with the lease that a run which holds the lane takes anew; null when it is not this run's. */
+export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null {
+  return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
+}
+
 /** The record without the lease of the run with this tag; null when it holds none. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;

@@ -101,6 +101,12 @@ export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
 
+/** The file that alone says of a task that it failed or is blocked, since no iteration was spent on it here; null: there is none. */
+export function markedIn({ source }: Pick<Task, 'source'>, progress: TaskProgress): string | null {
+  const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
+  return isMarked && source.kind !== 'issue' ? source.path : null;
+}
+
 export const approvalSchema = z.object({
   /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
   text: z.string().max(64),

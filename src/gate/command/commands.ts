@@ -160,7 +160,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;
   const { state, claimedBy } = judgeLane(
-    { restored: kept, budget: null },
+    { restored: kept, budget: null, left: null },
     { lane: own, expected: false, elsewhere: [], deps },
   );
   const wasPublished = (state.lastRun?.published ?? null) !== null;

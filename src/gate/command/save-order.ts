@@ -1,5 +1,5 @@
 import { withAsked, type Budget } from '../../core/sharing/budget.ts';
-import { applyOrders, tasksToRetry, type OrderGiven } from '../../core/sharing/orders.ts';
+import { applyOrders, tasksToRetry, type OrderGiven, type OrderKind } from '../../core/sharing/orders.ts';
 import { type LaneState, serializeState } from '../../core/lane/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
@@ -33,8 +33,8 @@ export async function saveOrder(
   const ordered = await store.order(lane, given);
   if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
   if (ordered.kind === 'unsupported') {
-    await saveObeyed(deps, restored.state, given);
-    if (given.kind === 'pause' || given.kind === 'stop') await confirmPause(deps, lane, given);
+    const obeyed = await saveObeyed(deps, restored.state, given);
+    await confirmSigned(deps, obeyed, given);
   }
   if (given.kind === 'reset-circuit') await openCircuitsTasks(deps, lane, kept);
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
@@ -63,7 +63,7 @@ function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolea
 }
 
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
-async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: OrderGiven): Promise<void> {
+async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: OrderGiven): Promise<LaneState> {
   const sequence = state.sequence + 1;
   const obeyed = applyOrders({ ...state, transcript: null, sequence, savedAt: clock.now() }, [
     { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
@@ -74,17 +74,31 @@ async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: O
       given,
       `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``,
     );
+  return obeyed;
 }
 
-/** A pause in a cache counts only when it is signed with the agent's key, which this job may not have. */
-async function confirmPause({ store }: GateDeps, lane: LaneId, given: OrderGiven): Promise<void> {
-  const back = await store.restore(lane);
-  if (back.kind === 'found' && back.state.pause === null)
+/** Some of what a cache keeps counts only when it is signed with the agent's key, which this job may not have. */
+async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: OrderGiven): Promise<void> {
+  const part = SIGNED_PARTS[given.kind];
+  if (part === null || obeyed[part] === null) return;
+  const back = await store.restore(obeyed.lane);
+  if (back.kind === 'found' && back.state[part] === null)
     throw notKept(
       given,
       "with `state-store: cache` it counts only when it is signed with the agent's key, which this job does not have. Pass the key to this job as well, or set `state-store: auto`",
     );
 }
+
+/** What an order stands or falls with in a cache. */
+const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> = {
+  pause: 'pause',
+  resume: null,
+  stop: 'pause',
+  retry: null,
+  // Without it, what another Ralph left open would be honoured again.
+  'reset-circuit': 'leftCircuit',
+  'reset-session': null,
+};
 
 /** Whether the order finds anything to do. */
 function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: OrderGiven): boolean {

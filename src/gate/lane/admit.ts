@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { noChange } from '../../core/lane/change.ts';
-import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import { reservedByOthers, withAsked, type Budget, type Reservation } from '../../core/sharing/budget.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
@@ -176,8 +175,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   // A run without a call makes up for what people were not notified of.
   const rests = !request.redo && isPublished(restored, remoteHead) && isKnown;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
-  const left = await honoured(deps, request, restored.state);
-  const reopened = reopenProgress(left.state, {
+  const reopened = reopenProgress(restored.state, {
     named: namedBy(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
@@ -192,8 +190,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const { tasks } = judged;
   const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
-  const warnings = [...left.warnings, ...judged.warnings];
-  const notes = noteAll(warnings, judged.notices);
+  const notes = noteAll(judged.warnings, judged.notices);
   if (tasks.length === 0)
     return ended({
       ...endIntake({ kind: 'idle', reason: 'no_tasks' }),
@@ -244,21 +241,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
-    notes: noteAll([...warnings, ...prepared.warnings], judged.notices),
+    notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
   };
   return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
-}
-
-/** The state that knows of a circuit that another Ralph left open in the checkout, which is the queue's. */
-async function honoured(
-  { readLeftCircuit, sha256, clock }: GateDeps,
-  { requested }: Request,
-  state: LaneState,
-): Promise<{ readonly state: LaneState; readonly warnings: readonly string[] }> {
-  const found = requested === 'by-queue' ? await readLeftCircuit() : null;
-  if (found === null) return { state, warnings: [] };
-  const { warning, ...known } = honourLeftCircuit(state, { ...found, hash: sha256(found.text) }, clock.now());
-  return { ...known, warnings: warning === null ? [] : [warning] };
 }
 
 /** The tasks that a person asks for by name. */

@@ -1,5 +1,11 @@
 import { ruleProblem } from '../../config/tool-rules.ts';
-import { agentStepsOf, callsPerIteration, PIPELINE_FILES, type Pipeline } from '../../core/pipeline/pipeline.ts';
+import {
+  agentStepsOf,
+  callsPerIteration,
+  isAnybodys,
+  PIPELINE_FILES,
+  type Pipeline,
+} from '../../core/pipeline/pipeline.ts';
 import type { PlannedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import type { Policy } from '../../core/policy.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -18,13 +24,18 @@ export async function readPipeline(
   deps: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>,
 ): Promise<ReadPipeline> {
   const { policy } = deps.config;
-  const { base, unread } = await deps.repository.readTexts(PIPELINE_FILES, null);
+  const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
+  const unread = { ...read.unread, ...links };
   const places = PIPELINE_FILES.filter((place) => Object.hasOwn(base, place) || Object.hasOwn(unread, place));
   if (places.length === 0) return { pipeline: null, policy, warnings: [] };
   const { parsePipeline } = await import('../../core/pipeline/parse-pipeline.ts');
   const others: string[] = [];
   for (const [index, file] of places.entries()) {
     const text = base[file];
+    if (text === undefined && isAnybodys(file)) {
+      deps.log.info(`No steps are read from ${file}: it ${unread[file] ?? ''}.`);
+      continue;
+    }
     const parsed =
       text === undefined
         ? ({ kind: 'wrong', problems: [`${file} ${unread[file] ?? ''}`] } as const)
@@ -33,14 +44,17 @@ export async function readPipeline(
       others.push(file);
       continue;
     }
-    const read =
+    const counting =
       parsed.kind === 'wrong'
         ? parsed
         : await resolved(deps, { file, planned: parsed, ignored: places.slice(index + 1) });
-    if (read.kind === 'wrong') throw unusable(read.problems);
-    return read;
+    if (counting.kind === 'wrong') throw unusable(counting.problems);
+    return counting;
   }
-  deps.log.info(`No pipeline: ${namesOf(others)} ${others.length === 1 ? 'has' : 'have'} no \`steps\` of this action.`);
+  if (others.length > 0)
+    deps.log.info(
+      `No pipeline: ${namesOf(others)} ${others.length === 1 ? 'has' : 'have'} no \`steps\` of this action.`,
+    );
   return { pipeline: null, policy, warnings: [] };
 }
 
@@ -55,8 +69,8 @@ async function resolved(
   ({ readonly kind: 'read' } & ReadPipeline) | { readonly kind: 'wrong'; readonly problems: readonly string[] }
 > {
   const { describePipeline, filesNamedBy, resolvePipeline } = await import('../../core/pipeline/resolve.ts');
-  const { base, unread } = await repository.readTexts(filesNamedBy(planned), null);
-  const found = resolvePipeline(file, planned, { texts: base, unread });
+  const { base, unread, links } = await repository.readTexts(filesNamedBy(planned), null);
+  const found = resolvePipeline(file, planned, { texts: base, unread: { ...unread, ...links } });
   if (found.kind === 'wrong') return found;
   const { pipeline } = found;
   log.info(describePipeline(pipeline, planned.unused));

@@ -10,7 +10,7 @@ import type { GateDeps } from '../deps.ts';
 /** What a run that waited may use now, or why that is not known. */
 export type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
-/** Asks the repository's counters what the run may use from now on, and reserves it. Never throws. */
+/** Asks the repository's counters what a run whose time is `maxRunMs` in all may use from now on, and reserves it. Never throws. */
 export async function renewReservation(
   {
     config,
@@ -20,6 +20,7 @@ export async function renewReservation(
     runTag,
   }: Pick<GateDeps, 'config' | 'context' | 'budget' | 'clock' | 'runTag'>,
   { lane, startedAt, tasks, stateBefore, state }: Work,
+  maxRunMs: number,
 ): Promise<Renewed> {
   const { policy } = config;
   const now = clock.now();
@@ -27,10 +28,12 @@ export async function renewReservation(
   // What others have reserved and used decides, so asking a budget with the new reservation gives the same.
   const renewed = (stored: Budget): Renewal => {
     const newest = seededWith(stored, state.windows);
-    const run = newest.reservations.find((reservation) => reservation.runTag === runTag) ?? {
-      ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
-      expiresAt: startedAt + leaseMs(policy.maxRunMs, jobsOf(config)),
-      tasks: tasks.map(({ id }) => id),
+    const run = {
+      ...(newest.reservations.find((reservation) => reservation.runTag === runTag) ?? {
+        ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
+        tasks: tasks.map(({ id }) => id),
+      }),
+      expiresAt: now + leaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
     return renew(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };

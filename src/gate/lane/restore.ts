@@ -1,6 +1,7 @@
 import { seededWith, takeOver, windowsFor, type Budget } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
+import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -8,7 +9,7 @@ import { isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts'
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { isPromptTask, nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
+import { isPromptTask, nameOfLane, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
@@ -29,13 +30,18 @@ interface RestoreRequest {
   readonly expected: boolean;
   /** Issues that are worked on branches of their own, as far as that matters; none for the lane of an issue. */
   readonly elsewhere: readonly TaskId[];
-  readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
+  readonly deps: Pick<
+    GateDeps,
+    'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'
+  >;
 }
 
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
   readonly budget: Extract<ReadBudget, { kind: 'budget' }> | null;
+  /** What another Ralph left of its circuit in the checkout, which is the queue's; null: nothing, or another lane. */
+  readonly left: LeftCircuit | null;
 }
 
 /** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
@@ -43,14 +49,20 @@ export async function restoreLane(request: RestoreRequest): Promise<RestoredLane
   return judgeLane(await loadLane(request), request);
 }
 
-/** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
+/** Asks the stores, and the checkout. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
-  if (deps.config.stateStore === 'none') return { restored: null, budget: null };
+  const left = await leftTo(lane, deps);
+  if (deps.config.stateStore === 'none') return { restored: null, budget: null, left };
   const [restored, counted] = await Promise.all([deps.store.restore(lane), deps.budget?.read() ?? null]);
   const budget = counted?.kind === 'budget' ? await takeOverEarlier(deps, counted) : counted;
   if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
   if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
-  return { restored, budget };
+  return { restored, budget, left };
+}
+
+async function leftTo(lane: LaneId, { readLeftCircuit, sha256 }: RestoreRequest['deps']): Promise<LeftCircuit | null> {
+  const found = lane === QUEUE ? await readLeftCircuit() : null;
+  return found === null ? null : { ...found, hash: sha256(found.text) };
 }
 
 /** Written at once: other runs must not wait for an attempt of this one that is gone, whether or not this one works. */
@@ -65,7 +77,7 @@ async function takeOverEarlier(
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
 export function judgeLane(
-  { restored, budget }: KeptLane,
+  { restored, budget, left }: KeptLane,
   { lane, expected, elsewhere, deps }: RestoreRequest,
 ): RestoredLane {
   const now = deps.clock.now();
@@ -75,7 +87,9 @@ export function judgeLane(
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
   const known = budget === null ? found.state : withAnswers(found.state, budget.budget.waiting, elsewhere);
-  const obeyed = found.isLost ? obeyAfterLoss(known, orders) : applyOrders(known, orders);
+  // Before the orders: a person who closes the circuit means this one, too.
+  const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
+  const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);
   const state =
     budget === null
       ? obeyed
@@ -84,7 +98,11 @@ export function judgeLane(
   return {
     ...found,
     state,
-    warnings: [...found.warnings, ...(budget !== null && budget.problem !== null ? [budget.problem] : [])],
+    warnings: [
+      ...found.warnings,
+      ...(budget !== null && budget.problem !== null ? [budget.problem] : []),
+      ...(honoured.warning !== null && obeyed.circuit.kind === 'open' ? [honoured.warning] : []),
+    ],
     claimedBy: isClaimed ? lease : null,
     ownWindows: obeyed.windows,
   };

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { readLinked } from '../regular-files.ts';
-import type { Git } from '../git.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { isBase, mayHave, type BaseOnDisk } from './on-disk.ts';
 import { textsOf, type CommitTexts } from './texts.ts';
@@ -15,7 +14,8 @@ interface BaseQuestion extends BaseOnDisk {
 }
 
 /** `unknown`: the checkout has files of these names, and not the commit of the base branch. */
-export type BaseTexts = { readonly kind: 'texts'; readonly read: CommitTexts } | { readonly kind: 'unknown' };
+export type BaseTexts =
+  { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> } | { readonly kind: 'unknown' };
 
 const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 
@@ -32,22 +32,14 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
     const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
     const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
     // By way of a repository of our own, whatever the checkout's config says.
-    const read = await withBareRepository({ workFolder, env, borrow }, async (git) => ({
-      commit: await textsOf(git, commit, paths),
-      links: await linksOf(git, commit, paths),
-    }));
-    const { texts, unread } = read.commit;
-    return { kind: 'texts', read: { texts, unread: { ...unread, ...read.links } } };
+    const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
+      textsOf(git, commit, paths),
+    );
+    const asked = Object.entries(links).filter(([path]) => paths.includes(path));
+    return { kind: 'texts', read: { texts, unread: { ...unread, ...Object.fromEntries(asked) } } };
   } finally {
     await rm(workFolder, { recursive: true, force: true });
   }
-}
-
-/** What stands under the paths without being a file, as what is left out. */
-async function linksOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts['unread']> {
-  const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...paths]);
-  const links = records.flatMap((record) => /^120000 blob [0-9a-f]+\t([^]*)$/.exec(record)?.[1] ?? []);
-  return Object.fromEntries(links.map((path) => [path, 'is a symbolic link, which is not followed: put a file there']));
 }
 
 /** The tip of the base branch as the checkout knows it; null: it does not. */

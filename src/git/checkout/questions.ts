@@ -46,7 +46,7 @@ export function createQuestions(
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
       // What the job checked out is on the disk until a lane is opened.
       if (wanted === null && isUntouched() && !(await mayHave(folder, paths)))
-        return { base: {}, lane: null, fork: null, unread: {} };
+        return { base: {}, lane: null, fork: null, unread: {}, links: {} };
       const { workspace, repository, startHead } = await needOurs();
       const { url, token } = remote;
       await repository.seal();
@@ -64,6 +64,7 @@ export function createQuestions(
         lane: ofLane == null ? null : seen(ofLane.texts),
         fork: ofFork == null ? null : seen(ofFork.texts),
         unread: seen(base?.unread),
+        links: seen(base?.links),
       };
     },
   };

@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
 import { explainRefusal } from '../refusal.ts';
@@ -80,8 +80,14 @@ export async function ignoreLocally(
   if (there !== undefined && !there.isFile()) return [];
   const before = there === undefined ? '' : readFileSync(file, 'utf8');
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${before}${gap}${listed.map((path) => `/${path}\n`).join('')}`);
   return listed;
+}
+
+/** Whether the checkout has a remote of this name. */
+export async function hasRemote({ git }: PersonCheckout, remote: string): Promise<boolean> {
+  return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
 }
 
 /** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why not, null: it is there. */

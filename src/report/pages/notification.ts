@@ -4,12 +4,12 @@ import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
 import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
-import { issueOfTask, type Task } from '../../core/tasks/task.ts';
+import { issueOfTask, markedIn } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
-import { link, prose, text } from '../markdown.ts';
+import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { headline, taskLink, verificationWord } from './sections.ts';
@@ -138,13 +138,13 @@ function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
   return [
-    `**${titleOf(kind, task)}** ${whyOf(kind, one, report)}`,
+    `**${titleOf(kind, one)}** ${whyOf(kind, one, report)}`,
     ...ownWords(shareOf(change, task.id)),
     `**Next:** ${nextOf(kind, one, report)}`,
   ].join('\n\n');
 }
 
-function titleOf(kind: Need['kind'], task: Task): string {
+function titleOf(kind: Need['kind'], { task, progress }: TaskReport): string {
   const name = `${taskLink(task)} “${text(task.title, 120)}”`;
   switch (kind) {
     case 'blocked':
@@ -152,13 +152,15 @@ function titleOf(kind: Need['kind'], task: Task): string {
     case 'nothing_to_do':
       return `There seems to be nothing to do for ${name}.`;
     case 'failed':
-      return `Ralph gave up ${name}.`;
+      return markedIn(task, progress) === null ? `Ralph gave up ${name}.` : `An earlier Ralph failed ${name}.`;
     default:
       return `Ralph is stuck on ${name}.`;
   }
 }
 
-function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport): string {
+function whyOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
+  const file = markedIn(task, progress);
+  if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
   const iterations = count(progress.attempts, 'iteration');
   switch (kind) {
     case 'blocked':
@@ -191,9 +193,10 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
   return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
-function nextOf(kind: Need['kind'], { task }: TaskReport, report: RunReport): string {
+function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);
+  if (markedIn(task, progress) !== null) return `To have it tried, ${retry}.`;
   switch (kind) {
     case 'blocked':
       return `Answer ${where}. Then ${retry}.`;

@@ -2,17 +2,16 @@ import type { Outcome } from '../../core/outcome.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
-import { doneTasks, laneOf, tasksOf, warningsOf, workOf } from '../facts.ts';
+import { doneTasks, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
 
-/** The last lines of a run at home: what became of the work, what it cost, what to do next. Plain lines. */
+/** The last lines of a run at home: what became of the work, what it cost, what to do next. Plain lines; warnings are said where they arise. */
 export function renderEndAtHome(report: RunReport): string {
   const { title, what } = describeOutcome(report);
   const work = workOf(report);
   const branch = laneOf(report)?.branch ?? null;
   const isolation = work?.isolation ?? null;
-  const warnings = warningsOf(report);
   return [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => line.replaceAll('`', '')),
@@ -22,21 +21,21 @@ export function renderEndAtHome(report: RunReport): string {
           `${count(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${count(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${formatCost(work.costUsd)}`,
         ]),
     ...(isolation === null ? [] : [isolationLine(isolation).replaceAll('`', '')]),
-    ...warnings.map((line) => `! ${line.replaceAll('`', '')}`),
     ...(work !== null && branch !== null && work.headSha !== null
       ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}`, `Take it: git merge ${branch}`]
       : []),
-    `Next: ${nextAtHome(report.outcome, report.endedAt)}`,
+    `Next: ${nextAtHome(report)}`,
   ].join('\n');
 }
 
 /** What a person does next. */
-function nextAtHome(outcome: Outcome, now: number): string {
+function nextAtHome(report: RunReport): string {
+  const { outcome, endedAt: now } = report;
   switch (outcome.kind) {
     case 'complete':
       return 'review the branch and merge it.';
     case 'parked':
-      return `run again after ${formatInstantFrom(outcome.resumeAt, now)}, or use --on-limit wait.`;
+      return `run again after ${formatInstantFrom(outcome.resumeAt, now)}${settingOf(report)?.policy.onLimit === 'park' ? ', or use --on-limit wait' : ''}.`;
     case 'limit':
       return 'run again to continue.';
     case 'paused':

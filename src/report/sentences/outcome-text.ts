@@ -141,7 +141,9 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
     `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;
   switch (reason) {
     case 'no_progress':
-      return `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
+      return laneOf(report)?.openedBy === 'probe'
+        ? 'the one iteration that tried again changed nothing'
+        : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
     case 'permission_denied':
@@ -227,7 +229,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
           }
         : {
             title: 'Waiting after a stop',
-            what: `No call was made: in an earlier run ${why} (the circuit is open).`,
+            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
             next: `${retry} Otherwise the first run after ${until} tries one iteration.`,
           };
     }
@@ -252,9 +254,23 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
-    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
+}
+
+/** Why a run that was to wait for the limit did not; empty where nothing kept it from that. */
+function notWaited(report: RunReport): string {
+  switch (workOf(report)?.notWaited ?? null) {
+    case 'iterations':
+      return ` The run did not wait for that: it has made all the iterations that \`${policyInputs.maxIterations.name}\` allows.`;
+    case 'minutes':
+      return ` The run did not wait for that: \`${policyInputs.maxRunMs.name}\` would leave no time for a call.`;
+    case 'cost':
+      return ` The run did not wait for that: it has spent what \`${policyInputs.maxCostUsd.name}\` allows.`;
+    case null:
+      return '';
+  }
 }
 
 /** Why the wait is shorter than the agent reported; empty when it is not. */

@@ -1,4 +1,4 @@
-import { issueOfTask, isStuck, type StuckReason, type TaskProgress } from '../../core/tasks/task.ts';
+import { issueOfTask, isStuck, markedIn, type StuckReason, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { awaitedOutside } from './waiting.ts';
@@ -11,10 +11,14 @@ export function unblocking(report: RunReport): string {
   const outside = awaitedOutside(tasks);
   if (stuck.length === 0 && hasObstacle) return `Do what each line says; ${lookAgain(report)}.`;
   if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
+  const worked = stuck.filter(({ task, progress }) => markedIn(task, progress) === null);
+  // Nothing is known to be wrong with what nobody has tried here.
+  if (stuck.length > 0 && worked.length === 0)
+    return `To have ${stuck.length === 1 ? 'it' : 'them'} tried, ${howToRetry(stuck, report)}.`;
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
-    stuck.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
-  const asks = stuck.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
-  const hasIssue = stuck.length === 0 || stuck.some(({ task }) => issueOfTask(task) !== null);
+    worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
+  const asks = worked.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
+  const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
     ...(asks || stuck.length === 0
       ? [`answer the agent in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]

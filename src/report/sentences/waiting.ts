@@ -1,6 +1,6 @@
 import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { firstNames } from '../../core/text/lists.ts';
@@ -11,7 +11,10 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
 }
 
 /** Why nobody works on a task that was given up for now, with the agent's own words where it has any, or where they are. */
-function whyStuck({ progress, share, asked }: TaskReport): string {
+function whyStuck({ task, progress, share, asked }: TaskReport): string {
+  const file = markedIn(task, progress);
+  if (file !== null)
+    return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
   const iterations = count(progress.attempts, 'iteration');
   const said = share.question ?? share.summary ?? share.recommendation;
   const quoted = said === null ? '' : ` The agent says: “${quietWords(said)}”`;

@@ -5,10 +5,9 @@ import { findForeign } from '../../gate/found.ts';
 import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { calledAs, findNamed } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
-import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/lists.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { WorkIntake } from '../../handover/handed.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -42,11 +41,13 @@ export interface Shown {
 export interface HomeDeps extends RiverDeps, Pick<GateDeps, 'forge' | 'findStart'> {
   /** By which its commits name this run. */
   readonly runName: string;
-  /** The one task that is asked for; null: all of them. */
-  readonly task: TaskId | null;
+  /** The one task that is asked for, by its id or name; null: all of them. */
+  readonly task: string | null;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: Shown) => void;
+  /** Says how much of a wait is left. */
+  readonly sayLeft: (text: string) => void;
 }
 
 /** The river at home: gate → loop → the branch in the person's repository. Whatever happens in it ends in a report. */
@@ -60,7 +61,7 @@ export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
 }
 
 async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
-  const { config, context, redact, clock } = deps;
+  const { config, context, log, redact, clock } = deps;
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
   // Read before anything else: from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
@@ -69,6 +70,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const found = await workQueue(gateDeps, { asked: false, byHand: true });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
+  for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
     const frame = { config, context, redact, now: clock.now() };
     return reportOfEnd(frame, intake, deps.startedAt);
@@ -85,8 +87,9 @@ async function work(
     prompt,
   }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
 ): Promise<RunReport> {
-  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show } = deps;
+  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show, sayLeft } = deps;
   const { budget, store } = gateDeps;
+  const { pipeline } = intake;
   const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
   const outletDeps = { config: { ...config, policy: intake.policy }, clock, log, redact, journalHash, runTag };
   const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store, budget }, begun);
@@ -108,14 +111,16 @@ async function work(
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
-        ...{ agent, agentName, prompt, signal, ending, store, recording },
+        ...{ agentName, prompt, signal, ending, store, recording, sayLeft },
+        agent: pipeline === null ? agent : amongSteps(agent, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy,
-          renew: (unfinished) => renewReservation({ ...deps, config: { ...config, policy }, budget }, unfinished),
+          renew: (unfinished, maxRunMs) =>
+            renewReservation({ ...deps, config: { ...config, policy }, budget }, unfinished, maxRunMs),
         },
         showLive: (unfinished, { task }) => {
-          show({ ...shown, doing: 'agent', work: unfinished, task });
+          show({ ...shown, doing: pipeline === null ? 'agent' : 'steps', work: unfinished, task });
           return Promise.resolve();
         },
         showWait: (unfinished, { resumeAt }) => {
@@ -135,6 +140,22 @@ async function work(
     }
     return finish({ ...unfinished, outcome, endedAt: clock.now() });
   }
+}
+
+/** The agent of a pipeline: other steps run before and behind its calls. */
+function amongSteps(agent: Agent, show: HomeDeps['show']): Agent {
+  const asBefore = { work: null, task: null, resumeAt: null, outcome: null };
+  return {
+    ...agent,
+    call: async (call) => {
+      show({ ...asBefore, doing: 'agent' });
+      try {
+        return await agent.call(call);
+      } finally {
+        show({ ...asBefore, doing: 'steps' });
+      }
+    },
+  };
 }
 
 /** The gate's ports; nobody asks it for a check of the set-up here. */
@@ -161,15 +182,23 @@ export async function gateOf(
 }
 
 /** The one task that is asked for alone; one that is not there ends the run, and the lane is free again. */
-async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: TaskId | null): Promise<Intake> {
+async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
-  const task = intake.tasks.find(({ id }) => id === wanted);
-  if (task !== undefined) return { ...intake, tasks: [task] };
+  const asked = askedOf(intake.tasks, wanted);
+  if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
   await releaseLane(deps, intake.lane.id);
-  const known = namesOf(intake.tasks.slice(0, 20).map(({ id }) => id));
-  return endIntake({
-    kind: 'failed',
-    reason: 'configuration',
-    message: `There is no task ${wanted}. The tasks are ${known}.`,
-  });
+  return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
+}
+
+/** The one task that a person calls so, or why there is none, in sentences. */
+export function askedOf(
+  tasks: readonly Task[],
+  wanted: string,
+): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
+  const named = findNamed(wanted, tasks.map(calledAs));
+  if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
+  return {
+    kind: 'none',
+    why: named.kind === 'several' ? named.why : `There is no task ${wanted} that a run can work on. ${named.nearest}`,
+  };
 }

@@ -42,6 +42,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         // The issue shows that it is worked on; there is no token here to say more.
         showLive: () => Promise.resolve(),
         showWait: () => Promise.resolve(),
+        sayLeft: () => undefined,
         ending: new AbortController().signal,
         // Nobody can be asked here what others have used meanwhile.
         patience: null,
@@ -112,6 +113,7 @@ async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): P
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
     orders: () => Promise.resolve({ kind: 'unsupported' }),
+    renew: () => Promise.resolve(),
     ride: () => Promise.resolve(null),
     transcript: async () => {
       const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);

@@ -9,6 +9,7 @@ import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, Examine } from '../../cli/doctor/examine.ts';
 import type { OpenedPlaces } from '../../cli/lane/state-places.ts';
 import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
+import { workingFolderOf } from '../../config/working-folder.ts';
 import { diagnose } from '../../core/doctor/doctor.ts';
 import {
   typicalBranches,
@@ -24,8 +25,10 @@ import { isExpression } from '../../core/doctor/expression.ts';
 import { verifyOf } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
+import { fromRoot } from '../../core/folder.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { textOf, UserError } from '../../errors.ts';
+import { workingDirectoryProblem } from '../../git/checkout/working-directory.ts';
 import { createGit, lastWords } from '../../git/git.ts';
 import { createForge } from '../../github/forge.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
@@ -62,7 +65,10 @@ export const examineWith =
     const settings = await effectiveSettingsOf(found, { folder: top, actionFolder, env: process.env });
     const files = withEffectiveInputs(found, settings);
     const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-    const notes = await readCheckoutFile(top, '.ralph/AGENT.md');
+    const notes = await readCheckoutFile(
+      top,
+      fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+    );
     const [repository, key, opened] = await Promise.all([
       askGitHub({ ...asked, folder: top }, workflows),
       tryOwnKey(log),
@@ -165,13 +171,12 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
     : { kind: 'known', value: windowsFor(read.budget, '', now()).day?.costUsd ?? 0 };
 }
 
-/** Runs the first workflow's verify commands in a clone of HEAD that is removed again. */
+/** Runs the first workflow's verify commands where its runs do, in a clone of HEAD that is removed again. */
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
-  const commands = workflows
-    .flatMap(({ uses }) => uses)
-    .map((step) => verifyOf({ step }) ?? [])
-    .find((lines) => lines.length > 0);
-  if (commands === undefined) return { kind: 'not-tried' };
+  const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOf({ step: one }) ?? []).length > 0);
+  if (step === undefined) return { kind: 'not-tried' };
+  const commands = verifyOf({ step }) ?? [];
+  const within = workingFolderOf(step.inputs);
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
   const interrupted = new AbortController();
   const interrupt = (): void => {
@@ -183,12 +188,14 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
     const git = createGit({ folder: parent, env: process.env, variables: { GIT_ALLOW_PROTOCOL: 'file' } });
     const cloned = await git.answer(['clone', '--quiet', '--no-local', '--template=', '--', top, clone]);
     if (cloned.exitCode !== 0) return { kind: 'impossible', why: `HEAD cannot be cloned: ${lastWords(cloned.stderr)}` };
+    const misplaced = await workingDirectoryProblem(clone, within);
+    if (misplaced !== null) return { kind: 'impossible', why: misplaced };
     const environment = verifyEnvironment(process.env, [], claudeProvider);
     const verifier = createVerifier({
       commands,
       bash: () => trustedProgram('bash', process.env),
       workFolder: clone,
-      folder: '',
+      folder: within,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, clones: parent }),
       // A person's own checkout, on a person's own machine.

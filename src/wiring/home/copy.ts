@@ -1,25 +1,32 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { copyLimits, copyLimitWords } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/lists.ts';
-import { cloneForRun, copyIgnored } from '../../git/home/clone.ts';
+import { cloneForRun } from '../../git/home/clone.ts';
+import { copyIgnored } from '../../git/home/ignored-files.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Place } from './place.ts';
 
-/** A fresh copy for each run: what an earlier agent left is gone. */
+/** From when on a person wonders whether something happens. */
+const SLOW_MS = 5_000;
+
+/** A fresh copy for each run: what an earlier agent left is gone. `signal` ends the copying of what git ignores. */
 export async function prepareCopy(
   {
     config,
     checkout,
     place,
     environment,
+    signal,
   }: {
     readonly config: Pick<Config, 'baseBranch'>;
     readonly checkout: PersonCheckout;
     readonly place: Place;
     readonly environment: NodeJS.ProcessEnv;
+    readonly signal: AbortSignal;
   },
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<void> {
@@ -28,6 +35,22 @@ export async function prepareCopy(
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);
   await cloneForRun({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
-  const failed = await copyIgnored({ git: checkout.git, top: checkout.top, folder: place.clone });
+  const { secrets, tooMuch, failed } = await copyIgnored({
+    ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, signal },
+    slow: {
+      afterMs: SLOW_MS,
+      say: (files) => {
+        log.info(`Copying what git ignores takes a while: ${files.toLocaleString('en-US')} files so far …`);
+      },
+    },
+  });
+  if (secrets.length > 0)
+    log.warning(
+      `Ignored files that hold secrets by their name are not copied to where the agent works: ${namesOf(secrets)}.`,
+    );
+  if (tooMuch.length > 0)
+    log.warning(
+      `Not everything that git ignores is copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
+    );
   if (failed.length > 0) log.warning(`Files that git ignores could not be copied: ${namesOf(failed)}.`);
 }

@@ -18,13 +18,14 @@ import { beginWork } from '../../loop/loop.ts';
 import { promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
+import { resumeInstant } from '../../report/facts.ts';
+import { formatInstantFrom } from '../../report/format.ts';
 import type { BudgetStore } from '../../ports/state.ts';
-import { gateOf, type HomeDeps } from '../../river/home/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
+import { askedOf, gateOf, type HomeDeps } from '../../river/home/at-home.ts';
+import { checkoutCells } from './checkout-state.ts';
 import { connect } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
-import { systemClock } from '../world.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { homeConnections } from './play.ts';
 import type { Place } from './place.ts';
@@ -35,7 +36,7 @@ interface Asked {
   readonly config: Config;
   readonly checkout: PersonCheckout;
   readonly environment: NodeJS.ProcessEnv;
-  /** Id of the one task that is asked for; null: all of them. */
+  /** The one task that is asked for, by its id or name; null: all of them. */
   readonly wanted: string | null;
 }
 
@@ -57,9 +58,14 @@ export async function showWhatWouldRun(
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    await prepareCopy({ config, checkout, place, environment }, { info: () => undefined, warning: () => undefined });
+    // Without a claim there is nothing to give back: Ctrl-C ends the process.
+    const { signal } = new AbortController();
+    await prepareCopy(
+      { config, checkout, place, environment, signal },
+      { info: () => undefined, warning: log.warning },
+    );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
-    const cells = createDirectoryCells({ folder: join(checkout.top, '.ralph', 'state'), now: systemClock.now });
+    const cells = checkoutCells(checkout.top);
     const wired = connect(world, { patience: null, isolated: nothingToIsolate });
     const connections = homeConnections(world, { cells, top: checkout.top, place, gate }, wired);
     const budget = readOnly(await connections.budget());
@@ -71,18 +77,19 @@ export async function showWhatWouldRun(
     const userPrompt = await machine.readPrompt();
     await findForeign(gateDeps);
     const found = await previewQueue(gateDeps);
-    if (found.kind === 'end') return ended(config, found.intake.outcome, print);
-    for (const warning of found.notes.warnings) log.warning(warning);
     const now = world.clock.now();
-    const tasks = wanted === null ? found.tasks : found.tasks.filter(({ id }) => id === wanted);
-    if (tasks.length === 0)
-      throw new UserError('configuration', `There is no task ${wanted ?? ''}. "ralph tasks" lists them.`);
+    const { notes: gateNotes } = found.kind === 'end' ? found.intake : found;
+    for (const warning of gateNotes.warnings) log.warning(warning);
+    if (found.kind === 'end') return ended(config, { outcome: found.intake.outcome, now }, print);
+    const asked = wanted === null ? found : askedOf(found.tasks, wanted);
+    if (asked.kind === 'none') throw new UserError('configuration', asked.why);
+    const { tasks } = asked;
     const soFar = startRun(found.state, now);
     const step = nextStep({ state: found.state, tasks, run: soFar, policy: config.policy, now });
     if (step.kind === 'stop') {
       if (isWorthWaiting(step.outcome, { run: soFar, policy: config.policy, now }))
         print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
-      return ended(config, step.outcome, print);
+      return ended(config, { outcome: step.outcome, now }, print);
     }
     // The log says which steps there are; the first call is shown.
     const { pipeline, warnings } = await readPipeline(gateDeps);
@@ -154,9 +161,15 @@ function readOnly(budget: BudgetStore | null): BudgetStore | null {
   return { read: budget.read, update: budget.read };
 }
 
-function ended(config: Config, outcome: Outcome, print: (text: string) => void): RunAnswer {
+function ended(
+  config: Config,
+  { outcome, now }: { readonly outcome: Outcome; readonly now: number },
+  print: (text: string) => void,
+): RunAnswer {
   const message = 'message' in outcome ? `: ${outcome.message}` : '';
-  print(`No call would be made: ${outcome.kind} (${outcome.reason})${message}\n`);
+  const resumeAt = resumeInstant(outcome);
+  const until = resumeAt === null ? '' : ` until ${formatInstantFrom(resumeAt, now)}`;
+  print(`No call would be made${until}: ${outcome.kind} (${outcome.reason})${message}\n`);
   return {
     ended: { ...NOTHING, outcome: outcome.kind, reason: outcome.reason },
     failed: conclude(outcome, config.failOn) === 'failure',

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
@@ -8,6 +7,7 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
+import { stateFolder } from './checkout-state.ts';
 import { systemClock, type Secrets, type World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 
@@ -65,6 +65,8 @@ export function homeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
+    // What was not copied from there is not to be read there either.
+    hidden: [top],
     agentFolder: setting.agentFolder,
   };
 }
@@ -87,7 +89,7 @@ export async function homeStore(
   return createLayeredStore({
     guarded: createGuardedStore({ cells, carry: null, lease, now: systemClock.now }),
     copies: null,
-    blobs: createDirectoryBlobs({ folder: join(top, '.ralph', 'state'), maxBytes: MAX_CLOSED_BYTES }),
+    blobs: createDirectoryBlobs({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
     now: systemClock.now,
   });
 }

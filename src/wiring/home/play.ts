@@ -1,4 +1,5 @@
 import type { RunReport } from '../../handover/report.ts';
+import type { CountdownLine } from '../../home/countdown-line.ts';
 import type { Interruption } from '../../home/interruption.ts';
 import type { StatusFiles } from '../../home/status-files.ts';
 import type { CellStore } from '../../ports/state.ts';
@@ -27,6 +28,8 @@ interface Play {
   /** null: nobody is shown anything. */
   readonly status: StatusFiles | null;
   readonly task: string | null;
+  /** null: there is no terminal to draw it on. */
+  readonly countdown: Pick<CountdownLine, 'begin' | 'end'> | null;
   readonly runName: string;
   readonly journalFolder: string;
 }
@@ -68,8 +71,10 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       signal: play.interruption.signal,
       ending: play.interruption.ending,
       show,
+      sayLeft: play.countdown === null ? log.info : () => undefined,
     });
   } finally {
+    play.countdown?.end();
     const unremoved = await isolated.close();
     if (unremoved !== null) log.warning(unremoved);
   }
@@ -94,7 +99,7 @@ export function homeConnections(
 
 /** Writes how the run stands for whoever watches it. */
 function shower(
-  { status, startedAt }: Pick<Play, 'status' | 'startedAt'>,
+  { status, startedAt, countdown }: Pick<Play, 'status' | 'startedAt' | 'countdown'>,
   { config, clock }: World,
 ): { readonly show: (change: Partial<Shown>) => void; readonly verifying: (verifier: Verifier) => Verifier } {
   let shown: Shown = { doing: 'starting', work: null, task: null, resumeAt: null, outcome: null };
@@ -107,6 +112,9 @@ function shower(
         ...{ ...shown, lane, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
       }),
     );
+    if (shown.doing === 'waiting' && shown.resumeAt !== null) {
+      if (before.doing !== 'waiting') countdown?.begin(shown.resumeAt);
+    } else countdown?.end();
     // One call may follow another with nothing in between.
     if (before.doing === 'agent' && change.doing !== undefined)
       status?.callEnds(change.doing === 'ended' ? 'idle' : 'completed');

@@ -1,45 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
+import { fromRoot } from '../../core/folder.ts';
 import { conclude } from '../../core/outcome.ts';
-import { remainsSentence } from '../../core/isolation/room-remains.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
-import { fileSources } from '../../core/tasks/task-sources.ts';
-import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
-import {
-  ignoreLocally,
-  isPartOf,
-  lookAtCheckout,
-  pushToRemote,
-  type PersonCheckout,
-} from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { claimRun, releaseRun, type RunClaim } from '../../home/run-claim.ts';
+import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
+import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
+import type { WorkedFolder } from '../../home/own-folder.ts';
 import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { createDirectoryCells } from '../../state/directory-cells.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { endAgent, removeRoomsOf } from '../agent.ts';
-import { takeCheckoutBack } from '../git.ts';
+import { endAgent } from '../agent.ts';
+import { checkoutCells } from './checkout-state.ts';
+import { cleanUpAfter } from './killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
+import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
 import { placeOf, type Place } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
+import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
+import { uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -59,6 +55,8 @@ export function runHere(packageRoot: URL): RunHere {
       );
     try {
       const checkout = await lookAtCheckout(asked.folder, environment);
+      checkState(checkout.top);
+      if (asked.push) await checkRemote(checkout);
       const place = placeOf(checkout.top, environment);
       const config = await settingsOf(asked, { packageRoot, checkout, place, environment });
       return await begin({ asked, terminal, packageRoot, environment, checkout, place, config });
@@ -107,10 +105,12 @@ async function settingsOf(
 async function begin(begun: Beginning): Promise<RunAnswer> {
   const { asked, terminal, environment, checkout, place } = begun;
   const { top } = checkout;
-  const print = (text: string): void => {
+  const write = (text: string): void => {
     if (asked.json) terminal.error(text);
     else terminal.out(text);
   };
+  const countdown = asked.json ? null : countdownOn(process.stdout, environment, write);
+  const print = countdown?.print ?? write;
   const secrets = secretsFrom(environment, { envNames: begun.config.agent.envNames, announce: () => undefined });
   const warn = (text: string): void => {
     print(`! ${secrets.redact(text)}\n`);
@@ -143,8 +143,9 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       `There is nothing to work on: task-sources is "issues", and ${found?.kind === 'none' ? found.why : 'none are read'}.`,
     );
 
-  const files = asked.dryRun ? null : createLogFiles(top, { now: systemClock.now, warn });
-  const status = asked.dryRun ? null : createStatusFiles(top, { now: systemClock.now, warn });
+  const worked: WorkedFolder = { top, folder: config.workingDirectory };
+  const files = asked.dryRun ? null : createLogFiles(worked, { now: systemClock.now, warn });
+  const status = asked.dryRun ? null : createStatusFiles(worked, { now: systemClock.now, warn });
   const log = createTerminalLog({
     ...{
       redact: secrets.redact,
@@ -157,7 +158,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
-    const lines = uncommittedWords(checkout);
+    const lines = uncommittedWords(checkout, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
@@ -170,9 +171,9 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     );
   }
 
-  const cells = createDirectoryCells({ folder: join(top, '.ralph', 'state'), now: systemClock.now });
+  const cells = checkoutCells(top);
   const { claim, killed } = await claimRun(cells, {
-    ...{ runTag, startedAt },
+    ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (number) => runFolderOf(place, number),
   });
   const interruption = listenForInterruption({
@@ -186,16 +187,18 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   });
   try {
     sayFirst();
-    if (killed !== null) await cleanUpAfter(killed, environment, log);
-    await ignoreLocally(checkout, ['.ralph/status.json', '.ralph/progress.json', '.ralph/state', '.ralph/logs']);
-    await prepareCopy({ ...begun, config }, log);
+    if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
+    const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
+    await ignoreLocally(checkout, ['.ralph/state', ...shown]);
+    const signal = AbortSignal.any([interruption.ending, interruption.signal]);
+    await prepareCopy({ ...begun, config, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
-      ...{ top, place, cells, gate, interruption, startedAt, status },
+      ...{ top, place, cells, gate, interruption, startedAt, status, countdown },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: freshJournal(top),
+      journalFolder: openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -229,59 +232,6 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
       return { ...nothing, start: { kind: 'restart', mergedHead: remoteHead } };
     return { ...nothing, start: { kind: 'continue', remoteHead } };
   };
-}
-
-/** What of a person's files the run does not see. */
-function uncommittedWords({ uncommitted }: PersonCheckout): readonly string[] {
-  const isOurs = (path: string): boolean => /^\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
-  const others = uncommitted.filter((path) => !isOurs(path));
-  if (others.length === 0) return [];
-  const lists = fileSources.flatMap((source) => taskFilePaths[source]);
-  const ofTasks = others.filter((path) => lists.includes(path) || path === '.ralph/');
-  return [
-    `What is not committed is not part of the run, and stays as it is: ${namesOf(others)}.`,
-    ...(ofTasks.length === 0
-      ? []
-      : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
-  ];
-}
-
-/** A run that was killed: ends what it left running and removes its room. */
-async function cleanUpAfter(killed: RunClaim, environment: NodeJS.ProcessEnv, log: HomeSetting['log']): Promise<void> {
-  log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
-  );
-  await endAgent(killed.runTag);
-  if (!existsSync(killed.runFolder)) return;
-  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
-  if (remains.processes.length > 0)
-    throw new UserError(
-      'infrastructure',
-      `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
-    );
-  const sentence = remainsSentence(remains);
-  if (sentence !== null) log.warning(sentence);
-  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
-}
-
-/** The newest run's journal; the one before it gives way. */
-function freshJournal(top: string): string {
-  const folder = join(top, '.ralph', 'logs');
-  rmSync(join(folder, 'journal.jsonl'), { force: true });
-  return folder;
-}
-
-/** null: there is nothing to push. */
-async function push(checkout: PersonCheckout, report: RunReport, log: HomeSetting['log']): Promise<boolean | null> {
-  const lane = laneOf(report);
-  if (lane === null || lane.headSha === null) {
-    log.info('There is nothing to push.');
-    return null;
-  }
-  const why = await pushToRemote(checkout, 'origin', lane.branch);
-  if (why === null) log.info(`pushed ${lane.branch} to origin; open a pull request for it there`);
-  else log.error(`${lane.branch} could not be pushed to origin: ${why}`);
-  return why === null;
 }
 
 function endedRun(report: RunReport, pushed: boolean | null): EndedRun {

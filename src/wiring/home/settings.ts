@@ -2,6 +2,7 @@ import { parseConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
+import { MAX_USAGE_WAIT_MS } from '../../core/lane/settle.ts';
 import { UserError } from '../../errors.ts';
 import { readDefaults } from '../settings/action-defaults.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
@@ -42,6 +43,8 @@ export async function readSettings({
   return {
     ...config,
     githubToken: '',
+    // No job's time limit goes on while it waits, and no wait is longer than this.
+    policy: { ...config.policy, maxWaitMs: config.policy.onLimit === 'wait' ? MAX_USAGE_WAIT_MS : 0 },
     // Nobody is notified, and nothing waits for a review on GitHub.
     notify: { kind: 'none' },
     maxOpenPrs: 0,

@@ -40,6 +40,7 @@ export function roomOptions(world: World): RoomOptions {
       homedir(),
       environment.HOME ?? '',
       context.temp,
+      ...world.hidden,
       ...(isFilled(runnerWork) ? runnerFolders(runnerWork) : []),
       ...runnersFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],

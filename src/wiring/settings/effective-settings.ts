@@ -1,8 +1,10 @@
 import { answerSettings } from '../../config/settings/effective-settings.ts';
 import { SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
+import { workingFolderOf } from '../../config/working-folder.ts';
+import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { readBaseTexts } from '../../git/checkout/base-texts.ts';
+import { readBaseTexts, type BaseTexts } from '../../git/checkout/base-texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { readDefaults } from './action-defaults.ts';
 
@@ -17,21 +19,36 @@ export async function effectiveSettingsOf(
 ): Promise<readonly AnsweredSettings[]> {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   if (workflows.length === 0) return [];
-  const [defaults, base] = await Promise.all([
-    readDefaults(actionFolder),
-    readBaseTexts({ folder, paths: SETTINGS_PATHS, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env }),
-  ]);
-  return workflows.flatMap(({ path, uses: [step] }) =>
-    step === undefined
-      ? []
-      : [
-          answerSettings({
-            workflow: path,
-            inputs: step.inputs,
-            environment: step.environment,
-            files: base.kind === 'texts' ? base.read : null,
-            defaults,
-          }),
-        ],
-  );
+  const defaults = await readDefaults(actionFolder);
+  const known = new Map<Folder, SettingsTexts>();
+  const answers: AnsweredSettings[] = [];
+  for (const { path, uses } of workflows) {
+    const [step] = uses;
+    if (step === undefined) continue;
+    const { inputs, environment } = step;
+    const within = workingFolderOf(inputs);
+    const files = known.has(within) ? (known.get(within) ?? null) : await settingsTexts({ folder, within, env });
+    known.set(within, files);
+    answers.push(answerSettings({ workflow: path, inputs, environment, files, defaults }));
+  }
+  return answers;
+}
+
+type SettingsTexts = Extract<BaseTexts, { kind: 'texts' }>['read'] | null;
+
+/** The settings files of a folder of the repository, as they are committed; null: nobody knows. */
+async function settingsTexts({
+  folder,
+  within,
+  env,
+}: {
+  readonly folder: string;
+  readonly within: Folder;
+  readonly env: NodeJS.ProcessEnv;
+}): Promise<SettingsTexts> {
+  const paths = SETTINGS_PATHS.map((path) => fromRoot(within, path));
+  const base = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
+  if (base.kind === 'unknown') return null;
+  const { texts, unread } = base.read;
+  return { texts: allSeenFrom(within, texts), unread: allSeenFrom(within, unread) };
 }

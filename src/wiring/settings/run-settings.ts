@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
-import { folder as folderForm } from '../../config/fields.ts';
 import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
 import { readRunSettings, SETTINGS_PATHS, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
-import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
+import { workingFolderOf } from '../../config/working-folder.ts';
+import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/base-texts.ts';
@@ -66,7 +66,7 @@ export async function readSettingsFiles(
   { folder, baseBranch, env }: Pick<BaseOnDisk, 'folder' | 'baseBranch'> & { readonly env: NodeJS.ProcessEnv },
 ): Promise<BaseTexts> {
   const named = (texts['base-branch'] ?? '').trim();
-  const within = folderOf(texts['working-directory']);
+  const within = workingFolderOf(texts);
   const wanted: BaseOnDisk = {
     folder,
     paths: SETTINGS_PATHS.map((path) => fromRoot(within, path)),
@@ -80,12 +80,6 @@ export async function readSettingsFiles(
   if (base.kind === 'unknown') return base;
   const { texts: found, unread } = base.read;
   return { kind: 'texts', read: { texts: allSeenFrom(within, found), unread: allSeenFrom(within, unread) } };
-}
-
-/** One that cannot be used is reported with the other inputs. */
-function folderOf(text: string | undefined): Folder {
-  const folder = folderForm().safeParse((text ?? '').trim());
-  return folder.success ? folder.data : '';
 }
 
 /** Where nothing was found, nobody asks for them. */

@@ -311,7 +311,7 @@ describe('a circuit that another Ralph left open', () => {
     expect(third.outputs).toMatchObject({ circuit: 'closed' });
   });
 
-  test('a moment ago: no call until its cooldown is over', async () => {
+  test('a moment ago: no call until its cooldown is over or somebody resets it', async () => {
     await using scene = await moveIn('ralph-claude-code');
     await change(scene, '.ralph/.circuit_breaker_state', (text) =>
       text.replaceAll(/2026-10-30T[\d:+]+/g, new Date(Date.now() - 60_000).toISOString()),
@@ -320,5 +320,11 @@ describe('a circuit that another Ralph left open', () => {
     expect(first.end, first.log).toMatch(/, 0 calls$/);
     expect(first.outputs).toMatchObject({ circuit: 'open' });
     expect(Date.parse(first.outputs['resume-at'] ?? '')).toBeGreaterThan(Date.now() + 25 * 60_000);
+
+    const reset = await run(scene, { event: events.dispatch('reset circuit') });
+    expect(reset.log).toContain('Circuit closed.');
+    const next = await run(scene, { workflow: workflowWith({ 'max-iterations': '1' }) });
+    expect(next.end, next.log).toBe('limit (iterations), 1 calls');
+    expect(next.outputs).toMatchObject({ circuit: 'closed' });
   });
 });

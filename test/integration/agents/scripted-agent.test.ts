@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { claudeArguments } from '../../../src/agents/claude/command-line.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
@@ -15,6 +17,22 @@ const LAST_PROMPT = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 test('it says that it is no model', async () => {
   await using scene = await createScene([]);
   expect(await scene.agent.prepare()).toEqual({ name: 'scripted agent 1.0 (not a model)', version: '' });
+});
+
+test('it takes every option that a call may have', async () => {
+  await using machine = await createMachine();
+  const session = { cwd: machine.workFolder, env: machine.environment, encoding: 'utf8', input: PROMPT } as const;
+  const args = claudeArguments({
+    ...{ model: 'a-model', allowedTools: ['Read'], extraArgs: ['--max-turns', '3'], budgetUsd: 1 },
+    ...{ resume: null, alsoFolder: machine.home },
+  });
+  const first = spawnSync(process.execPath, [command.path, ...args], session);
+  expect(first.stderr).toBe('');
+  const [, id = ''] = /"session_id":"([^"]+)"/.exec(first.stdout) ?? [];
+  expect(spawnSync(process.execPath, [command.path, ...args, '--resume', id], session)).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
 });
 
 test.each([

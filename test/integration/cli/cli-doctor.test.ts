@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { createValidator } from '../../../sandbox/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
 
@@ -199,6 +199,42 @@ test('verify that fails in the clone, which has committed files only, and leaves
   expect(out).toMatch(/✗ `verify` fails in a clean clone of this commit, at `grep -q hello a\.txt`/);
   expect(code).toBe(1);
   expect(await readdir(scratch)).toEqual([]);
+});
+
+describe('of a workflow for a folder of the repository', () => {
+  const git = (...args: readonly string[]): Promise<unknown> =>
+    runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);
+  beforeEach(async () => {
+    const workflow = await readFile(join(folder, PATH), 'utf8');
+    await writeFile(
+      join(folder, PATH),
+      workflow.replace(/^( +)verify: .*$/m, '$1verify: test -f only-here.txt\n$1working-directory: packages/shop'),
+    );
+    await mkdir(join(folder, 'packages/shop/.ralph'), { recursive: true });
+    await writeFile(join(folder, 'packages/shop/only-here.txt'), '');
+    await writeFile(join(folder, 'packages/shop/.ralph/AGENT.md'), '```bash\nmake everything\n```\n');
+    await writeFile(join(folder, 'packages/shop/.ralphrc'), 'MAX_CALLS_PER_HOUR=7\n');
+    await writeFile(join(folder, '.ralphrc'), 'MAX_CALLS_PER_HOUR=no number\n');
+    await git('add', '--all');
+    await git('commit', '--quiet', '--message=A package');
+  });
+
+  test('verify is tried there, and the notes and settings of the folder count', async () => {
+    const { out } = await doctor(['--json', '--verify'], {});
+    const found = (JSON.parse(out) as Printed).findings;
+    expect(found.find(({ check }) => check === 'verify')).toMatchObject({ kind: 'ok' });
+    expect(JSON.stringify(found)).toContain('make');
+    expect(JSON.stringify(found)).not.toContain('no number');
+  });
+
+  test('one that the commit does not have is said', async () => {
+    await git('rm', '-r', '--quiet', '--cached', 'packages');
+    await git('commit', '--quiet', '--message=Without');
+    const { out } = await doctor(['--json', '--verify'], {});
+    const verify = (JSON.parse(out) as Printed).findings.find(({ check }) => check === 'verify');
+    expect(verify?.kind).toBe('unchecked');
+    expect(verify?.says).toContain('`working-directory` is "packages/shop", but "packages" does not exist');
+  });
 });
 
 test('outside of a checkout', async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await mkdir(join(folder, '.ralph', 'logs'), { recursive: true });
   await mkdir(join(folder, '.ralph', 'state'));
   await writeFile(
-    join(folder, '.ralph', 'logs', 'iteration-003.log'),
+    join(folder, '.ralph', 'logs', 'iteration_2026-11-21_12-04-35_003.log'),
     'one \u001b[31mred\u001b[0m \u001b]0;title\u0007\n',
   );
   await say(3);

@@ -16,6 +16,7 @@ describe('readTexts()', () => {
       lane: null,
       fork: null,
       unread: {},
+      links: {},
     });
     await scene.git('checkout', '--quiet', '--', '.');
     await openFresh(scene);
@@ -63,13 +64,14 @@ describe('readTexts()', () => {
       lane: { [PLAN]: '- [x] two\n' },
       fork: { [PLAN]: '- [ ] two\n' },
       unread: {},
+      links: {},
     });
   });
 
   test('without such a file on the disk nothing is asked of git, and there need be no checkout', async () => {
     await using scene = await setScene();
     await scene.git('update-ref', '-d', 'HEAD');
-    const nothing = { base: {}, lane: null, fork: null, unread: {} };
+    const nothing = { base: {}, lane: null, fork: null, unread: {}, links: {} };
     expect(await scene.repository.readTexts([PLAN, '.beads/*.jsonl'], null)).toEqual(nothing);
     await rm(join(scene.folder, '.git'), { recursive: true });
     expect(await scene.repository.readTexts([PLAN], null)).toEqual(nothing);
@@ -142,7 +144,28 @@ describe('readTexts()', () => {
     await lay(scene);
     await scene.git('add', '--all');
     await scene.git('commit', '--quiet', '-m', 'files');
-    expect(await scene.repository.readTexts([PLAN], null)).toEqual({ base: {}, lane: null, fork: null, unread });
+    expect(await scene.repository.readTexts([PLAN], null)).toMatchObject({ base: {}, lane: null, fork: null, unread });
+  });
+
+  test.each<[string, string, string]>([
+    ['at the place of a file', '.ralph/prd.json', '.ralph/prd.json'],
+    ['on the way to it', '.ralph/configs', '.ralph/configs'],
+    ['that a pattern names', '.beads/a.jsonl', '.beads/a.jsonl'],
+  ])('a link %s is named', async (_, at, named) => {
+    await using scene = await setScene();
+    await scene.write('elsewhere/default.json', '{}');
+    await scene.write('.beads/none', '');
+    await scene.write('.ralph/none', '');
+    await symlink('../elsewhere', join(scene.folder, at));
+    await scene.git('add', '--all');
+    await scene.git('commit', '--quiet', '-m', 'files');
+    const asked = ['.ralph/prd.json', '.ralph/configs/default.json', '.beads/*.jsonl'];
+    const { base, links, unread } = await scene.repository.readTexts(asked, null);
+    expect({ base, links, unread }).toEqual({
+      base: {},
+      links: { [named]: 'is a symbolic link, which is not followed: put a file there' },
+      unread: {},
+    });
   });
 
   test('a file of 1 MiB is read, an empty one as well, whatever its line ends', async () => {

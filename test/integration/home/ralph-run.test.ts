@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -95,6 +95,19 @@ const workFolders = async (): Promise<readonly string[]> => {
 };
 
 describe('ralph run', () => {
+  test('a circuit that another Ralph left open keeps it from working until ralph reset circuit', async () => {
+    const left = { state: 'OPEN', reason: 'No progress', opened_at: new Date().toISOString() };
+    await writeFile(join(checkout, '.ralph/.circuit_breaker_state'), JSON.stringify(left));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Left');
+    expect((await start(['--once']).ended).out).toContain('No call was made');
+    execFileSync(process.execPath, [program, 'reset', 'circuit'], { cwd: checkout, encoding: 'utf8' });
+    const { out } = await start(['--once']).ended;
+    expect(out).toContain('▶ Iteration 1');
+    expect(out).not.toContain('left its circuit open');
+    expect((await start(['--once']).ended).out).toContain('▶ Iteration 1');
+  });
+
   test('three runs continue where the one before ended, and leave a person their files, index and branch', async () => {
     await writeFile(join(checkout, 'README.md'), 'My own words\n');
     await writeFile(join(checkout, 'new.txt'), 'mine\n');
@@ -171,14 +184,63 @@ describe('ralph run', () => {
     const unknown = await start(['--task', 'plan-000000000000']).ended;
     expect(unknown).toMatchObject({
       code: 1,
-      out: expect.stringContaining('There is no task plan-000000000000.') as string,
+      out: expect.stringContaining('There is no task plan-000000000000 that a run can work on. Nearest: ') as string,
     });
-    const second =
-      /plan-[0-9a-f]{12}$/.exec(unknown.out.split('.\n').find((line) => line.includes('The tasks are')) ?? '')?.[0] ??
-      '';
-    const { out } = await start(['--task', second]).ended;
+    expect(unknown.out).toMatch(/\.ralph\/fix_plan\.md:4 \(plan-[0-9a-f]{12}\)/);
+    const dry = await start(['--task', '.ralph/fix_plan.md:4', '--dry-run']).ended;
+    expect(dry.out).toMatch(/^Task: plan-[0-9a-f]{12}: Add a receipt$/m);
+    const absent = await start(['--task', '.ralph/fix_plan.md:9', '--dry-run']).ended;
+    expect(absent).toMatchObject({ code: 2, out: expect.stringContaining('There is no task') as string });
+    const { out } = await start(['--task', '.ralph/fix_plan.md:4']).ended;
     expect(out).toContain('Add a receipt');
     expect(git('show', 'ralph/queue:.ralph/fix_plan.md')).toContain('- [ ] Add a cart');
+  });
+
+  test('an entry that another Ralph left as failed is tried again', async () => {
+    const entry = { id: 'US-7', title: 'Add a shelf', status: 'failed', priority: 1 };
+    await writeFile(join(checkout, '.ralph/prd.json'), JSON.stringify({ tasks: [entry] }));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Prd');
+    expect((await start(['--once', '--task', 'US-7']).ended).out).toMatch(/▶ Iteration 1.*Add a shelf/);
+  });
+
+  test('a circuit that another Ralph left open is warned of once, with the time until which nothing is called', async () => {
+    const left = { state: 'OPEN', reason: 'No progress', last_change: new Date().toISOString() };
+    await writeFile(join(checkout, '.ralph/.circuit_breaker_state'), JSON.stringify(left));
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Left');
+    const dry = (await start(['--dry-run']).ended).out;
+    expect(dry).toMatch(
+      /^No call would be made until \d{4}-\d\d-\d\d \d\d:\d\d UTC \(in \d+ min\): halted \(circuit_open\)$/m,
+    );
+    const { out } = await start([]).ended;
+    expect(out.match(/Another Ralph left its circuit open/g)).toHaveLength(1);
+    expect(out).toContain('No call was made: another Ralph left its circuit open.');
+    expect(out).not.toContain('in a row');
+  });
+
+  test('status.json says when the steps of a pipeline run, and when the agent does', async () => {
+    const seen = join(folder, 'seen');
+    const look = `cat ${checkout}/.ralph/status.json >> ${seen}`;
+    await writeFile(
+      join(checkout, '.ralph/config.json'),
+      JSON.stringify({
+        steps: [
+          { type: 'command', name: 'before', config: { command: look } },
+          { type: 'agent', name: 'work' },
+          { type: 'command', name: 'after', config: { command: look } },
+        ],
+      }),
+    );
+    git('add', '--all');
+    git('commit', '--quiet', '--message=Steps');
+    const run = start(['--once'], { RALPH_PAUSE_MS: '2000' });
+    await run.says('step before (command)');
+    await expect.poll(async () => (await statusFile()).run).toMatchObject({ doing: 'agent', iteration: 1 });
+    expect((await run.ended).code).toBe(0);
+    const steps = (await readFile(seen, 'utf8')).match(/"doing": "\w+"/g);
+    expect(steps).toEqual(['"doing": "steps"', '"doing": "steps"']);
+    expect((await statusFile()).run).toMatchObject({ doing: 'ended', iteration: 1 });
   });
 
   test('a second run in the same checkout is refused with a sentence, and makes no call', async () => {
@@ -241,6 +303,73 @@ describe('ralph run', () => {
     expect(code).toBe(0);
     expect(out).toContain('.ralph/status.json is not written');
     expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine');
+  });
+
+  describe('for a folder of the repository', () => {
+    const shop = 'packages/shop';
+    const itsFiles = ['fix_plan.md', 'logs', 'progress.json', 'status.json'];
+    const listed = (path: string): Promise<readonly string[]> =>
+      readdir(join(checkout, path)).then(
+        (names) => names.sort(),
+        () => [],
+      );
+    const monitor = (from: string): { readonly local: unknown } => {
+      const args = [program, 'monitor', '--json', '--dir', join(checkout, from)];
+      const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      return JSON.parse(stdout) as { local: unknown };
+    };
+    beforeEach(async () => {
+      await mkdir(join(checkout, shop, '.ralph'), { recursive: true });
+      await writeFile(join(checkout, shop, '.ralph/fix_plan.md'), '- [ ] Add a till\n- [ ] Add a drawer\n');
+      git('add', '--all');
+      git('commit', '--quiet', '--message=A package');
+    });
+
+    test('its status and logs are there, its state is at the top, and the monitor finds it from both', async () => {
+      // What a run for the whole repository left before.
+      await start(['--once']).ended;
+      const { code, out } = await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      expect(code, out).toBe(0);
+      expect(await listed(`${shop}/.ralph`)).toEqual(itsFiles);
+      expect(await listed(`${shop}/.ralph/logs`)).toContain('journal.jsonl');
+      expect(git('status', '--porcelain')).toBe('');
+      expect(git('diff', '--name-only', 'main', 'ralph/queue')).not.toMatch(/status|progress|logs/);
+      const shown = { folder: join(checkout, shop), run: { kind: 'ours', status: { task: { title: 'Add a till' } } } };
+      for (const from of ['', shop])
+        expect(monitor(from)).toMatchObject({ local: { ...shown, state: { lane: 'queue' }, output: {} } });
+
+      await start(['--once']).ended;
+      expect(monitor('')).toMatchObject({ local: { folder: checkout, run: { kind: 'ours' }, state: {} } });
+      expect(monitor(shop)).toMatchObject({ local: { ...shown, state: null } });
+    });
+
+    test('what it left there is not copied for the next run', async () => {
+      await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      const run = start(['--once'], { RALPH_PAUSE_MS: '30000' });
+      await run.says('▶ Iteration 1');
+      const home = join(folder, 'home/.cache/ralph-action/home');
+      const [name = ''] = await readdir(home);
+      expect(await readdir(join(home, name, 'work/shop', shop, '.ralph'))).toEqual(['fix_plan.md']);
+      run.kill('SIGINT');
+      run.kill('SIGINT');
+      await run.ended;
+    });
+
+    test('one that is not in the work tree is not made, and the run goes on', async () => {
+      git('switch', '--quiet', '--create', 'without', 'main~1');
+      const asked = ['--once', '--input', `working-directory=${shop}`, '--input', 'base-branch=main'];
+      const { code, out } = await start(asked).ended;
+      expect(code, out).toBe(0);
+      expect(out).toContain(`${shop}/.ralph/status.json is not written`);
+      expect(out).toContain(`The log is not kept in ${shop}/.ralph/logs`);
+      expect(existsSync(join(checkout, 'packages'))).toBe(false);
+    });
+
+    test('tasks of it that are not committed are named', async () => {
+      await writeFile(join(checkout, shop, '.ralph/fix_plan.md'), '- [ ] Add a lamp\n');
+      const { out } = await start(['--once', '--input', `working-directory=${shop}`]).ended;
+      expect(out).toContain(`commit ${shop}/.ralph/fix_plan.md first`);
+    });
   });
 
   test('--push brings the branch to origin, never forced; without it nothing leaves', async () => {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_USAGE_WAIT_MS } from '../../../src/core/lane/settle.ts';
+import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
+import { expiryOf } from '../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, usageLimited } from '../stage/behaviours.ts';
+import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
 import { createProject, runOnce, savedState } from '../stage/river.ts';
 
 const waiting = {
@@ -85,3 +89,67 @@ describe('on-limit: wait', () => {
     expect((await runOnce(project)).end).toBe('paused (by_person)');
   });
 });
+
+describe('on-limit: wait at home, where waiting is no time of the run', () => {
+  const atHome = { maxWaitMs: MAX_USAGE_WAIT_MS };
+  const lasting =
+    (minutes: number): Behaviour =>
+    (call) => ({ ...steadyWorker(call), minutes });
+
+  test('a run waits for as many fresh hours as it needs, however short max-minutes is', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, 'max-minutes': '10' } });
+    const run = await runOnce(project, atHome);
+    expect(run).toMatchObject({ end: 'limit (iterations)', calls: 5 });
+    const begun = run.work?.journal.map(({ startedAt }) => Math.floor((startedAt - noon) / HOUR));
+    expect(begun).toEqual([0, 0, 1, 1, 2]);
+  });
+
+  test('behind a wait it has the time that it had left', async () => {
+    const inputs = { ...waiting, 'max-minutes': '24.5', 'max-iterations': '9' };
+    const project = createProject({ agent: [lasting(8)], inputs });
+    const run = await runOnce(project, atHome);
+    // Three calls are 24 minutes, and less than one minute is left.
+    expect(run).toMatchObject({ end: 'limit (minutes)', calls: 3 });
+    expect(run.work?.journal[2]?.startedAt).toBeGreaterThanOrEqual(noon + HOUR);
+    expect(run.work?.notWaited).toBeNull();
+  });
+
+  test('in a job the same run does not wait, and says why', async () => {
+    const inputs = { ...waiting, 'max-minutes': '25', 'max-iterations': '9' };
+    const run = await runOnce(createProject({ agent: [lasting(8)], inputs }));
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2, work: { notWaited: 'minutes' } });
+  });
+
+  test('it does not wait for longer than it may, and says why', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, 'max-minutes': '10' } });
+    const run = await runOnce(project, { maxWaitMs: 70 * MINUTE });
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 4, work: { notWaited: 'minutes' } });
+  });
+
+  test('it does not wait for a call that another bound forbids, and says which', async () => {
+    const inputs = { ...waiting, 'max-iterations': '2' };
+    const run = await runOnce(createProject({ agent: [steadyWorker], inputs }), atHome);
+    expect(run).toMatchObject({ end: 'parked (calls_per_hour)', work: { notWaited: 'iterations' } });
+  });
+
+  test('its claim is never over while it waits or works', async () => {
+    const project = createProject({ agent: [lasting(8)], inputs: { ...waiting, 'max-minutes': '25' } });
+    const leftMs: number[] = [];
+    await runOnce(project, {
+      ...atHome,
+      onSleep: () => void leftMs.push(claimEnds(project) - project.clock.now()),
+      onRecord: (work) => {
+        // What the end saves gives the claim back.
+        if (work.outcome.reason === 'killed') leftMs.push(claimEnds(project) - project.clock.now());
+      },
+    });
+    expect(leftMs.length).toBeGreaterThan(20);
+    expect(Math.min(...leftMs)).toBeGreaterThan(5 * MINUTE);
+  });
+});
+
+function claimEnds({ kept }: Project): number {
+  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
+  if (parsed.kind !== 'record' || parsed.record.lease === null) throw new Error('The lane is not claimed.');
+  return expiryOf(parsed.record.lease);
+}

@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit, history } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, labeled, runOnce, savedState, schedule, warningsIn } from '../stage/river.ts';
+import {
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  warningsIn,
+  type Run,
+} from '../stage/river.ts';
 
 const PRD_PATH = '.ralph/prd.json';
 
@@ -35,6 +46,11 @@ const statesIn = (text: string | undefined): readonly (string | undefined)[] =>
   text === undefined ? [] : (JSON.parse(text) as { tasks: Entry[] }).tasks.map(({ status }) => status);
 const published = (project: Project, path = PRD_PATH): string | undefined =>
   project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree[path];
+const dispatched = (command: string) => ({
+  name: 'workflow_dispatch',
+  payload: { inputs: { command }, sender: { login: 'ann', id: 1, type: 'User' } },
+});
+const shown = ({ report }: Run): string => (report === null ? '' : renderSummary(report));
 const byHand = { name: 'workflow_dispatch', payload: { inputs: {}, sender: { login: 'ann', id: 1, type: 'User' } } };
 
 /** People merge the queue's pull request. */
@@ -125,6 +141,28 @@ describe('an entry that an earlier Ralph failed', () => {
   test('is not tried by the schedule', async () => {
     const project = projectWith(files, { agent: [] });
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
+  test('is notified of as what it is', async () => {
+    const project = projectWith(
+      {
+        [PRD_PATH]: prdOf(
+          { id: 'T1', status: 'failed' },
+          { id: 'T2', status: 'blocked' },
+          { id: 'T3', status: 'todo' },
+        ),
+      },
+      { agent: [finishes('T3')] },
+    );
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    const said = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]).join('\n');
+    expect(said).toMatch(
+      /\*\*An earlier Ralph failed `T1` “Build T1”\.\*\* It is marked as failed in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T1` on the pull request\./,
+    );
+    expect(said).toMatch(
+      /\*\*Ralph cannot continue with `T2` “Build T2”\.\*\* It is marked as blocked in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T2`/,
+    );
+    expect(said).not.toContain('0 iterations');
   });
 
   test('is tried when the workflow is run by hand, and goes on with the schedule', async () => {
@@ -220,6 +258,66 @@ describe('a circuit that another Ralph left open in the checkout', () => {
   test('a probe without progress opens it here', async () => {
     const project = projectWith(files, { agent: [() => ({}), works] });
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 1 });
+  });
+
+  describe('a moment ago', () => {
+    const left = (at: number): Record<string, string> => ({
+      '.ralph/.circuit_breaker_state': JSON.stringify({ state: 'OPEN', reason: 'No progress', opened_at: iso(at) }),
+    });
+    const iso = (at: number): string => new Date(at).toISOString();
+    const held = { end: 'halted (circuit_open)', calls: 0 };
+
+    test.each<[string, Readonly<Record<string, string>>, boolean]>([
+      ['before any run', {}, false],
+      ['after runs that it held up', {}, true],
+      ['where a cache keeps no orders', { 'state-store': 'cache' }, true],
+    ])('is closed by a reset: %s', async (_, inputs, isHeldFirst) => {
+      const project = projectWith(
+        { ...files, ...left(noon - MINUTE) },
+        { agent: [works], inputs: { ...inputs, 'max-iterations': '1' } },
+      );
+      if (isHeldFirst) expect(await runOnce(project)).toMatchObject(held);
+      const reset = await runOnce(project, { event: dispatched('reset circuit') });
+      expect(reset.end).toBe('idle (answered)');
+      expect(shown(reset)).toContain('Circuit closed.');
+      expect(shown(reset)).not.toContain('already closed');
+      const next = await runOnce(project);
+      expect(next).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+      expect(warningsIn(next).join()).not.toContain('Another Ralph');
+      expect(project.script.calls[0]?.prompt).toContain('Circuit: closed.');
+      expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+      // Once it is settled, a reset finds nothing more to close.
+      expect(shown(await runOnce(project, { event: dispatched('reset circuit') }))).toContain('already closed');
+      expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+      // What is left open later is another one.
+      changeBase(project, left(project.clock.now()));
+      expect(await runOnce(project)).toMatchObject(held);
+    });
+
+    test('is not closed where this job cannot sign that it is settled, and how to cure it is said', async () => {
+      const project = projectWith({ ...files, ...left(noon - MINUTE) }, { inputs: { 'state-store': 'cache' } });
+      project.kept.cache.signed = false;
+      const reset = await runOnce(project, { event: dispatched('reset circuit') });
+      expect(reset.end).toBe('failed (configuration)');
+      expect(JSON.stringify(reset.outcome)).toContain("signed with the agent's key, which this job does not have");
+    });
+
+    test('is what a status tells', async () => {
+      const project = projectWith({ ...files, ...left(noon - MINUTE) });
+      expect(shown(await runOnce(project, { event: dispatched('status') }))).toContain('Circuit: open');
+    });
+
+    test('is probed at once by a retry, and settled by the progress of it', async () => {
+      const project = projectWith(
+        { ...files, ...left(noon - MINUTE) },
+        { agent: [works, works], inputs: { 'max-iterations': '1' } },
+      );
+      expect(await runOnce(project)).toMatchObject(held);
+      expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({ calls: 1 });
+      expect(project.script.calls[0]?.prompt).toContain('Circuit: half-open.');
+      expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+      expect(project.script.calls[1]?.prompt).toContain('Circuit: closed.');
+    });
   });
 
   test('does not concern the branch of an issue, which a person asked for', async () => {

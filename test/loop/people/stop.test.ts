@@ -121,6 +121,7 @@ describe('the question what was ordered', () => {
       store: {
         orders: answer,
         transcript: () => Promise.resolve({ kind: 'absent' }),
+        renew: () => Promise.resolve(),
         ride: () => Promise.resolve(null),
       },
       log,

@@ -36,6 +36,42 @@ function resultsIn(run: Run): readonly (readonly string[])[] {
 
 const exits = (code: number, tail = '') => ({ end: { kind: 'exited', code }, tail }) as const;
 
+describe('a pipeline that is a symbolic link', () => {
+  const link = 'is a symbolic link, which is not followed: put a file there';
+  const runWithLink = (at: string, files: Readonly<Record<string, string>> = {}): Promise<Run> =>
+    runOnce(createProject({ agent: [finisher], files, inputs: { 'max-iterations': '1' } }), {
+      prepare: (checkout) => {
+        const { readTexts } = checkout;
+        checkout.readTexts = async (paths, lane) => {
+          const read = await readTexts(paths, lane);
+          return paths.includes(at) ? { ...read, links: { [at]: link } } : read;
+        };
+      },
+    });
+
+  test.each(['.ralph/config.json', '.ralph/configs/default.json', '.ralph/config.yaml'])(
+    'ends the run before a call: %s',
+    async (file) => {
+      const run = await runWithLink(file);
+      expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+      expect(run.outcome).toMatchObject({ message: expect.stringContaining(`- ${file} ${link}`) as string });
+    },
+  );
+
+  test("is said and no more of `config.yaml`, which may be anybody's", async () => {
+    const run = await runWithLink('config.yaml');
+    expect(run.calls).toBe(1);
+    expect(run.log).toContain(`info: No steps are read from config.yaml: it ${link}.`);
+  });
+
+  test('ends the run where it is the prompt of a step', async () => {
+    const step = { type: 'agent', name: 'work', config: { prompt_file: 'work.md' } };
+    const run = await runWithLink('work.md', filesWith([step]));
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining(`work.md ${link}`) as string });
+  });
+});
+
 describe('implement → review → fix', () => {
   const steps = [
     { type: 'agent', name: 'implement', timeout: '5m' },

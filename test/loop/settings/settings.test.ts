@@ -105,6 +105,21 @@ describe('what was found is said', () => {
     expect(publish?.report).toMatchObject({ found: lines });
   });
 
+  test('symbolic links, which are not followed, also where nothing else is foreign', async () => {
+    const run = await runOnce(projectWith({}), {
+      prepare: (checkout) => {
+        const { readTexts } = checkout;
+        checkout.readTexts = async (paths, lane) => ({
+          ...(await readTexts(paths, lane)),
+          links: paths.includes('.ralph/fix_plan.md') ? { '.ralph/fix_plan.md': 'is a symbolic link' } : {},
+        });
+      },
+    });
+    const line = '`.ralph/fix_plan.md`: not used, a symbolic link is not followed: put a file there.';
+    expect(run.report).toMatchObject({ found: [line] });
+    expect(run.log).toContain(`info: found: ${line}`);
+  });
+
   test('nothing where nothing is foreign', async () => {
     const project = projectWith({
       '.ralph/PROMPT.md': 'Work.',

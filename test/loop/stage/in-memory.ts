@@ -104,6 +104,7 @@ export function createCheckout(origin: Origin): Checkout {
           lane: lane === null ? null : texts(treeOf(lane.head)),
           fork: fork === undefined ? null : texts(treeOf(fork)),
           unread: {},
+          links: {},
         };
       }),
     openLane: ({ baseBranch, start }) =>

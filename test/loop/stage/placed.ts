@@ -15,6 +15,7 @@ export function placedCheckout<Port extends Repository>(checkout: Port, folder: 
         lane: read.lane === null ? null : seen(read.lane),
         fork: read.fork === null ? null : seen(read.fork),
         unread: seen(read.unread),
+        links: seen(read.links),
       };
     },
     publishedTexts: async (paths) => seen(await checkout.publishedTexts(placed(paths))),

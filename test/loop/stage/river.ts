@@ -217,6 +217,8 @@ export interface RunSetting {
   readonly onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>;
   /** What comes between the run and its ports. */
   readonly tap?: Tap;
+  /** For how long it may wait beside `max-minutes`, as at home. */
+  readonly maxWaitMs?: number;
   /** How far this machine's clock is ahead of everybody's. */
   readonly skewMs?: number;
 }
@@ -225,12 +227,13 @@ export interface RunSetting {
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
   const { job } = setting;
   const number = job?.run ?? (project.runs += 1);
-  const config = configIn(project, job ?? null, {
+  const given = configIn(project, job ?? null, {
     ...project.inputs,
     ...(job === undefined
       ? {}
       : { phase: job.phase, 'handoff-digest': job.digest, ...(job.phase === 'loop' ? { 'github-token': '' } : {}) }),
   });
+  const config = { ...given, policy: { ...given.policy, maxWaitMs: setting.maxWaitMs ?? 0 } };
   const machine = createMachine(project, {
     config,
     context: {

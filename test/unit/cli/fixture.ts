@@ -45,6 +45,7 @@ const noTerminal: MonitorWorld = {
   columns: () => 80,
   pause: () => Promise.reject(new Error('nothing changes here')),
   isAlive: () => true,
+  lastRun: () => Promise.resolve(null),
 };
 
 /** What runs of the checkout in a folder would work with. */

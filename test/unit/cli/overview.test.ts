@@ -84,15 +84,17 @@ describe('who waits for whom', () => {
           'issue-2': { ...stuck, state: 'blocked', reason: 'nothing_to_do' },
           'issue-3': { ...stuck, state: 'blocked', reason: 'status_blocked' },
           'issue-4': { ...stuck, state: 'stuck', reason: 'no_progress' },
+          'prd-T5': { ...stuck, state: 'failed', reason: null, attempts: 0 },
         },
         change: noChange,
       },
       [
-        'queue  stuck         0 of 4 tasks done',
+        'queue  stuck         0 of 5 tasks done',
         '  #1: needs a person, gave up after 3 iterations; ralph retry 1',
         '  #2: needs a person, the agent found nothing to change; ralph retry 2',
         '  #3: needs a person, the agent cannot continue without a person; ralph retry 3',
         '  #4: needs a person, set aside after 3 iterations, since nothing changed; ralph retry 4',
+        '  prd-T5: needs a person, marked as failed by an earlier Ralph; ralph retry prd-T5',
       ],
     ],
   ])('%s', async (_, change, expected) => {

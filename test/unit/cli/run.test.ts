@@ -41,6 +41,7 @@ test.each<[string, readonly string[], Partial<AskedRun>]>([
   ['--once', ['--once'], { inputs: { 'max-iterations': '1' } }],
   ['inputs by name', ['--input', 'verify=a=b', '--model', 'm'], { inputs: { verify: 'a=b', model: 'm' } }],
   ['a task by its id', ['--task', 'plan-2b811320dcd2'], { task: 'plan-2b811320dcd2' }],
+  ['a task by its name', ['--task', '.ralph/fix_plan.md:4'], { task: '.ralph/fix_plan.md:4' }],
 ])('%s', async (_title, args, expected) => {
   expect(await askedBy(...args)).toMatchObject(expected);
 });
@@ -52,7 +53,8 @@ test.each<[readonly string[], RegExp]>([
   [['--input', 'anthropic-api-key=k'], /has no meaning at home/],
   [['--input', 'model=a', '--model', 'b'], /as --input as well/],
   [['--on-limit', 'sleep'], /must be one of park, wait/],
-  [['--task', 'Add a cart'], /not the id of a task/],
+  [['--task', ' '], /not the name of a task/],
+  [['--task', 'x'.repeat(301)], /not the name of a task/],
   [['--dry-run', '--push'], /pushes nothing/],
   [['--maxiterations', '3'], /no option/],
 ])('%j makes no sense', async (args, problem) => {

@@ -1,4 +1,8 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';
@@ -208,10 +212,27 @@ describe('orders', () => {
     expect((await place.record()).orders).toMatchObject([{ kind: 'retry', task: 'issue-12' }]);
   });
 
+  test.each([
+    ['US-003', 'prd-US-003'],
+    ['.ralph/fix_plan.md:2', /^plan-[0-9a-f]{12}$/],
+  ])('ralph retry %s is about the task that is shown so', async (name, id) => {
+    const folder = await mkdtemp(join(tmpdir(), 'ralph-retry-'));
+    await mkdir(join(folder, '.ralph'));
+    await writeFile(join(folder, '.ralph/fix_plan.md'), '# Plan\n- [ ] Add a cart\n');
+    const failed = { state: 'failed', attempts: 8, startedTree: null, doneCommit: null } as const;
+    const tasks = { 'prd-US-003': { ...failed, reason: 'max_iterations_per_task', setAside: null } } as const;
+    const place = await placeWith({ ...richState, tasks });
+    const open: OpenPlaces = async (asked) => ({ ...(await at(place)(asked)), folder });
+    expect(await ralph(['retry', name], '', open)).toMatchObject({ code: 0, error: '' });
+    const [given] = (await place.record()).orders;
+    expect(given?.task).toMatch(id);
+    await rm(folder, { recursive: true });
+  });
+
   test('ralph retry of what can be no task is refused, and nothing is ordered', async () => {
     const place = await placeWith(richState);
-    const { code, error } = await ralph(['retry', '../x'], '', at(place));
-    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('"../x" is not a task') });
+    const { code, error } = await ralph(['retry', ' '], '', at(place));
+    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('" " is not a task') });
     expect((await place.record()).orders).toEqual([]);
   });
 
@@ -222,6 +243,7 @@ describe('orders', () => {
       ['retry', '7'],
       'No run of the queue has worked on #7. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
     ],
+    ['a name of nothing', ['retry', '../x'], 'There is no task ../x in the queue or in .ralph/fix_plan.md, '],
     ['an entry of no file', ['retry', 'prd-US-1'], 'There is no task prd-US-1 in the queue or in .ralph/fix_plan.md, '],
     ...[['pause'], ['resume'], ['stop'], ['reset', 'circuit'], ['reset', 'session'], ['retry', '99']].map(
       (args): [string, readonly string[], string] => [
@@ -276,6 +298,13 @@ describe('orders', () => {
     expect({ kept, document }).toEqual({ kept: lease, document: JSON.stringify(richState) });
   });
 
+  test('stop at home says what the run there does, and nothing of jobs', async () => {
+    const { out } = await ralph(['stop'], '', at(createPlace('directory')));
+    expect(out).toContain(
+      'Order kept (directory): stop. The next "ralph run" obeys it before anything else; one at work now ends after its running iteration.\n',
+    );
+  });
+
   test('are kept in every place', async () => {
     const [ref, directory] = [createPlace('ref'), createPlace('directory')];
     const { out } = await ralph(['pause'], '', at(ref, directory));
@@ -288,7 +317,9 @@ describe('orders', () => {
     ref.cells.outage = 'the server cannot be reached';
     const { code, out, error } = await ralph(['pause'], '', at(ref, createPlace('directory')));
     expect(code).toBe(1);
-    expect(out).toContain('Order kept (directory): pause.');
+    expect(out).toContain(
+      'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.\n',
+    );
     expect(error).toBe(
       'ralph pause: the order could not be kept in the ref, and nothing was changed there: the server cannot be reached\n',
     );

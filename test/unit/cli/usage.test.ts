@@ -60,6 +60,14 @@ describe('help', () => {
     expect(await ralph([])).toMatchObject({ code: 2, out: '', error: (await ralph(['--help'])).out });
   });
 
+  test.each(['status', 'tasks', 'add', 'import', 'run', 'pause'])(
+    'ralph %s --help says what --dir has to do with working-directory',
+    async (name) => {
+      const { out } = await ralph([name, '--help']);
+      expect(/^ {2}--dir FOLDER [^]*?(?=\n {2}-|\n\n)/m.exec(out)?.[0]).toContain('working-directory');
+    },
+  );
+
   test.each(commands.map(({ name }) => [name]))(
     'ralph %s --help says how it is used, whatever else is given',
     async (name) => {

@@ -30,6 +30,7 @@ export const policy: Policy = {
   maxCostUsdPerDay: 0,
   onPermissionDenied: 'count',
   onLimit: 'park',
+  maxWaitMs: 0,
   circuit: {
     noProgress: 3,
     sameError: 5,

@@ -1,10 +1,28 @@
 import { expect, test } from 'vitest';
-import { nextMark } from '../../../src/core/countdown.ts';
+import { leftInWords, nextMark } from '../../../src/core/countdown.ts';
 
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 
-test('a wait of five hours is told of twelve times, more often towards its end', () => {
-  const marks: number[] = [];
-  for (let left = nextMark(300 * MINUTE); left > 0; left = nextMark(left)) marks.push(left / MINUTE);
-  expect(marks).toEqual([270, 240, 210, 180, 150, 120, 90, 60, 45, 30, 15, 10, 5]);
+test('what is left of a wait of five hours is told more often towards its end', () => {
+  const told: string[] = [];
+  for (let left = nextMark(300 * MINUTE); left > 0; left = nextMark(left)) told.push(leftInWords(left));
+  expect(told.join(', ')).toBe(
+    '4 h 30 min, 4 h, 3 h 30 min, 3 h, 2 h 30 min, 2 h, 1 h 30 min, 1 h, 45 min, 30 min, 15 min, 10 min, 5 min, 4 min, 3 min, 2 min, 1 min, 30 s',
+  );
+});
+
+test.each([
+  [90 * MINUTE, '1 h 30 min'],
+  [60 * MINUTE, '1 h'],
+  [59 * MINUTE + 1, '1 h'],
+  [4 * MINUTE + 59 * SECOND, '5 min'],
+  [MINUTE + 1, '2 min'],
+  [MINUTE, '1 min'],
+  [MINUTE - 1, '60 s'],
+  [1, '1 s'],
+  [0, '1 s'],
+  [-5 * SECOND, '1 s'],
+])('%i ms are said as %s: never less than is left, and never nothing', (leftMs, words) => {
+  expect(leftInWords(leftMs)).toBe(words);
 });

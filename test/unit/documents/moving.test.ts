@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { KEYS } from '../../../src/config/settings/keys.ts';
+import { LAYOUT_PATHS } from '../../../src/core/layouts/layouts.ts';
 import { filesOf, RALPHS, type Ralph } from '../../ralphs.ts';
 import { namesIn, plain, read, tableUnder } from './pages.ts';
 
@@ -31,6 +33,13 @@ describe('the settings of other Ralphs', () => {
     expect(used.length).toBeGreaterThan(50);
     expect([...PROMISED, ...used].filter((name) => !named.includes(name))).toEqual([]);
     expect(new Set(named).size).toBe(named.length);
+  });
+
+  test('are in the table: every one that is known here, with its other names and beside its input', () => {
+    const rowOf = (name: string): readonly string[] => settings.find(([cell]) => codeIn(cell).includes(name)) ?? [];
+    expect(KEYS.flatMap(({ name, aliases }) => [name, ...aliases]).filter((name) => !named.includes(name))).toEqual([]);
+    const elsewhere = KEYS.filter(({ name, input }) => input !== null && !codeIn(rowOf(name)[1]).includes(input));
+    expect(elsewhere.map(({ name, input }) => `${name}: ${String(input)}`)).toEqual([]);
   });
 
   test('lead to inputs that exist', () => {
@@ -68,6 +77,13 @@ describe('every file that other Ralphs lay', () => {
     const files = Object.keys(filesOf(ralph)).filter((path) => !own.test(path) && path !== '.gitignore');
     expect(files.length).toBeGreaterThan(8);
     expect(files.filter((path) => !isNamed(path))).toEqual([]);
+  });
+
+  test('of which a run says something is in one of the sections', () => {
+    const headings = new Set(Object.values(SECTIONS).flatMap((section) => section.headings));
+    const named = [...headings].flatMap((heading) => tableUnder(PAGE, heading).flatMap(([cell]) => codeIn(cell)));
+    expect(LAYOUT_PATHS.length).toBeGreaterThan(40);
+    expect(LAYOUT_PATHS.filter((path) => !named.includes(path))).toEqual([]);
   });
 
   /** `N` and `NAME` stand for what differs; a folder ends with a slash. */

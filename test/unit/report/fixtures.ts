@@ -72,6 +72,13 @@ export function planTask(line: number, change: Partial<TaskProgress> & { readonl
   };
 }
 
+/** An entry of the prd. */
+export function prdTask(key: string, change: Partial<TaskProgress> = {}): TaskReport {
+  const { task, progress, share } = taskReport(1, { ...change, title: `Build ${key}` });
+  const source = { kind: 'prd', path: '.ralph/prd.json', key, issue: null } as const;
+  return { share, asked: null, task: { ...task, id: `prd-${key}`, source }, progress };
+}
+
 export interface EntryChange {
   readonly taskId?: string;
   readonly taskNumber?: number;
@@ -191,8 +198,10 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     unlisted: [],
     unmarked: [],
     shown: null,
+    notWaited: null,
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
+    openedBy: 'streak',
     callsRemaining: 99,
     tokens: 12_345,
     costUsd: 0.12,

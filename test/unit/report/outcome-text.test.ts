@@ -3,7 +3,7 @@ import type { Outcome } from '../../../src/core/outcome.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
-import { END, entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
 
 const inMinutes = (minutes: number) => END + minutes * 60_000;
 const onIssueLane: Partial<WorkedReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
@@ -164,6 +164,27 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'then run the workflow by hand with the command `retry`.',
   ],
   [
+    'what an earlier Ralph failed is not what Ralph gave up',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' }), prdTask('T2', { state: 'blocked' })], pullRequest: null },
+    '- T1 (Build T1): marked as failed in `.ralph/prd.json` by an earlier Ralph\n- T2 (Build T2): marked as blocked in `.ralph/prd.json`',
+    'To have them tried, run the workflow by hand with the command `retry`.',
+  ],
+  [
+    'one that an earlier Ralph failed, where there is a pull request',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' })] },
+    'by an earlier Ralph',
+    'To have it tried, comment `/ralph retry` on the pull request.',
+  ],
+  [
+    'what an earlier Ralph failed beside what Ralph gave up',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [prdTask('T1', { state: 'failed' }), prdTask('T2', { state: 'failed', attempts: 8 })] },
+    'T2 (Build T2): gave up after 8 iterations',
+    'Make the task smaller or clearer; then comment `/ralph retry` on the pull request.',
+  ],
+  [
     'tasks that wait for others only',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [dependent(1, ['issue-99', 'elsewhere-other.my.repo-x.4'])] },
@@ -217,6 +238,27 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     {},
     'The hourly limit of 100 calls is used up, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min).',
     '`max-calls-per-hour`',
+  ],
+  [
+    'parked although it was to wait: which input kept it from that',
+    { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
+    { notWaited: 'minutes' },
+    'The run did not wait for that: `max-minutes` would leave no time for a call.',
+    'Nothing to do',
+  ],
+  [
+    'a failed probe is one iteration',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: END },
+    { openedBy: 'probe' },
+    'The one iteration that tried again changed nothing, so no further call is made',
+    'comment `/ralph retry`',
+  ],
+  [
+    'a circuit of another Ralph says nothing of iterations',
+    { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'earlier', probeAt: END },
+    { openedBy: 'another-ralph' },
+    'No call was made: another Ralph left its circuit open.',
+    'tries one iteration',
   ],
   [
     'parked on cost: in hours',

@@ -187,6 +187,30 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     });
   });
 
+  describe('taking the claim anew', () => {
+    test('lets its time begin again, and keeps what somebody ordered meanwhile', async () => {
+      await using lane = await twoRuns();
+      await lane.a.store.restore('queue');
+      await lane.a.store.claim('queue');
+      await lane.b.store.order('queue', pause);
+      const later = lane.later('a', HOUR);
+      await later.store.renew('queue');
+      expect(await recordIn(lane.cells)).toMatchObject({
+        lease: { runTag: 'a', acquiredAt: noon + HOUR },
+        sequence: 40,
+        orders: [{ kind: 'pause' }],
+      });
+    });
+
+    test('does not take the lane from another run', async () => {
+      await using lane = await twoRuns();
+      await lane.b.store.restore('queue');
+      await lane.b.store.claim('queue');
+      await lane.a.store.renew('queue');
+      expect(await recordIn(lane.cells)).toMatchObject({ lease: { runTag: 'b' } });
+    });
+  });
+
   describe('giving the lane back without a copy', () => {
     test('frees it at once, for whoever comes next', async () => {
       await using lane = await twoRuns();

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { parseOtherCircuit, parseProgress, parseStatus } from '../../../core/local/found-status.ts';
 import { mapTexts } from '../../../core/text/redact.ts';
 import { readCheckoutFile } from '../../checkout-file.ts';
@@ -7,48 +5,23 @@ import { readLane } from '../../lane/read-lane.ts';
 import type { StatePlace } from '../../lane/state-places.ts';
 import { plainLine } from '../../plain-line.ts';
 import type { LocalPicture } from '../monitor-schema.ts';
+import type { LastRun } from '../screen-port.ts';
 import { laneOf } from '../view/lane-of.ts';
 import { readLastLines } from './last-lines.ts';
+import type { LocalFolder } from './local-folder.ts';
 
 const MAX_TEXT_CHARS = 300;
 
-/** Where a local run leaves its files: in `.ralph/`, or, as the first Ralphs did, beside the prompt. */
-export interface LocalFolder {
-  readonly folder: string;
-  /** `.ralph/`, or nothing. */
-  readonly prefix: string;
-}
-
-/** The nearest folder, from `folder` up to `top`, that a Ralph has worked in; `.ralph/` of `folder` itself where there is none. Both are absolute. */
-export async function findLocalFolder(folder: string, top: string): Promise<LocalFolder> {
-  for (let at = folder; ; at = dirname(at)) {
-    if (await isFolder(join(at, '.ralph'))) return { folder: at, prefix: '.ralph/' };
-    if (await saysLoop(at)) return { folder: at, prefix: '' };
-    if (at === top || dirname(at) === at) return { folder, prefix: '.ralph/' };
-  }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null))?.isDirectory() === true;
-}
-
-/** Whether a `status.json` that could be anybody's is that of a Ralph. */
-async function saysLoop(folder: string): Promise<boolean> {
-  const file = await readCheckoutFile(folder, 'status.json');
-  if (file.kind !== 'text') return false;
-  const found = parseStatus(file.text);
-  return found.kind === 'other' && found.run.iteration !== null;
-}
-
-/** What a look needs; `place`: the directory that keeps the lanes, if there is one. */
+/** What a look needs. `last`: the checkout's last run; `place`: the directory that keeps the lanes, if there is one. */
 export interface LocalWorld {
   readonly where: LocalFolder;
+  readonly last: LastRun | null;
   readonly place: StatePlace | null;
   readonly isAlive: (pid: number) => boolean;
 }
 
 /** The local run as its files tell it. Every text in it is one clean line. Never throws on what the files contain. */
-export async function readLocal({ where, place, isAlive }: LocalWorld, now: number): Promise<LocalPicture> {
+export async function readLocal({ where, last, place, isAlive }: LocalWorld, now: number): Promise<LocalPicture> {
   const { folder, prefix } = where;
   const [run, progress, output] = await Promise.all([
     readRun(where, isAlive),
@@ -56,7 +29,7 @@ export async function readLocal({ where, place, isAlive }: LocalWorld, now: numb
     readLastLines(folder, `${prefix}logs`),
   ]);
   const lane = laneOf(run);
-  const state = place === null ? null : await readLane(lane, [place], now);
+  const state = place === null || !keepsStateOf(run, where, last) ? null : await readLane(lane, [place], now);
   const picture: LocalPicture = {
     folder,
     run,
@@ -71,6 +44,20 @@ export async function readLocal({ where, place, isAlive }: LocalWorld, now: numb
         ? null
         : { file: plainLine(output.file), at: new Date(output.at).toISOString(), lines: output.lines },
   };
+}
+
+/** Whether the state of the checkout is that of the run whose files are shown: it has one, which is its last run's. */
+function keepsStateOf(run: LocalPicture['run'], { isLast }: LocalFolder, last: LastRun | null): boolean {
+  switch (run.kind) {
+    case 'ours':
+      return last === null
+        ? isLast
+        : last.pid === run.status.pid && last.startedAt === Date.parse(run.status.startedAt);
+    case 'other':
+      return false;
+    default:
+      return isLast;
+  }
 }
 
 async function readRun({ folder, prefix }: LocalFolder, isAlive: LocalWorld['isAlive']): Promise<LocalPicture['run']> {

@@ -124,7 +124,8 @@ function targetOfLocal({ local }: Picture): Target | string {
   if (local.run.kind === 'other' && knownLane(local) === null)
     return 'This is a run of another Ralph, which takes no orders: end it where it was started.';
   const [place] = local.state?.places ?? [];
-  if (place === undefined) return 'There is no folder .ralph/state here, so nobody would read the order.';
+  if (place === undefined)
+    return 'The run that is shown has no state in .ralph/state here, so it would not read the order.';
   if (place.kind !== 'lane') return place.why;
   const task = local.run.kind === 'ours' ? local.run.status.task : null;
   const name = (id: string): string => (task?.id === id ? `${nameOfTaskId(id)} (${task.title})` : nameOfTaskId(id));

@@ -1,6 +1,6 @@
 import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
-import { PIPELINE_FILES, stepKinds } from '../pipeline.ts';
+import { isAnybodys, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
 /** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
 export type FileData = LocatedJson | LocatedYaml;
@@ -38,11 +38,6 @@ export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Re
       return [[file, count] as const];
     }),
   );
-}
-
-/** Whether other tools may have a file of that name. */
-export function isAnybodys(file: string): boolean {
-  return file === 'config.yaml';
 }
 
 /** A text in quotes, which may not be closed, or a reference outside of one. */

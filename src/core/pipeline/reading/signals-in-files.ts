@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { doneSignalsSchema, KNOWN_SIGNALS, type DoneSignals } from '../../analysis/done-signals.ts';
-import { hasSteps, isAnybodys, readFileData } from './file-data.ts';
-import { PIPELINE_FILES } from '../pipeline.ts';
+import { hasSteps, readFileData } from './file-data.ts';
+import { isAnybodys, PIPELINE_FILES } from '../pipeline.ts';
 
 const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
 

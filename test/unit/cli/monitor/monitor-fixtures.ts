@@ -61,7 +61,7 @@ export const localRun: LocalPicture = {
   run: { kind: 'ours', status: runStatus, isAlive: true },
   agent: { status: 'executing', elapsedSeconds: 40, lastOutput: 'Reading' },
   output: {
-    file: 'iteration-003.log',
+    file: 'iteration_2026-11-21_12-04-35_003.log',
     at: iso(noon),
     lines: Array.from({ length: 20 }, (_, index) => `line ${String(index + 1)} of the agent`),
   },

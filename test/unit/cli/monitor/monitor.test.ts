@@ -1,13 +1,13 @@
-import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../../src/cli/lane/state-places.ts';
 import { pictureJsonSchema, type Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import type { MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/screen-port.ts';
+import type { LastRun, MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/screen-port.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
@@ -18,7 +18,7 @@ import { runStatus, textOf } from './monitor-fixtures.ts';
 
 let folder = '';
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ralph-monitor-'));
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-monitor-')));
 });
 afterEach(async () => {
   await rm(folder, { recursive: true });
@@ -42,6 +42,7 @@ const noTerminal: MonitorWorld = {
   columns: () => 80,
   pause: () => Promise.reject(new Error('nothing changes here')),
   isAlive: (pid) => pid === runStatus.pid,
+  lastRun: () => Promise.resolve(null),
 };
 
 const monitor = (args: readonly string[], open?: OpenPlaces, world: Partial<MonitorWorld> = {}): Promise<CliRun> =>
@@ -64,7 +65,7 @@ describe('the published JSON Schema accepts what is printed', () => {
   test('of a local run', async () => {
     await put('.ralph/status.json', { run: runStatus });
     await put('.ralph/progress.json', { status: 'executing', elapsed_seconds: 40 });
-    await put('.ralph/logs/iteration-003.log', 'one\ntwo\n');
+    await put('.ralph/logs/iteration_2026-11-21_12-04-35_003.log', 'one\ntwo\n');
     const directory = await placeWith(richState, {}, emptyBudget, 'directory');
     const picture = await json([], here(directory));
     validate(picture);
@@ -76,7 +77,7 @@ describe('the published JSON Schema accepts what is printed', () => {
         folder,
         run: { kind: 'ours', isAlive: true, status: { lane: 'queue' } },
         agent: { elapsedSeconds: 40 },
-        output: { file: 'iteration-003.log', lines: ['one', 'two'] },
+        output: { file: 'iteration_2026-11-21_12-04-35_003.log', lines: ['one', 'two'] },
         state: { lane: 'queue', places: [{ kind: 'lane', pause: { by: 'octo [2Jcat' } }] },
       },
     });
@@ -136,6 +137,80 @@ describe('what is shown', () => {
       here(createPlace('ref')),
     );
     expect((JSON.parse(out) as Picture).local?.folder).toBe(folder);
+  });
+
+  describe('where runs work for folders of the checkout', () => {
+    const shop = 'packages/shop';
+    const minutesAgo = new Date(noon - 300_000);
+    const last = { folder: shop, pid: runStatus.pid, startedAt: Date.parse(runStatus.startedAt) };
+    const seenFrom = async (from: string, lastRun: LastRun | null = last): Promise<NonNullable<Picture['local']>> => {
+      const directory = await placeWith(richState, {}, emptyBudget, 'directory');
+      const { out } = await ralph(['monitor', '--json', '--dir', join(folder, from)], '', here(directory), {
+        monitor: { ...noTerminal, lastRun: () => Promise.resolve(lastRun) },
+      });
+      const { local } = JSON.parse(out) as Picture;
+      if (local === null) throw new Error(out);
+      return local;
+    };
+    const branchOf = ({ run }: NonNullable<Picture['local']>): string | null =>
+      run.kind === 'ours' ? run.status.branch : null;
+    const putRun = async (at: string, change: object, when = new Date(noon)): Promise<void> => {
+      await put(join(at, '.ralph/status.json'), { run: { ...runStatus, ...change } });
+      await utimes(join(folder, at, '.ralph/status.json'), when, when);
+    };
+    beforeEach(async () => {
+      await put('.ralph/state/queue.1.json', '{}');
+      await put(join(shop, '.ralph/fix_plan.md'), '- [ ] Add a cart');
+      await mkdir(join(folder, shop, 'src'));
+    });
+
+    test.each(['', 'packages', shop, `${shop}/src`])(
+      'the last run is found from "%s", with its state',
+      async (from) => {
+        await putRun(shop, { branch: 'ralph/shop' });
+        const local = await seenFrom(from);
+        expect(local.folder).toBe(join(folder, shop));
+        expect(branchOf(local)).toBe('ralph/shop');
+        expect(local.state).not.toBeNull();
+      },
+    );
+
+    test('what an older run left at the top is not taken for it, nor are its logs', async () => {
+      await putRun('', { branch: 'ralph/old', startedAt: minutesAgo.toISOString() }, minutesAgo);
+      await put('.ralph/logs/ralph.log', 'old\n');
+      await putRun(shop, { branch: 'ralph/shop' });
+      const local = await seenFrom('');
+      expect([branchOf(local), local.output]).toEqual(['ralph/shop', null]);
+      expect(local.state).not.toBeNull();
+    });
+
+    test('what is left in another folder is shown there, without the state of the last run', async () => {
+      await putRun(shop, { branch: 'ralph/shop' });
+      await putRun('packages/api', { branch: 'ralph/api', pid: 1 });
+      const local = await seenFrom('packages/api');
+      expect([branchOf(local), local.state]).toEqual(['ralph/api', null]);
+    });
+
+    test('of another Ralph at the top that wrote later, the state is not ours', async () => {
+      await putRun(shop, {}, minutesAgo);
+      await put('.ralph/status.json', { loop_count: 7, status: 'running' });
+      expect(await seenFrom('')).toMatchObject({ folder, run: { kind: 'other' }, state: null });
+    });
+
+    test('while a run has not said anything yet, the one before it goes without the state', async () => {
+      await putRun('', {});
+      expect(await seenFrom('', { ...last, pid: 2, folder: '' })).toMatchObject({ run: { kind: 'ours' }, state: null });
+    });
+
+    test('a folder behind a link, or outside of the checkout, is no place of a run', async () => {
+      const outside = await realpath(await mkdtemp(join(tmpdir(), 'ralph-elsewhere-')));
+      await mkdir(join(outside, '.ralph'));
+      await writeFile(join(outside, '.ralph/status.json'), JSON.stringify({ run: runStatus }));
+      await symlink(outside, join(folder, 'link'));
+      for (const at of ['link', relative(folder, outside)])
+        expect(await seenFrom('', { ...last, folder: at })).toMatchObject({ folder, run: { kind: 'none' } });
+      await rm(outside, { recursive: true });
+    });
   });
 
   test('nothing to show ends with 2', async () => {
@@ -210,7 +285,7 @@ test('no text of a file steers the terminal', async () => {
 
 test('--once prints one picture as text', async () => {
   await put('.ralph/status.json', { run: runStatus });
-  await put('.ralph/logs/iteration-003.log', 'one\ntwo\n');
+  await put('.ralph/logs/iteration_2026-11-21_12-04-35_003.log', 'one\ntwo\n');
   expect(await monitor(['--once'])).toMatchObject({
     code: 0,
     error: '',
@@ -414,7 +489,7 @@ describe('on a terminal', () => {
     await expect(ref.record()).rejects.toThrow('no record');
     const last = fake.seen.at(-1) ?? [];
     expect(last).toContain('paused   by Ann Other, 2026-11-21 12:00 UTC');
-    expect(last).toContain('Order kept (directory): pause. The next run of queue obeys it before anything');
+    expect(last).toContain('Order kept (directory): pause. The next "ralph run" obeys it before anything');
     expect(last.at(-1)).toContain('p resume');
   });
 

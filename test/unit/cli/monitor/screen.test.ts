@@ -39,7 +39,7 @@ test('the local run at 80×24', () => {
     'cost     [██░░░░░░░░] $0.84/$5.00 this run  [██░░░░░░░░] $3.20/$20.00 today',
     'signals  done 1/3  test-only 0/3',
     'circuit  closed',
-    `── iteration-003.log ${'─'.repeat(59)}`,
+    `── iteration_2026-11-21_12-04-35_003.log ${'─'.repeat(39)}`,
     ...Array.from({ length: 14 }, (_, index) => `line ${String(index + 7)} of the agent`),
     'q quit  p pause  s stop  r retry  a all branches',
   ]);
@@ -55,7 +55,10 @@ test('the picture of the documents is that of the code', () => {
 test('with room, all twenty lines, and the keys at the bottom', () => {
   const lines = shown(localPicture(), [120, 40], local);
   expect(lines).toHaveLength(40);
-  expect(lines.slice(8, 10)).toEqual([`── iteration-003.log ${'─'.repeat(99)}`, 'line 1 of the agent']);
+  expect(lines.slice(8, 10)).toEqual([
+    `── iteration_2026-11-21_12-04-35_003.log ${'─'.repeat(79)}`,
+    'line 1 of the agent',
+  ]);
   expect(lines.slice(28)).toEqual([
     'line 20 of the agent',
     ...Array.from({ length: 10 }, () => ''),
@@ -281,12 +284,12 @@ describe('all branches', () => {
 
 describe('below the picture', () => {
   const receipt =
-    'Order kept (directory): pause. The next run of queue obeys it before anything else; a run in progress now continues to its end.';
+    'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
 
   test('a message stands above the keys', () => {
     expect(shown(localPicture(), [80, 24], said(local, receipt, 'good')).slice(-3)).toEqual([
-      'Order kept (directory): pause. The next run of queue obeys it before anything',
-      'else; a run in progress now continues to its end.',
+      'Order kept (directory): pause. The next "ralph run" obeys it before anything',
+      'else; one at work now continues to its end.',
       'q quit  p pause  s stop  r retry  a all branches',
     ]);
   });

@@ -90,7 +90,7 @@ describe('r asks first', () => {
 describe('an order that nobody would obey says why', () => {
   test.each<[string, Session, string, Picture, string]>([
     ['another Ralph', local, 'p', localPicture({ ...localRun, run: other, state: null }), 'another Ralph'],
-    ['no folder', local, 's', localPicture({ ...localRun, state: null }), 'no folder .ralph/state'],
+    ['no folder', local, 's', localPicture({ ...localRun, state: null }), 'no state in .ralph/state'],
     [
       'a state that cannot be read',
       local,

@@ -3,6 +3,7 @@ import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files
 import type { WorkflowFile } from '../../../../src/core/doctor/facts.ts';
 import type { EffectiveSetting } from '../../../../src/core/settings/effective.ts';
 
+const WORKFLOW = '.github/workflows/ralph.yml';
 const step = {
   job: 'ralph',
   action: 'acme/ralph-action@v1',
@@ -17,23 +18,18 @@ const step = {
   environment: {},
   checkout: {},
 } as const;
-const file: WorkflowFile = {
-  kind: 'workflow',
-  text: '',
-  workflow: { path: '.github/workflows/ralph.yml', triggers: [], uses: [step] },
-};
+const file: WorkflowFile = { kind: 'workflow', text: '', workflow: { path: WORKFLOW, triggers: [], uses: [step] } };
 const settings: readonly EffectiveSetting[] = [
-  { input: 'max-iterations', text: '3', origin: 'input', where: '.github/workflows/ralph.yml' },
+  { input: 'max-iterations', text: '3', origin: 'input', where: WORKFLOW },
   { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },
   { input: 'verify', text: 'npm test', origin: 'environment', where: 'TEST_COMMAND' },
 ];
-const workflow = '.github/workflows/ralph.yml';
 
 const inputsOf = (files: readonly WorkflowFile[]): unknown =>
   files.map((one) => (one.kind === 'workflow' ? one.workflow.uses.map(({ inputs }) => inputs) : one.why));
 
 test('what stands in the place of inputs that nobody gave is checked like inputs', () => {
-  expect(inputsOf(withEffectiveInputs([file], [{ workflow, settings, problems: [] }]))).toEqual([
+  expect(inputsOf(withEffectiveInputs([file], [{ workflow: WORKFLOW, settings, problems: [] }]))).toEqual([
     [{ 'max-iterations': '3', 'task-label': 'ralph-task', verify: 'npm test' }],
   ]);
 });
@@ -41,7 +37,7 @@ test('what stands in the place of inputs that nobody gave is checked like inputs
 test('settings with problems, those of another workflow, and a file that cannot be read change nothing', () => {
   const unreadable: WorkflowFile = { kind: 'unreadable', path: 'x.yml', why: 'it is no YAML' };
   const answered = [
-    { workflow, settings, problems: ['.ralphrc:1 …'] },
+    { workflow: WORKFLOW, settings, problems: ['.ralphrc:1 …'] },
     { workflow: 'other.yml', settings, problems: [] },
   ];
   expect(withEffectiveInputs([file, unreadable], answered)).toEqual([file, unreadable]);

@@ -22,7 +22,13 @@ describe('the layout', () => {
 
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
-    describeLayout('bmalph', { paths, texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' }).slice(1);
+    describeLayout('bmalph', {
+      paths,
+      links: [],
+      texts,
+      steps: stepCounts(texts),
+      promptFile: '.ralph/PROMPT.md',
+    }).slice(1);
 
   test.each<[string, readonly string[], readonly string[]]>([
     ['nothing of what is not there', [], []],
@@ -73,5 +79,74 @@ describe('what is said of its files', () => {
     const said = lines(LAYOUT_PATHS);
     for (const path of LAYOUT_PATHS)
       expect(said.filter((line) => line.includes(`\`${path}\``)).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what is said of symbolic links', () => {
+  const said = (layout: string | null, links: readonly string[], paths: readonly string[] = []): readonly string[] =>
+    describeLayout(layout, { paths, links, texts: {}, steps: {}, promptFile: '.ralph/PROMPT.md' });
+
+  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    [
+      'a list and the notes: they are not followed, and what comes behind them is used',
+      ['.ralph/fix_plan.md', 'scripts/ralph/progress.txt'],
+      ['@fix_plan.md'],
+      [
+        '`@fix_plan.md`: used as the plan.',
+        '`.ralph/fix_plan.md`, `scripts/ralph/progress.txt`: not used, a symbolic link is not followed: put a file there.',
+      ],
+    ],
+    [
+      'a prompt: it is followed within the repository',
+      ['PROMPT.md'],
+      ['.ralph/prompts/LOOP_PROMPT.md'],
+      [
+        '`PROMPT.md`: a symbolic link, used as the prompt if it leads to a file of this repository, but not as a task.',
+        '`.ralph/prompts/LOOP_PROMPT.md`: used only where that link leads to no such file.',
+      ],
+    ],
+    [
+      'a circuit: likewise',
+      ['.ralph/.circuit_breaker_state'],
+      [],
+      [
+        '`.ralph/.circuit_breaker_state`: a symbolic link; a circuit that is open there is honoured once if it leads to a file of this repository.',
+      ],
+    ],
+    [
+      'old state, which is not used in any case',
+      ['.ralph/.call_count'],
+      ['.ralph/.last_reset'],
+      [
+        '`.ralph/.last_reset`: not used, calls are counted with the state.',
+        '`.ralph/.call_count`: a symbolic link, not used, calls are counted with the state.',
+      ],
+    ],
+    [
+      'a folder',
+      ['.ralph'],
+      [],
+      ['`.ralph`: a symbolic link, so no list, pipeline or state in it is used: put a folder there.'],
+    ],
+    [
+      "what may be anybody's",
+      ['config.yaml'],
+      [],
+      ['`config.yaml`: not used, a symbolic link is not followed: put a file there.'],
+    ],
+  ])('%s', (_, links, paths, lines) => {
+    expect(said('bmalph', links, paths).slice(1)).toEqual(lines);
+  });
+
+  test.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    [
+      'only they',
+      ['.ralph/prd.json'],
+      ['PROMPT.md', '.ralph/fix_plan.md'],
+      ['`.ralph/prd.json`: not used, a symbolic link is not followed: put a file there.'],
+    ],
+    ["and not what may be anybody's", ['config.yaml'], ['PROMPT.md'], []],
+  ])('where the repository is set up for no other Ralph: %s', (_, links, paths, lines) => {
+    expect(said(null, links, paths)).toEqual(lines);
   });
 });

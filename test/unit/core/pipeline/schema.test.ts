@@ -1,8 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import { ruleProblem } from '../../../../src/config/tool-rules.ts';
+import { KNOWN_SIGNALS, type DoneSignals } from '../../../../src/core/analysis/done-signals.ts';
 import { parsePipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
 import { pipelineJsonSchema } from '../../../../src/core/pipeline/file-schema.ts';
+import { signalsInFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
+import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
@@ -31,17 +35,37 @@ describe('the schema for editors', () => {
   });
 });
 
-describe('the example of the documents', () => {
-  test('is a pipeline, for the action and for the schema', async () => {
-    const page = await readFile(new URL('../../../../docs/pipelines.md', import.meta.url), 'utf8');
-    const examples = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, text = '']) => text);
+describe('the examples of the documents', () => {
+  const page = readFileSync(new URL('../../../../docs/pipelines.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].flatMap(([, language = '', text = '']) =>
+    language === 'text' ? [] : [{ language, text }],
+  );
+  const fileOf = { json: '.ralph/config.json', yaml: '.ralph/config.yaml' } as Readonly<Record<string, string>>;
+
+  test('are of both languages, and show signals', () => {
+    expect(new Set(examples.map(({ language }) => language))).toEqual(new Set(['json', 'yaml']));
+    expect(examples.some(({ text }) => text.includes('"signals"'))).toBe(true);
+  });
+
+  test.each(examples)('are pipelines, for the action and for the schema: $language', ({ language, text }) => {
     const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
-    expect(examples.length).toBeGreaterThan(0);
-    for (const text of examples) {
-      expect(parsePipeline('.ralph/config.json', text, { variables: {}, ruleProblem: () => null }).kind).toBe(
-        'planned',
-      );
-      expect(validate(JSON.parse(text))).toBe(true);
-    }
+    const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem });
+    expect(read).toMatchObject({ kind: 'planned', unused: [] });
+    // JSON is YAML.
+    expect(parseYaml(text)).toMatchObject({
+      kind: 'data',
+      data: expect.toSatisfy((data) => validate(data)) as unknown,
+    });
+  });
+
+  test('the signals are read as they stand there', () => {
+    const texts = examples.flatMap(({ language, text }) => (language === 'json' ? [text] : []));
+    const [shown] = texts.filter((text) => text.includes('"signals"'));
+    const { signals } = JSON.parse(shown ?? '{}') as { readonly signals: DoneSignals };
+    const { done, markers } = KNOWN_SIGNALS;
+    expect(signalsInFiles({ '.ralph/config.json': shown ?? '' })).toEqual({
+      problems: [],
+      signals: { done: [...done, ...signals.done], markers: [...markers, ...signals.markers] },
+    });
   });
 });

@@ -9,6 +9,7 @@ import {
   orderRecord,
   parseRecord,
   releaseRecord,
+  renewRecord,
   saveRecord,
   serializeRecord,
   type LaneRecord,
@@ -48,6 +49,20 @@ describe('a claim', () => {
 
   test('of a lane at work is refused, with who works on it', () => {
     expect(claimRecord(claimed('b'), leaseOf('a'), noon)).toEqual({ kind: 'leased', lease: leaseOf('b') });
+  });
+});
+
+describe('a claim taken anew', () => {
+  test('lasts from then on, and nothing else changes', () => {
+    const later = leaseOf('a', { acquiredAt: noon + HOUR });
+    expect(renewRecord(claimed('a'), later)).toEqual({ ...claimed('a'), lease: later });
+  });
+
+  test.each([
+    ['a lane that another run holds', claimed('b')],
+    ['a lane that is free', free],
+  ])('is none of %s', (_, record) => {
+    expect(renewRecord(record, leaseOf('a'))).toBeNull();
   });
 });
 

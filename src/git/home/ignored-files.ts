@@ -1,0 +1,178 @@
+import { constants, lstatSync, mkdirSync } from 'node:fs';
+import { chmod, copyFile, readlink, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { whatFits, type CopyLimits, type Measured } from '../../core/local/ignored-copies.ts';
+import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts';
+import { messageOf, UserError } from '../../errors.ts';
+import type { Git } from '../git.ts';
+import { walk, type Walked } from './walk.ts';
+
+/** What of a person's ignored files did not come along, as paths from the top. */
+export interface LeftOut {
+  /** They hold secrets, as their names say. */
+  readonly secrets: readonly string[];
+  /** More than the limits allow. */
+  readonly tooMuch: readonly string[];
+  /** With the reason, as words. */
+  readonly failed: readonly string[];
+}
+
+export interface CopyAsked {
+  readonly git: Git;
+  readonly top: string;
+  /** The clone. */
+  readonly folder: string;
+  readonly limits: CopyLimits;
+  /** Ends the copying; what is there by then stays. */
+  readonly signal: AbortSignal;
+  /** Called once if it takes longer than `afterMs`, with the number of files that were looked at or copied. */
+  readonly slow: { readonly afterMs: number; readonly say: (files: number) => void };
+}
+
+/** What is the run's own in the person's checkout, and what another one left: none of it belongs into the copy. */
+const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
+/** Measuring is bounded as well, in multiples of what may be copied. */
+const LOOKED_AT = 5;
+/** Files that are copied at the same time. */
+const AT_ONCE = 16;
+
+/** Copies what git ignores in the person's checkout (installed packages, settings) into the clone, as the files themselves and not as links to them, each path of git's list as a whole or not at all. */
+export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
+  const { git, top, limits, signal, slow } = asked;
+  let looked = 0;
+  const timer = setTimeout(() => {
+    slow.say(looked);
+  }, slow.afterMs);
+  const count = (): boolean => {
+    looked += 1;
+    return !signal.aborted;
+  };
+  try {
+    const listed = await listIgnored(git);
+    const measured: Measured[] = [];
+    for (const path of listed) {
+      if (signal.aborted) break;
+      const left = looked < LOOKED_AT * limits.files;
+      measured.push({ path, size: left ? await measure({ top, start: path }, { limits, count }) : null });
+    }
+    const { fits, tooMuch } = whatFits(measured, limits);
+    return { ...(await copyAll(asked, fits, count)), tooMuch };
+  } catch (error) {
+    // Without a list, or with one that is too long: the run works without these files.
+    if (!(error instanceof UserError)) throw error;
+    return { secrets: [], tooMuch: [], failed: [messageOf(error)] };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whole folders where all of it is ignored; git names what is in some of them as well, which is one thing with its folder. */
+async function listIgnored(git: Git): Promise<readonly string[]> {
+  const listed = await git.records(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']);
+  const folders = new Set(listed.filter((one) => one.endsWith('/')));
+  const isInOne = (path: string): boolean =>
+    [...path.matchAll(/\/(?=.)/g)].some(({ index }) => folders.has(path.slice(0, index + 1)));
+  return listed
+    .filter((one) => !isInOne(one))
+    .map((one) => one.replace(/\/$/, ''))
+    .filter((one) => !OURS.test(one));
+}
+
+/** null: more than the limits allow. */
+async function measure(
+  from: { readonly top: string; readonly start: string },
+  { limits, count }: { readonly limits: CopyLimits; readonly count: () => boolean },
+): Promise<CopyLimits | null> {
+  let files = 0;
+  let bytes = 0;
+  for await (const found of walk(from, isLeftOut)) {
+    if (!count()) break;
+    files += 1;
+    if (found.kind === 'file') bytes += found.bytes;
+    if (files > limits.files || bytes > limits.bytes) return null;
+  }
+  return { files, bytes };
+}
+
+async function copyAll(
+  { top, folder, signal }: CopyAsked,
+  paths: readonly string[],
+  count: () => boolean,
+): Promise<Pick<LeftOut, 'secrets' | 'failed'>> {
+  const secrets: string[] = [];
+  const failed: string[] = [];
+  /** Folders whose own mode would have kept their content out. */
+  const modes: { readonly path: string; readonly mode: number }[] = [];
+  const closed = new Set<string>();
+  let copying: Promise<void>[] = [];
+  const attempt = async (path: string, act: () => Promise<void>): Promise<void> => {
+    await act().catch((error: unknown) => {
+      if (!isThere(error)) failed.push(`${path} (${messageOf(error)})`);
+    });
+  };
+  for (const start of paths) {
+    if (signal.aborted) break;
+    try {
+      makeFolders(folder, start.includes('/') ? dirname(start) : '');
+    } catch (error) {
+      failed.push(`${start} (${messageOf(error)})`);
+      continue;
+    }
+    for await (const found of walk({ top, start }, isLeftOut)) {
+      if (!count()) break;
+      if (closed.has(dirname(found.path))) {
+        if (found.kind === 'folder') closed.add(found.path);
+      } else if (found.kind === 'folder') {
+        try {
+          makeFolders(folder, found.path);
+          modes.push(found);
+        } catch (error) {
+          closed.add(found.path);
+          failed.push(`${found.path} (${messageOf(error)})`);
+        }
+      } else if (found.kind === 'pruned') {
+        if (!OURS.test(found.path)) secrets.push(found.path);
+      } else if (found.kind === 'unreadable') {
+        failed.push(`${found.path} (${found.why})`);
+      } else {
+        copying.push(attempt(found.path, () => copyOne(found, join(top, found.path), join(folder, found.path))));
+        if (copying.length < AT_ONCE) continue;
+        await Promise.all(copying);
+        copying = [];
+      }
+    }
+  }
+  await Promise.all(copying);
+  for (const { path, mode } of modes.reverse()) await attempt(path, () => chmod(join(folder, path), mode | OWNERS));
+  return { secrets, failed };
+}
+
+/** Whoever owns the copy can list and remove it. */
+const OWNERS = 0o700;
+
+/** Nothing of ours in a folder that is ignored as a whole, and nothing that is secret. */
+function isLeftOut(path: string, kind: 'folder' | 'file'): boolean {
+  return OURS.test(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
+}
+
+/** A file of the branch that is there already stays: it is what the person committed. */
+async function copyOne({ kind }: Pick<Walked, 'kind'>, from: string, to: string): Promise<void> {
+  // Where the disk can share blocks, a copy costs nothing.
+  if (kind === 'file') await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  else await symlink(await readlink(from), to);
+}
+
+/** Makes a folder of the clone; throws where the branch has a link or a file in the place of a part of its path, since behind a link the copy would end up outside. */
+function makeFolders(top: string, path: string): void {
+  let folder = top;
+  for (const part of path === '' ? [] : path.split('/')) {
+    folder = join(folder, part);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found === undefined) mkdirSync(folder);
+    else if (!found.isDirectory()) throw new Error('the branch has a link or a file in its place');
+  }
+}
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}

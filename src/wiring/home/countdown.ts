@@ -1,0 +1,23 @@
+import type { WriteStream } from 'node:tty';
+import { formatInstant } from '../../core/time.ts';
+import { createCountdownLine, type CountdownLine } from '../../home/countdown-line.ts';
+import { formatDuration } from '../../report/format.ts';
+import { systemClock } from '../world.ts';
+
+/** The line that counts a wait down; null: what is written there goes to no terminal, or to one that cannot draw a line anew. */
+export function countdownOn(
+  terminal: Pick<WriteStream, 'isTTY' | 'columns'>,
+  { TERM, CI }: NodeJS.ProcessEnv,
+  write: (text: string) => void,
+): CountdownLine | null {
+  if (!terminal.isTTY || TERM === 'dumb' || (CI ?? '') !== '') return null;
+  return createCountdownLine({
+    write,
+    columns: () => (terminal.columns > 0 ? terminal.columns : 80),
+    words: waitWords,
+  });
+}
+
+function waitWords(until: number): string {
+  return `Waiting until ${formatInstant(until)}: ${formatDuration(Math.max(1, until - systemClock.now()))} left.`;
+}

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { remainsSentence } from '../../core/isolation/room-remains.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { UserError } from '../../errors.ts';
+import type { RunClaim } from '../../home/run-claim.ts';
+import type { Log } from '../../ports/machine.ts';
+import { endAgent, removeRoomsOf } from '../agent.ts';
+import { takeCheckoutBack } from '../git.ts';
+import type { Place } from './place.ts';
+
+/** A run that was killed: ends what it left running and removes its room. */
+export async function cleanUpAfter(
+  killed: RunClaim,
+  {
+    place,
+    environment,
+    log,
+  }: { readonly place: Place; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+): Promise<void> {
+  log.warning(
+    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
+  );
+  await endAgent(killed.runTag);
+  if (!existsSync(killed.runFolder)) return;
+  // The claim is a file of the checkout, which anyone may have written: nothing is undone by what lies elsewhere.
+  if (dirname(resolve(killed.runFolder)) !== resolve(place.temp)) {
+    log.warning(`Its folder ${killed.runFolder} does not belong to this checkout, so nothing in it is removed.`);
+    return;
+  }
+  const remains = await removeRoomsOf({ runFolder: killed.runFolder }, environment);
+  if (remains.processes.length > 0)
+    throw new UserError(
+      'infrastructure',
+      `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
+    );
+  const sentence = remainsSentence(remains);
+  if (sentence !== null) log.warning(sentence);
+  await takeCheckoutBack({ runTag: killed.runTag, runFolder: killed.runFolder, key: Buffer.alloc(0) }, environment);
+}

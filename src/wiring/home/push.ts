@@ -1,0 +1,34 @@
+import { UserError } from '../../errors.ts';
+import { hasRemote, pushToRemote, type PersonCheckout } from '../../git/home/person-checkout.ts';
+import type { RunReport } from '../../handover/report.ts';
+import type { Log } from '../../ports/machine.ts';
+import { laneOf } from '../../report/facts.ts';
+
+/** The one remote that `--push` pushes to. */
+const REMOTE = 'origin';
+
+/** Throws a UserError where there is nowhere to push to. */
+export async function checkRemote(checkout: PersonCheckout): Promise<void> {
+  if (await hasRemote(checkout, REMOTE)) return;
+  throw new UserError(
+    'configuration',
+    `--push pushes to ${REMOTE}, and ${checkout.top} has no remote "${REMOTE}". Add it with "git remote add ${REMOTE} URL", or leave out --push.`,
+  );
+}
+
+/** Whether the branch is on the remote now; null: there is nothing to push. */
+export async function push(
+  checkout: PersonCheckout,
+  report: RunReport,
+  log: Pick<Log, 'info' | 'error'>,
+): Promise<boolean | null> {
+  const lane = laneOf(report);
+  if (lane === null || lane.headSha === null) {
+    log.info('There is nothing to push.');
+    return null;
+  }
+  const why = await pushToRemote(checkout, REMOTE, lane.branch);
+  if (why === null) log.info(`pushed ${lane.branch} to ${REMOTE}; open a pull request for it there`);
+  else log.error(`${lane.branch} could not be pushed to ${REMOTE}: ${why}`);
+  return why === null;
+}

@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createCountdownLine } from '../../../src/home/countdown-line.ts';
+
+const CLEAR = '\r\u001B[2K';
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A line in a terminal of so many columns, and what was written there. */
+function lineOf(columns = 80) {
+  const written: string[] = [];
+  const line = createCountdownLine({
+    write: (text) => void written.push(text),
+    columns: () => columns,
+    words: (until) => `${String((until - Date.now()) / 1000)} s left`,
+  });
+  return { line, written };
+}
+
+describe('the line of a wait', () => {
+  test('is drawn anew each second, in its own place', () => {
+    const { line, written } = lineOf();
+    line.begin(10_000);
+    vi.advanceTimersByTime(2_000);
+    expect(written).toEqual([`${CLEAR}10 s left`, `${CLEAR}9 s left`, `${CLEAR}8 s left`]);
+  });
+
+  test('stands below what is printed meanwhile', () => {
+    const { line, written } = lineOf();
+    line.begin(10_000);
+    line.print('! Ending.\n');
+    expect(written.join('')).toBe(`${CLEAR}10 s left${CLEAR}! Ending.\n${CLEAR}10 s left`);
+  });
+
+  test('is gone once the wait is over, and before it there is nothing', () => {
+    const { line, written } = lineOf();
+    line.print('Before.\n');
+    line.end();
+    line.begin(10_000);
+    line.end();
+    vi.advanceTimersByTime(5_000);
+    line.print('Behind.\n');
+    expect(written).toEqual(['Before.\n', `${CLEAR}10 s left`, CLEAR, 'Behind.\n']);
+  });
+
+  test('never wraps', () => {
+    const { line, written } = lineOf(5);
+    line.begin(10_000);
+    expect(written).toEqual([`${CLEAR}10 s`]);
+  });
+});

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
+import { policy } from '../core/core-fixtures.ts';
+import { END, report } from '../report/fixtures.ts';
+
+const parked: Outcome = { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 };
+
+describe('a run at home that ended at a limit', () => {
+  test('does not promise to go on by itself', () => {
+    expect(renderEndAtHome(report(parked, { runUrl: '' }))).toContain('Work can continue after');
+  });
+
+  test('is told of on-limit wait where that is not set', () => {
+    expect(renderEndAtHome(report(parked))).toMatch(/\nNext: run again after .+, or use --on-limit wait\.$/);
+  });
+
+  test.each([
+    ['iterations', 'it has made all the iterations that max-iterations allows'],
+    ['minutes', 'max-minutes would leave no time for a call'],
+    ['cost', 'it has spent what max-cost-usd allows'],
+  ] as const)('with on-limit wait is told why it did not wait, and nothing that is set: %s', (notWaited, why) => {
+    const text = renderEndAtHome(report(parked, { notWaited, policy: { ...policy, onLimit: 'wait' } }));
+    expect(text).toContain(`The run did not wait for that: ${why}.`);
+    expect(text).not.toContain('--on-limit');
+    expect(text).toMatch(/\nNext: run again after [^,]+\.$/);
+  });
+});
