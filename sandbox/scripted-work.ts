@@ -25,7 +25,9 @@ export interface Visit {
 /** Reads the task out of a prompt of ours: its id in a heading, its position and title as the first lines of the data below; null when there is none. */
 export function taskIn(prompt: string): NamedTask | null {
   const found =
-    /^# Your task: ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(prompt);
+    /^# (?:Your task|The task of the iteration): ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(
+      prompt,
+    );
   if (found === null) return null;
   const [, id = '', path, line, key = '', title = ''] = found;
   return {

@@ -123,7 +123,8 @@ export function completed(part: string): string | null {
     }${indented(text, 6)}`;
   const step = (text: string): string => steps(`-\n${indented(text, 2)}`);
   if (isSeq(contents)) return steps(part);
-  if (!isMap(contents)) return null;
+  // Steps with a type are those of a pipeline.
+  if (!isMap(contents) || /^ +- type: /m.test(part)) return null;
   const keys = contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
   const has = (key: string): boolean => keys.includes(key);
   if (has('on') && has('jobs')) return part;

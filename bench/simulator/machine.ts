@@ -133,7 +133,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   const before = scene.world;
   const turn = scene.done.length;
   scene.sessionTurns = call.resume === null ? 0 : scene.sessionTurns + 1;
-  const task = /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '';
+  const task = /^# (?:Your task|The task of the iteration): (\S+)$/m.exec(call.prompt)?.[1] ?? '';
   const taskTurn = scene.done.filter((done) => done.task === task).length;
   const act = mind({ turn, taskTurn, sessionTurn: scene.sessionTurns, task, world: before, now: scene.now });
   scene.world = after(before, act.deed, task);

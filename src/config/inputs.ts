@@ -28,7 +28,7 @@ export const taskSources = list()
 
 /** What inputs set of the Config. */
 type Settings = Omit<Config, 'policy' | 'settings'> & {
-  readonly policy: Omit<Config['policy'], 'verifies' | 'callsPerIteration' | 'maxCalls' | 'maxWaitMs'>;
+  readonly policy: Omit<Config['policy'], 'verifies' | 'callsPerIteration' | 'agentSteps' | 'maxCalls' | 'maxWaitMs'>;
 };
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
@@ -193,7 +193,10 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
   const { policy, ...rest } = parsed.settings as Settings;
   return {
     ...rest,
-    policy: { ...policy, verifies: rest.verify.length > 0, callsPerIteration: 1, maxCalls: 0, maxWaitMs: 0 },
+    policy: {
+      ...policy,
+      ...{ verifies: rest.verify.length > 0, callsPerIteration: 1, agentSteps: [], maxCalls: 0, maxWaitMs: 0 },
+    },
     settings: found,
   };
 }

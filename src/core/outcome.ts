@@ -4,7 +4,13 @@ import { circuitReasons } from './lane/circuit.ts';
 import { anyInstant } from './numbers.ts';
 
 /** Why a lane waits for a known instant. */
-export const parkReasons = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;
+export const parkReasons = [
+  'calls_per_hour',
+  'tokens_per_hour',
+  'cost_per_day',
+  'usage_limit',
+  'step_circuit',
+] as const;
 export type ParkReason = (typeof parkReasons)[number];
 
 const message = z.string();

@@ -24,6 +24,14 @@ export const limitModes = ['park', 'wait'] as const;
 /** How long an agent's conversation is carried on: as long as it can be, within a task, not at all. */
 export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
+const agentStepSchema = z.object({
+  name: z.string(),
+  /** The marker behind which it does not run again; null: it runs in every iteration. */
+  marker: z.string().nullable(),
+  /** Of its own circuit; null: it has none. */
+  resetAfterMs: count.nullable(),
+});
+
 export const policySchema = z.object({
   maxIterations: count,
   maxRunMs: count,
@@ -55,6 +63,8 @@ export const policySchema = z.object({
   maxLinesPerPr: count.default(0),
   /** Agent calls that one iteration can make at most; more than one only with a pipeline. Journals of before have none. */
   callsPerIteration: count.default(1),
+  /** The pipeline's steps that may call the agent; empty without a pipeline. Journals of before have none. */
+  agentSteps: z.array(agentStepSchema).default([]),
   /** Agent calls of the run, where what it reserved allows fewer than its iterations could make; 0 = no limit of its own. */
   maxCalls: count.default(0),
   /** Whether verify commands are configured. */
@@ -65,6 +75,14 @@ export const policySchema = z.object({
 
 /** The bounds of a run and of a lane. Every number comes from an input; 0 means "no limit" only where its line says so. */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
+
+/** The user's policy with what its pipeline makes of it, which no reservation changes. */
+export function withPipelineOf(
+  policy: Policy,
+  { callsPerIteration, agentSteps, maxIterationsPerTask }: Policy,
+): Policy {
+  return { ...policy, callsPerIteration, agentSteps, maxIterationsPerTask };
+}
 
 /** The policy of a run that has waited for so long: its time ends later by what of the wait is beside it. */
 export function afterWait(policy: Policy, waitedMs: number): Policy {

@@ -1,5 +1,6 @@
 import { describeLayout, FIRST_PATHS, FURTHER_PATHS, SPECS_PATTERNS } from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
+import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { textOf } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
@@ -20,11 +21,19 @@ export async function findForeign({
       const specs = layout === null ? null : await repository.readTexts(SPECS_PATTERNS, null);
       const further = layout === null ? [] : await repository.namesOf(FURTHER_PATHS);
       const paths = [...there, ...Object.keys(specs?.base ?? {}), ...Object.keys(specs?.unread ?? {}), ...further];
-      lines.unshift(...describeLayout(layout, { paths, links, texts: found.base, promptFile, taskSources }));
+      const steps = await stepsIn(found.base);
+      lines.unshift(...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources }));
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
   }
   for (const line of lines) log.info(`found: ${line}`);
   return lines;
+}
+
+/** How many steps each file of a pipeline has; parsers are loaded where there is one. */
+async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
+  if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
+  const { stepCounts } = await import('../core/pipeline/reading/file-data.ts');
+  return stepCounts(texts);
 }

@@ -7,15 +7,59 @@ export type LocatedJson =
       readonly data: unknown;
       /** Where the value at a path stands, or the key that leads to it; of one that is not there, what is nearest. */
       readonly at: (path: readonly PropertyKey[], of: 'key' | 'value') => JsonPosition;
+      /** Names that an object has more than once, each where it stands again. */
+      readonly repeated: readonly (JsonPosition & { readonly name: string })[];
     }
   | { readonly kind: 'malformed'; readonly problems: readonly (JsonPosition & { readonly message: string })[] };
 
-/** Reads plain JSON; never throws. */
-export function parseLocatedJson(text: string): LocatedJson {
+/** Reads plain JSON; never throws. `texts`: what the texts at these offsets stand for. */
+export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string>): LocatedJson {
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') return parsed;
   const position = positionsIn(text);
-  return { kind: 'data', data: valueOf(parsed.root), at: (path, of) => position(offsetOf(parsed.root, path, of)) };
+  const names = namesIn(parsed.root);
+  const notNames = names.filter(({ offset }) => texts.has(offset));
+  if (notNames.length > 0)
+    return {
+      kind: 'malformed',
+      problems: notNames.map(({ offset }) => ({
+        ...position(offset),
+        message: `${texts.get(offset) ?? ''} stands for a value and cannot be a name`,
+      })),
+    };
+  return {
+    kind: 'data',
+    data: valueOf(standingFor(parsed.root, texts)),
+    at: (path, of) => position(offsetOf(parsed.root, path, of)),
+    repeated: names.filter(({ isRepeated }) => isRepeated).map(({ name, offset }) => ({ ...position(offset), name })),
+  };
+}
+
+interface Name {
+  readonly name: string;
+  readonly offset: number;
+  /** The same object had it before. */
+  readonly isRepeated: boolean;
+}
+
+function namesIn(node: JsonNode): readonly Name[] {
+  const known = new Set<string>();
+  const own = membersOf(node).flatMap(({ children: [key] = [] }): readonly Name[] => {
+    if (key === undefined) return [];
+    const name = String(key.value);
+    const isRepeated = known.has(name);
+    known.add(name);
+    return [{ name, offset: key.offset, isRepeated }];
+  });
+  return [...own, ...(node.children ?? []).flatMap(namesIn)];
+}
+
+function standingFor(node: JsonNode, texts: ReadonlyMap<number, string>): JsonNode {
+  const text = node.type === 'string' ? texts.get(node.offset) : undefined;
+  if (text !== undefined) return { ...node, value: text };
+  return node.children === undefined
+    ? node
+    : { ...node, children: node.children.map((child) => standingFor(child, texts)) };
 }
 
 function offsetOf(root: JsonNode, path: readonly PropertyKey[], of: 'key' | 'value'): number {

@@ -37,7 +37,7 @@ export interface Called {
 }
 
 /** How one call differs from another of the same iteration. */
-export interface CallSetting extends Pick<PromptParts, 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
+export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
   readonly model: string | null;
   readonly allowedTools: readonly string[] | null;
   readonly timeoutMs: number;
@@ -50,6 +50,7 @@ export interface CallSetting extends Pick<PromptParts, 'promptTemplate' | 'promp
 /** The setting of an iteration that is one call. */
 export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iteration): CallSetting {
   return {
+    aim: 'task',
     promptTemplate: prompt.text,
     promptPath: prompt.path,
     setup: setupFor(prompt, work),
@@ -106,15 +107,17 @@ export async function promptFor(
   }: {
     readonly listed: readonly FileTask[];
     readonly notes: FileTexts;
-    readonly setting: Pick<CallSetting, 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>;
+    readonly setting: Pick<CallSetting, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>;
   },
 ): Promise<string> {
   const { workingDirectory, policy, verify } = deps.config;
   // A file may have grown since the gate read it: the item has moved.
   const item = listed.find(({ task }) => task.id === step.task.id);
   return composePrompt({
+    aim: setting.aim,
     promptTemplate: setting.promptTemplate,
     promptPath: setting.promptPath,
+    taskPrompt: deps.prompt.text,
     setup: setting.setup,
     instructions: deps.prompt.instructions,
     specifications: deps.prompt.specifications,

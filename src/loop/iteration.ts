@@ -61,12 +61,13 @@ export async function iterate(
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
       const aside = await readAside(deps);
-      const made = await make(deps, { ...iteration, work: begun, before, listed, notes: aside.notes });
+      const made = await make(deps, { ...iteration, work: begun, before, listed, ...aside });
       // Before anything is measured: what is a message to the loop is no content.
-      const doneMarker = await takeDoneMarker(deps, aside);
+      const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
       const { heard, earlier } = made;
+      const doneMarker = made.doneMarker ?? markedLast;
       const { work: worked, committed: last } = await commitWork(
         deps,
         { ...iteration, work: made.work },
@@ -77,7 +78,7 @@ export async function iterate(
       const concluded = await conclude(
         deps,
         { ...iteration, work: worked },
-        { before, after: committed.published, taskTree, listed, listedAfter, doneMarker, committed, ...made },
+        { before, after: committed.published, taskTree, listed, listedAfter, committed, ...made, doneMarker },
       );
       const marked = await markEntries(deps, concluded.work, iteration.opened);
       if (marked !== concluded.work) deps.record(marked);
@@ -108,6 +109,8 @@ interface Made {
   readonly work: Work;
   readonly heard: Heard;
   readonly sessionDroppedAt: number | null;
+  /** Taken away behind the step that made it; null: there was none, or no pipeline. */
+  readonly doneMarker: string | null;
   /** Empty without a pipeline. */
   readonly steps: readonly StepRecord[];
   /** Commits that were made in the middle, and what they left to commit on. */
@@ -124,10 +127,19 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
       setting,
     });
     const work = { ...iteration.work, state };
-    return { work, heard: agentRun, sessionDroppedAt, steps: [], earlier: [], base: iteration.before };
+    return {
+      work,
+      heard: agentRun,
+      sessionDroppedAt,
+      doneMarker: null,
+      steps: [],
+      earlier: [],
+      base: iteration.before,
+    };
   }
-  const { together, records, committed, base, work, sessionDroppedAt } = await runSteps(deps, deps.pipeline, iteration);
-  return { work, heard: together, sessionDroppedAt, steps: records, earlier: committed, base };
+  const walked = await runSteps(deps, deps.pipeline, iteration);
+  const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
+  return { work, heard, sessionDroppedAt, doneMarker, steps, earlier, base };
 }
 
 interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {

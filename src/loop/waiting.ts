@@ -33,8 +33,8 @@ export async function waitForLimit(
   const { clock, log, signal, ending, sleep } = deps;
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
-  const limit = LIMITS[outcome.reason];
-  log.info(`${limit} is reached. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
+  const reason = REASONS[outcome.reason];
+  log.info(`${reason}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
@@ -89,9 +89,10 @@ export async function resume(
   return { kind: 'over', deps: { ...deps, config: { ...deps.config, policy } }, work: resumed };
 }
 
-const LIMITS: Readonly<Record<Parked['reason'], string>> = {
-  calls_per_hour: 'The limit of calls per hour',
-  tokens_per_hour: 'The limit of tokens per hour',
-  cost_per_day: 'The limit of cost per day',
-  usage_limit: "The provider's usage limit",
+const REASONS: Readonly<Record<Parked['reason'], string>> = {
+  calls_per_hour: 'The limit of calls per hour is reached',
+  tokens_per_hour: 'The limit of tokens per hour is reached',
+  cost_per_day: 'The limit of cost per day is reached',
+  usage_limit: "The provider's usage limit is reached",
+  step_circuit: "No step of the pipeline may call the agent, since each one's own circuit is open",
 };

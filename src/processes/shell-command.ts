@@ -26,6 +26,8 @@ interface ShellCall {
   readonly command: string;
   /** What a command is called in an error: `verify command`. */
   readonly what: string;
+  /** `strict`: the first that fails ends it, in a pipe as well; `plain`: its last one's exit code counts. */
+  readonly shell: 'strict' | 'plain';
   /** The work tree, whose paths mean the clone where the room can do that; null: it runs there. */
   readonly insteadOf: string | null;
   readonly timeoutMs: number;
@@ -37,10 +39,10 @@ export type ShellEnd = Exclude<ProgramEnd, { kind: 'not-started' }>;
 /** How much of the output goes into the evidence. */
 const TAIL_BYTES = 4 * 1024;
 
-/** Runs a command by bash, as a workflow step is run; what it starts in the background is ended with it. Throws a UserError where bash cannot be started. */
+/** Runs a command by bash; what it starts in the background is ended with it. Throws a UserError where bash cannot be started. */
 export async function runShellCommand(
   { bash, workFolder, folder, environment, room, runTag }: ShellSurroundings,
-  { command, what, insteadOf, ...bounds }: ShellCall,
+  { command, what, shell, insteadOf, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
   const file = bash();
@@ -50,7 +52,7 @@ export async function runShellCommand(
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
   const end = await runProgram({
     file,
-    args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
+    args: ['--noprofile', '--norc', ...(shell === 'strict' ? ['-e', '-o', 'pipefail'] : []), '-c', command],
     cwd,
     environment,
     input: '',

@@ -10,7 +10,13 @@ const SHOWN_LINES = 20;
 export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
   return {
     run: async (call) => {
-      const run = await runShellCommand(options, { ...call, what: 'command of the pipeline', insteadOf: null });
+      // As `sh -c` of the Ralphs that have steps: there a `grep` that finds nothing ends nothing.
+      const run = await runShellCommand(options, {
+        ...call,
+        what: 'command of the pipeline',
+        shell: 'plain',
+        insteadOf: null,
+      });
       if (run.end.kind !== 'exited' || run.end.code !== 0)
         for (const line of run.tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
       return run;

@@ -46,7 +46,13 @@ async function runCommands(options: Surroundings, { timeoutMs, signal }: Bounds)
   for (const command of options.commands) {
     const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
     const { insteadOf } = options;
-    const { end, tail } = await runShellCommand(options, { command, what: 'verify command', insteadOf, ...bounds });
+    const { end, tail } = await runShellCommand(options, {
+      command,
+      what: 'verify command',
+      shell: 'strict',
+      insteadOf,
+      ...bounds,
+    });
     // Neither passed nor failed: nothing is known of what was cut short by the job's end.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
     if (end.kind !== 'exited' || end.code !== 0)

@@ -3,6 +3,7 @@ import { dismiss, gate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/renew.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
+import { withPipelineOf } from '../core/policy.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { WorkIntake } from '../handover/handed.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -69,6 +70,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const { remote, store } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote } as const;
+  const policy = withPipelineOf(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,
     {
@@ -76,8 +78,13 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
       ending: nobodyAsks,
       sayLeft: deps.log.info,
       patience: {
-        policy: { ...deps.config.policy, callsPerIteration: begun.policy.callsPerIteration },
-        renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget: stages.budget }, unfinished, maxRunMs),
+        policy,
+        renew: (unfinished, maxRunMs) =>
+          renewReservation(
+            { ...deps, config: { ...deps.config, policy }, budget: stages.budget },
+            unfinished,
+            maxRunMs,
+          ),
       },
     },
     begun,

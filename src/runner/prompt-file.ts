@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseDoneSignals, SIGNALS_PATH } from '../core/analysis/done-signals.ts';
+import { KNOWN_SIGNALS, type DoneSignals } from '../core/analysis/done-signals.ts';
 import {
   INSTRUCTION_PLACES,
   promptPlaces,
@@ -29,16 +29,16 @@ interface PromptPlaces {
   readonly actionFolder: string;
 }
 
-/** The user's prompt, or the built-in one, and what else the checkout has for the agent; paths as they are seen from the folder. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of .ralph/config.json cannot be used. */
+/** The user's prompt, or the built-in one, and what else the checkout has for the agent; paths as they are seen from the folder. A pipe in its place is not waited for. Throws a UserError where there is no prompt at all, or `signals` of a pipeline's file cannot be used. */
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
-  const [prompt, setup, instructions, specifications, config] = await Promise.all([
+  const pipelines = await pipelineTexts(places);
+  const [prompt, setup, instructions, specifications] = await Promise.all([
     readText(places, log),
-    readSetup(places),
+    readSetup(places, Object.values(pipelines)),
     present(places, INSTRUCTION_PLACES),
     present(places, SPECIFICATION_PLACES),
-    textOf(places, SIGNALS_PATH),
   ]);
-  const { signals, problems } = parseDoneSignals(config);
+  const { signals, problems } = await readSignals(pipelines);
   if (problems.length > 0)
     throw new UserError(
       'configuration',
@@ -72,13 +72,27 @@ async function readText(
   return { text: builtIn, path: null };
 }
 
+/** Files that may hold a pipeline, by path. */
+async function pipelineTexts(places: PromptPlaces): Promise<Readonly<Record<string, string>>> {
+  const texts = await Promise.all(PIPELINE_FILES.map(async (path) => [path, await textOf(places, path)] as const));
+  return Object.fromEntries(texts.flatMap(([path, text]) => (text === null ? [] : [[path, text]])));
+}
+
+/** Their parsers are loaded where there is something to read. */
+async function readSignals(
+  pipelines: Readonly<Record<string, string>>,
+): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {
+  if (Object.keys(pipelines).length === 0) return { signals: KNOWN_SIGNALS, problems: [] };
+  const { signalsInFiles } = await import('../core/pipeline/reading/signals-in-files.ts');
+  return signalsInFiles(pipelines);
+}
+
 /** null: there is none, it was done before, or a pipeline runs it as a step of its own. */
-async function readSetup(places: PromptPlaces): Promise<string | null> {
+async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
   const text = await textOf(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;
   if ((await present(places, [SETUP_MARKER_PATH])).length > 0) return null;
-  const pipelines = await Promise.all(PIPELINE_FILES.map((path) => textOf(places, path)));
-  return pipelines.some((pipeline) => pipeline?.includes(SETUP_PROMPT_PATH) === true) ? null : text;
+  return pipelines.some((pipeline) => pipeline.includes(SETUP_PROMPT_PATH)) ? null : text;
 }
 
 function textOf({ workspace, folder }: PromptPlaces, path: string): Promise<string | null> {

@@ -13,6 +13,8 @@ export type LocatedYaml =
       readonly data: unknown;
       /** Where the value at a path stands, or the key that leads to it; of one that is not there, what is nearest. */
       readonly at: (path: readonly PropertyKey[], of: 'key' | 'value') => Position;
+      /** A name that is there twice keeps a file from being read. */
+      readonly repeated: readonly never[];
     }
   | { readonly kind: 'malformed'; readonly problems: readonly (Position & { readonly message: string })[] };
 
@@ -40,7 +42,7 @@ export function parseLocatedYaml(text: string): LocatedYaml {
           .map(({ pos: [offset], message }) => ({ ...positionOf(offset), message })),
       };
     const data = document.toJS({ maxAliasCount: 100 }) as unknown;
-    return { kind: 'data', data, at: (path, of) => positionOf(offsetOf(document, path, of)) };
+    return { kind: 'data', data, at: (path, of) => positionOf(offsetOf(document, path, of)), repeated: [] };
   } catch (error) {
     // Aliases that multiply without end.
     return malformed(error instanceof Error ? error.message : 'it is not YAML', 0);

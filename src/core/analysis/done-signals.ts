@@ -1,9 +1,5 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
-import { tryJson } from '../text/try-json.ts';
-
-/** Where a repository says by what else its agent says that everything is done: the key `signals` of this file. */
-export const SIGNALS_PATH = '.ralph/config.json';
 
 const MAX_TEXTS = 20;
 const MAX_TEXT_CHARS = 200;
@@ -44,41 +40,3 @@ export type DoneSignals = Immutable<z.infer<typeof doneSignalsSchema>>;
 
 /** Those that need no setting: the file is the one that other Ralphs use. */
 export const KNOWN_SIGNALS: DoneSignals = { done: ['<promise>COMPLETE</promise>'], markers: ['.ralph-complete'] };
-
-const settingSchema = z.object({ signals: doneSignalsSchema.optional() });
-
-/** What `.ralph/config.json` adds to the known signals. `text` null: there is no such file. `problems`: sentences with file and key. */
-export function parseDoneSignals(text: string | null): {
-  readonly signals: DoneSignals;
-  readonly problems: readonly string[];
-} {
-  const nothing = { signals: KNOWN_SIGNALS, problems: [] };
-  if (text === null) return nothing;
-  const json = tryJson(text.replace(/^\uFEFF/, ''));
-  // A file that is no JSON, and whatever else it holds, is for the reader of the pipeline to judge.
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return nothing;
-  const parsed = settingSchema.safeParse(json);
-  if (!parsed.success)
-    return {
-      ...nothing,
-      problems: parsed.error.issues.map(
-        ({ path, message }) =>
-          `${SIGNALS_PATH}: ${keyOf(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
-      ),
-    };
-  const { done, markers } = parsed.data.signals ?? { done: [], markers: [] };
-  return {
-    problems: [],
-    signals: {
-      done: [...new Set([...KNOWN_SIGNALS.done, ...done])],
-      markers: [...new Set([...KNOWN_SIGNALS.markers, ...markers])],
-    },
-  };
-}
-
-/** `signals.done[2]` */
-function keyOf(path: readonly PropertyKey[]): string {
-  return path
-    .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
-    .join('');
-}

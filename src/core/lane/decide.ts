@@ -4,7 +4,8 @@ import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
-import type { Outcome, RunBound } from '../outcome.ts';
+import type { Outcome, ParkReason, RunBound } from '../outcome.ts';
+import { probeAtOfAll } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
@@ -249,13 +250,19 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   };
 }
 
+/** Whatever ends last; of those that end at once the provider's limit, then the pipeline's. */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = usedUp(state.windows, policy, now);
-  const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park : null;
-  if (provider !== null && (window === null || provider.resumeAt >= window.resumeAt)) {
-    return { kind: 'parked', reason: 'usage_limit', resumeAt: provider.resumeAt };
-  }
-  return window === null ? null : { kind: 'parked', reason: window.reason, resumeAt: window.resumeAt };
+  const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park.resumeAt : null;
+  const steps = probeAtOfAll(state.steps, policy.agentSteps, now);
+  const waits: readonly { readonly reason: ParkReason; readonly resumeAt: number }[] = [
+    ...(provider === null ? [] : [{ reason: 'usage_limit', resumeAt: provider } as const]),
+    // An iteration that calls nobody would be no more than an attempt lost.
+    ...(steps === null ? [] : [{ reason: 'step_circuit', resumeAt: steps } as const]),
+    ...(window === null ? [] : [window]),
+  ];
+  const last = [...waits].sort((a, b) => b.resumeAt - a.resumeAt)[0];
+  return last === undefined ? null : { kind: 'parked', reason: last.reason, resumeAt: last.resumeAt };
 }
 
 function limited({ run, policy, now }: Situation): Outcome | null {

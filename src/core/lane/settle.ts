@@ -3,7 +3,7 @@ import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import type { StepCall } from '../pipeline/step-record.ts';
-import { rememberSteps } from '../pipeline/step-memory.ts';
+import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
@@ -198,16 +198,17 @@ export function loseProgress(
   return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, steps, session: null };
 }
 
-/** CLOSED by a person's order; `reason` says whose. */
+/** CLOSED by a person's order, and the circuits of steps with it; `reason` says whose. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
-    { ...state, circuit: reset(state.circuit) },
+    { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
     { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
   );
 }
 
 /** A person asks to try now: what is open is probed without waiting for the end of its cooldown. */
-export function probeNow(state: LaneState, policy: Policy, now: number): LaneState {
+export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
+  const state = { ...known, steps: probingSteps(known.steps) };
   const { circuit } = state;
   if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };

@@ -21,7 +21,7 @@ import { describeLeft, LEFT_PATHS } from './left-files.ts';
 /** What becomes of one kind of file that a run reads. Of several at once the first one counts. */
 interface Kind {
   readonly paths: readonly string[];
-  readonly first: string | ((text: string) => string);
+  readonly first: string | ((text: string, steps: number | null | undefined) => string);
   /** Of those behind the first one; null: all count alike. */
   readonly others: string | null;
   /** What becomes of a symbolic link that would count; null: it is not followed, and not used. */
@@ -32,7 +32,6 @@ interface Kind {
 
 const LEADS_HERE = 'if it leads to a file of this repository';
 
-const STEPS_OF = z.object({ steps: z.array(z.unknown()) });
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
 /** Files that are named to the agent, wherever they lead. */
@@ -145,19 +144,21 @@ export const LAYOUT_PATHS: readonly string[] = [
 /** Patterns of the folders that are asked for once a layout is known. */
 export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
 
-/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `promptFile` and `taskSources`: the inputs. */
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `steps`: how many a pipeline's file of these has, null where it has none; `promptFile` and `taskSources`: the inputs. */
 export function describeLayout(
   layout: LayoutName | null,
   {
     paths,
     links,
     texts,
+    steps,
     promptFile,
     taskSources,
   }: {
     readonly paths: readonly string[];
     readonly links: readonly string[];
     readonly texts: Readonly<Record<string, string>>;
+    readonly steps: Readonly<Record<string, number | null>>;
     readonly promptFile: string;
     readonly taskSources: readonly TaskSourceName[];
   },
@@ -174,7 +175,7 @@ export function describeLayout(
       if (counting === undefined || (layout === null && !there.some(isLink))) return [];
       if (source !== null && !taskSources.includes(source))
         return lineOf(there, `not used, \`task-sources\` does not name \`${source}\``);
-      const said = typeof first === 'string' ? first : first(texts[counting] ?? '');
+      const said = typeof first === 'string' ? first : first(texts[counting] ?? '', steps[counting]);
       if (others === null) {
         const files = there.filter((path) => !isLink(path));
         return [...lineOf(layout === null ? [] : files, said), ...lineOf(there.filter(isLink), link ?? '')];
@@ -226,11 +227,9 @@ function listOf(text: string): string {
   return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
 }
 
-function pipelineOf(text: string): string {
-  const json = tryJson(text);
-  // YAML, and JSON with comments, is for its own reader to judge, which says what it made of it.
-  if (json === undefined) return 'the pipeline of an iteration, where it has `steps`';
-  const count = STEPS_OF.safeParse(json).data?.steps.length ?? null;
+function pipelineOf(_text: string, count: number | null | undefined): string {
+  // What cannot be read is for its own reader to judge, which says what it made of it.
+  if (count === undefined) return 'the pipeline of an iteration, where it has `steps`';
   return count === null
     ? 'not a pipeline, it has no `steps`'
     : `the pipeline of an iteration, ${String(count)} ${count === 1 ? 'step' : 'steps'}`;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import { parseDuration } from './duration.ts';
+import { parseDuration } from './reading/duration.ts';
 import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
 
 /** A longer command is a script, which belongs in a file. */
@@ -12,9 +12,14 @@ const MAX_PATTERNS = 100;
 /** In words and in ms. */
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
+/** For editors: a duration, or a text with variables. */
+const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
+
 function duration([words, maxMs]: readonly [string, number], what: string) {
   return z
-    .union([z.string(), z.number()], { error: ({ input }) => durationProblem(input, words, maxMs) ?? '' })
+    .union([z.string().meta({ pattern: DURATION_PATTERN }), z.number().meta({ minimum: 0, maximum: maxMs / 1000 })], {
+      error: ({ input }) => durationProblem(input, words, maxMs) ?? '',
+    })
     .superRefine((value, context) => {
       const problem = durationProblem(value, words, maxMs);
       if (problem !== null) context.addIssue(problem);
@@ -27,6 +32,8 @@ function durationProblem(input: unknown, words: string, maxMs: number): string |
   const shown = JSON.stringify(input);
   if (ms === null)
     return `must be a duration such as "10m" or "90s", or a number of seconds, but is ${shown.slice(0, 60)}`;
+  // What is cut to 0 would be as if it were absent.
+  if (ms === 0 && /[1-9]/.test(String(input))) return `must be at least 1ms, but is ${shown}`;
   if (ms < 0) return `must not be negative, but is ${shown}`;
   return ms > maxMs ? `must be at most ${words}, but is ${shown}` : null;
 }
@@ -213,6 +220,10 @@ export const FILE_KEYS = Object.keys(file.shape);
 export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
 export const BREAKER_KEYS = Object.keys(breaker.shape);
 
+/** Keys whose value is a number, or a switch: a variable that is all of it is read as one. */
+export const NUMBER_KEYS: readonly string[] = ['max_loops_per_task', 'max_retries', 'threshold'];
+export const SWITCH_KEYS: readonly string[] = ['enabled', 'continue_on_error'];
+
 /** Keys of `config` that are accepted for the sake of other tools. */
 export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatMap(({ shape }) =>
   Object.entries(shape).flatMap(([key, schema]) =>
@@ -222,5 +233,19 @@ export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatM
 
 /** The published JSON Schema of the file. */
 export function pipelineJsonSchema(): object {
-  return { title: 'Pipeline of an iteration', ...z.toJSONSchema(pipelineFileSchema, { io: 'input' }) };
+  const schema = z.toJSONSchema(pipelineFileSchema, {
+    io: 'input',
+    override: ({ jsonSchema }) => withReference(jsonSchema),
+  });
+  return { title: 'Pipeline of an iteration', ...schema };
 }
+
+/** A number or a switch may be a variable in quotes as well. */
+function withReference(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.type !== 'integer' && schema.type !== 'boolean') return;
+  const own = Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description'));
+  for (const key of Object.keys(own)) Reflect.deleteProperty(schema, key);
+  schema.anyOf = [own, { type: 'string', pattern: REFERENCE_PATTERN }];
+}
+
+const REFERENCE_PATTERN = String.raw`^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$`;

@@ -1,5 +1,6 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
+import { configurationProblem } from '../lane/verdict.ts';
 
 /** What an iteration heard of its agent. */
 export interface Heard {
@@ -39,15 +40,21 @@ const SILENCE: Analysis = {
   costUsd: null,
 };
 
+/** Why a call is the last one of its run, whatever its step may do, as words: the provider's limit, or an access that is wrong for every call alike; null: it is not. */
+export function endsTheRun({ analysis }: Pick<Heard, 'analysis'>): string | null {
+  if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
+  return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
+}
+
 /**
- * The calls of an iteration as one. The last one's word counts: it has seen what those before it made. What was used and
- * refused is that of all. `sessionId`: the lane's conversation as the iteration leaves it.
+ * The calls of an iteration as one. The last one's word counts: it has seen what those before it made; before it counts
+ * what ends the run. What was used and refused is that of all. `sessionId`: the lane's conversation as the iteration leaves it.
  */
 export function heardTogether(
   calls: readonly Heard[],
   { sessionId, cancelled }: { readonly sessionId: string | null; readonly cancelled: boolean },
 ): Heard {
-  const last = calls.at(-1);
+  const last = calls.find((call) => endsTheRun(call) !== null) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
   if (last === undefined) return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false };
   const analyses = calls.map(({ analysis }) => analysis);

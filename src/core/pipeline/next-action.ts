@@ -13,6 +13,8 @@ export interface Progress {
   readonly memory: StepMemory;
   /** Why no call of the agent may be made now, as words; null: one may be. */
   readonly callObstacle: string | null;
+  /** Why no step may run now, as words: what a call said ends the run; null: nothing does. */
+  readonly runEnds: string | null;
   readonly cancelled: boolean;
   readonly now: number;
 }
@@ -24,12 +26,13 @@ export type StepAction =
   | { readonly kind: 'leave'; readonly step: Step; readonly result: StepResult }
   | { readonly kind: 'over' };
 
-/** Which step is next, and whether it runs. A step that failed, or a call that may not be made, ends the iteration's steps. */
-export function nextAction({ steps, records, memory, callObstacle, cancelled, now }: Progress): StepAction {
+/** Which step is next, and whether it runs. A step that failed, a call that may not be made, or one that ends the run, ends the iteration's steps. */
+export function nextAction({ steps, records, memory, callObstacle, runEnds, cancelled, now }: Progress): StepAction {
   const step = steps[records.length];
   if (step === undefined) return { kind: 'over' };
   const leave = (result: StepResult): StepAction => ({ kind: 'leave', step, result });
   if (cancelled) return leave({ kind: 'not-reached', why: 'the run was cancelled' });
+  if (runEnds !== null) return leave({ kind: 'not-reached', why: runEnds });
   const stopped = records.find(({ result }) => result.kind === 'not-reached');
   if (stopped !== undefined) return leave(stopped.result);
   if (records.some(({ optional, result }) => !optional && result.kind === 'failed'))

@@ -1,10 +1,13 @@
-import { parseLocatedJson } from '../../json/located.ts';
-import { parseLocatedYaml } from '../../yaml/located.ts';
-import { parseDuration } from './duration.ts';
-import { wrongBySchema, type Wrong } from './file-problems.ts';
+import { unsetIn } from './reading/command-variables.ts';
+import { parseDuration } from './reading/duration.ts';
+import { hasSteps, readFileData } from './reading/file-data.ts';
+import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
 import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
-import { isAnybodys, stepKinds, type Breaker, type Step } from './pipeline.ts';
-import { expandVariables, type Variables } from './variables.ts';
+import { isAnybodys, type Breaker, type Step } from './pipeline.ts';
+import { putIn } from './reading/put-in.ts';
+import type { Variables } from './reading/variables.ts';
+import { nearest } from '../text/nearest.ts';
+import { oneLine } from '../text/one-line.ts';
 
 /** A longer file is none that anybody wrote by hand. */
 const MAX_CHARS = 256 * 1024;
@@ -31,6 +34,8 @@ export interface PlannedPipeline {
   readonly maxIterationsPerTask: number;
   /** Variables that the agent does not see and that have no default. */
   readonly missing: readonly string[];
+  /** The same of each command that names some. */
+  readonly missingInCommands: readonly { readonly step: string; readonly names: readonly string[] }[];
   /** Keys that have no meaning here. */
   readonly unused: readonly string[];
 }
@@ -50,30 +55,38 @@ interface Reading {
 
 type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line: number; readonly column: number };
 
-/** Reads one of the files; answers any text. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
+/** Reads one of the files; answers any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
-  const mayBeAnother = isAnybodys(file);
   const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
     `${file}:${position.line}:${position.column} ${message}`;
   if (text.length > MAX_CHARS)
-    return mayBeAnother
+    return isAnybodys(file)
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
-  const located = file.endsWith('.json') ? parseLocatedJson(text) : parseLocatedYaml(text);
+  const located = readFileData(file, text);
   if (located.kind === 'malformed')
-    return mayBeAnother
+    return isAnybodys(file)
       ? { kind: 'no-pipeline' }
       : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
   const { at } = located;
-  if (!hasSteps(located.data, mayBeAnother)) return { kind: 'no-pipeline' };
+  if (!hasSteps(file, located.data)) {
+    const meant = isAnybodys(file) ? null : meantAsSteps(located.data);
+    if (meant === null) return { kind: 'no-pipeline' };
+    const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
+    return { kind: 'wrong', problems: [problem(at([meant], 'key'), message)] };
+  }
   const missing = new Set<string>();
-  const data = expanded(located.data, reading.variables, missing);
+  const data = putIn(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
+  const repeated = located.repeated.map(({ name, ...position }) => ({
+    ...position,
+    message: `\`${oneLine(name, 60)}\` is there twice: leave one out`,
+  }));
   const wrongs = parsed.success ? rulesBroken(parsed.data, reading) : wrongBySchema(parsed.error.issues, data);
-  if (wrongs.length > 0 || !parsed.success) {
-    const more = wrongs.length - MAX_PROBLEMS;
-    const listed = wrongs
-      .map((wrong) => ({ ...at(wrong.path, wrong.of), message: wrong.message }))
+  const found = [...repeated, ...wrongs.map(({ path, of, message }) => ({ ...at(path, of), message }))];
+  if (found.length > 0 || !parsed.success) {
+    const more = found.length - MAX_PROBLEMS;
+    const listed = found
       .sort((a, b) => a.line - b.line || a.column - b.column)
       .slice(0, MAX_PROBLEMS)
       .map(({ message, ...position }) => problem(position, message));
@@ -87,39 +100,33 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
     steps,
     maxIterationsPerTask: parsed.data.max_loops_per_task ?? 0,
     missing: [...missing],
-    unused: [...new Set(parsed.data.steps.flatMap(({ config }) => Object.keys(config ?? {})))].filter((key) =>
-      UNUSED_KEYS.includes(key),
-    ),
+    missingInCommands: steps.flatMap(({ step }) => {
+      const names = step.kind === 'command' ? unsetIn(step.command, reading.variables) : [];
+      return names.length === 0 ? [] : [{ step: step.name, names }];
+    }),
+    unused: unusedIn(parsed.data),
   };
 }
 
-function hasSteps(data: unknown, mayBeAnother: boolean): boolean {
-  if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
-  if (!mayBeAnother) return true;
-  return (
-    Array.isArray(data.steps) &&
-    data.steps.some(
-      (step: unknown) =>
-        typeof step === 'object' &&
-        step !== null &&
-        'type' in step &&
-        (stepKinds as readonly unknown[]).includes(step.type),
-    )
+/** Keys without meaning here, and those that have none for a step of their type. */
+function unusedIn({ steps }: PipelineFile): readonly string[] {
+  const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
+  const ofRetries = steps.flatMap((step) =>
+    step.type === 'agent' || step.type === 'command'
+      ? []
+      : RUNNING_KEYS.filter((key) => step[key] !== undefined).map((key) => `${key} of ${step.name}`),
   );
+  return [...new Set([...ofOthers, ...ofRetries])];
 }
 
-/** Texts with their variables put in, but for commands: bash puts them in there, where they cannot become code. */
-function expanded(data: unknown, variables: Variables, missing: Set<string>): unknown {
-  if (typeof data === 'string') {
-    const { text, missing: without } = expandVariables(data, variables);
-    for (const name of without) missing.add(name);
-    return text;
-  }
-  if (Array.isArray(data)) return data.map((item) => expanded(item, variables, missing));
-  if (typeof data !== 'object' || data === null) return data;
-  return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, key === 'command' ? value : expanded(value, variables, missing)]),
-  );
+/** Of steps that start something. */
+const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
+
+/** The key of a list that was meant to be `steps`; null: there is none. */
+function meantAsSteps(data: unknown): string | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
+  return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
 }
 
 /** What no schema sees: names, markers, and a pipeline that would call nobody. */

@@ -1,3 +1,6 @@
+import type { Policy } from '../policy.ts';
+import type { Aim } from '../prompt/aim.ts';
+
 /** What every step of a pipeline has. */
 interface Common {
   /** Unique within its pipeline. */
@@ -87,6 +90,21 @@ export const MAX_CALLS_PER_ITERATION = 220;
 
 /** Kinds of steps, by the names that they have in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
+
+/** What the calls of an agent step are for: the task, or what its own prompt says, which may be to come before every task. */
+export function aimOf({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
+  if (prompt === null) return 'task';
+  return marker === null ? 'step' : 'once';
+}
+
+/** What decides whether any agent step may run: those that the base branch does not mark as done. */
+export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
+  return steps.flatMap((step) =>
+    step.kind !== 'agent' || step.marker?.isOnBase === true
+      ? []
+      : [{ name: step.name, marker: step.marker?.file ?? null, resetAfterMs: step.breaker?.resetAfterMs ?? null }],
+  );
+}
 
 /** The most agent calls that one iteration can make, retries included. */
 export function callsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {

@@ -1,3 +1,4 @@
+import { createGlob } from '../text/glob.ts';
 import { firstNames } from '../text/lists.ts';
 
 /** What a README's check looks at. */
@@ -15,27 +16,11 @@ const MAX_NAMED = 5;
 export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;
   if (changed.includes(path)) return null;
-  const isMatched = patterns.map(globPattern);
-  const significant = changed.filter((file) => !TEST_NAME.test(file) && isMatched.some((glob) => glob.test(file)));
+  const isMatched = patterns.map(createGlob);
+  const significant = changed.filter((file) => !TEST_NAME.test(file) && isMatched.some((matches) => matches(file)));
   return significant.length === 0
     ? null
     : `${path} was not changed together with ${firstNames(significant, MAX_NAMED)}`;
 }
 
 const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;
-
-/** `*` stays within its folder, `**` does not; a glob without a slash matches in the root alone. */
-function globPattern(glob: string): RegExp {
-  const source = glob
-    .split(/(\*\*\/?|\*|\?)/)
-    .map((part) => GLOB_PARTS.get(part) ?? part.replace(/[.+^${}()|[\]\\]/g, '\\$&'))
-    .join('');
-  return new RegExp(`^${source}$`, 'u');
-}
-
-const GLOB_PARTS: ReadonlyMap<string, string> = new Map([
-  ['**/', '(?:[^/]+/)*'],
-  ['**', '.*'],
-  ['*', '[^/]*'],
-  ['?', '[^/]'],
-]);

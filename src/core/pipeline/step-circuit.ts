@@ -14,7 +14,11 @@ export const stepCircuitSchema = z.object({
 export type StepCircuit = Immutable<z.infer<typeof stepCircuitSchema>>;
 
 /** From when on an open circuit is probed; null: the step may run now. A clock that went back leaves it open. */
-export function probeAtOf({ openedAt }: StepCircuit, { resetAfterMs }: Breaker, now: number): number | null {
+export function probeAtOf(
+  { openedAt }: StepCircuit,
+  { resetAfterMs }: Pick<Breaker, 'resetAfterMs'>,
+  now: number,
+): number | null {
   if (openedAt === null || (now >= openedAt && now - openedAt >= resetAfterMs)) return null;
   return openedAt + resetAfterMs;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
-import { stepCircuitSchema, type StepCircuit } from './step-circuit.ts';
+import type { Policy } from '../policy.ts';
+import { probeAtOf, stepCircuitSchema, type StepCircuit } from './step-circuit.ts';
 import type { StepRecord } from './step-record.ts';
 
 /** Steps of one pipeline, and so markers and circuits of a lane. */
@@ -23,8 +24,31 @@ export type StepMemory = Immutable<z.infer<typeof stepMemorySchema>>;
 export const noStepMemory: z.infer<typeof stepMemorySchema> = { markers: [], circuits: {} };
 
 /** The step's circuit; one that never failed is closed. */
-export function circuitOf({ circuits }: StepMemory, name: string): StepCircuit {
+export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: string): StepCircuit {
   return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
+}
+
+/** From when on an agent step may run again, where the circuit of each that is still to run is open; null: one may run now, or there is none. */
+export function probeAtOfAll(
+  { markers, circuits }: StepMemory,
+  agentSteps: Policy['agentSteps'],
+  now: number,
+): number | null {
+  const probes = agentSteps
+    .filter(({ marker }) => marker === null || !markers.includes(marker))
+    .map(({ name, resetAfterMs }) =>
+      resetAfterMs === null ? null : probeAtOf(circuitOf({ circuits }, name), { resetAfterMs }, now),
+    );
+  const open = probes.filter((probe) => probe !== null);
+  return open.length === 0 || open.length < probes.length ? null : Math.min(...open);
+}
+
+/** Every open circuit as one that has cooled down, by a person's order: one try decides. */
+export function probingSteps({ markers, circuits }: StepMemory): StepMemory {
+  const probing = Object.entries(circuits).map(
+    ([name, { failures, openedAt }]) => [name, { failures, openedAt: openedAt === null ? null : 0 }] as const,
+  );
+  return { markers, circuits: Object.fromEntries(probing) };
 }
 
 /** What another job says that the lane keeps: an instant to come would keep a circuit open for as long as anybody likes. */

@@ -1,3 +1,4 @@
+import type { Aim } from './aim.ts';
 import type { Task } from '../tasks/task.ts';
 import { oneLine } from '../text/one-line.ts';
 
@@ -9,6 +10,7 @@ interface Told {
   readonly standing: 'listed' | 'unlisted';
   /** Where its agent keeps its notes. */
   readonly notesPath: string;
+  readonly aim: Aim;
 }
 
 interface Rule {
@@ -31,9 +33,10 @@ const rules: readonly Rule[] = [
     // There are too many ways to forbid it ("leave .ralph/ alone") to tell them from everything else that is said of it.
     isNeeded: (told) =>
       isListed(told) &&
+      told.aim !== 'once' &&
       (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt) || namesItsFile(told)),
-    sentence: ({ task: { source } }) =>
-      `Mark the item of your task${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
+    sentence: ({ task: { source }, aim }) =>
+      `${aim === 'step' ? 'If you finish the task, mark its item' : 'Mark the item of your task'}${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
   },
   {
     isNeeded: (told) => !isListed(told) && /\.ralph\b/i.test(told.prompt),
@@ -41,15 +44,16 @@ const rules: readonly Rule[] = [
   },
   {
     isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
-    sentence: () => 'Your task is an issue: no list has an item of it to mark.',
+    sentence: ({ aim }) => `${aim === 'task' ? 'Your' : 'The'} task is an issue: no list has an item of it to mark.`,
   },
   {
-    isNeeded: ({ prompt, task }) =>
+    isNeeded: ({ prompt, task, aim }) =>
       task.source.kind !== 'prompt' &&
+      aim !== 'once' &&
       /\b(?:pick|choose|select|take|identify|implement|decide)\b[^\n]{0,80}\b(?:most important|highest|top|next|first|unchecked|tasks?|items?|stor(?:y|ies))\b|\bhighest[- ]priority\b|\bmost important (?:thing|item|task)|\bmultiple (?:related )?tasks\b/i.test(
         prompt,
       ),
-    sentence: () => 'Your task is chosen already: the one below, and no other.',
+    sentence: ({ aim }) => `${aim === 'step' ? 'The' : 'Your'} task is chosen already: the one below, and no other.`,
   },
   {
     isNeeded: ({ prompt }) =>

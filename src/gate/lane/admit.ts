@@ -317,7 +317,10 @@ async function open(
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour since.
-  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks, claim.elsewhere) : stopNow(deps, { state, tasks });
+  const stopped =
+    tasks.length === 0
+      ? onAnotherLane(decided.tasks, claim.elsewhere)
+      : stopNow({ ...deps, config: { ...deps.config, policy: read.policy } }, { state, tasks });
   if (stopped !== null) {
     await releaseLane(deps, lane.id);
     return { ...decided.end(stopped), state, notes };
@@ -337,6 +340,7 @@ function waitingFor(others: readonly Reservation[], intake: Ended['intake']): En
     first === undefined ||
     outcome.kind !== 'parked' ||
     outcome.reason === 'usage_limit' ||
+    outcome.reason === 'step_circuit' ||
     first.expiresAt >= outcome.resumeAt
   )
     return intake;

@@ -1,5 +1,11 @@
 import { ruleProblem } from '../../config/tool-rules.ts';
-import { callsPerIteration, isAnybodys, PIPELINE_FILES, type Pipeline } from '../../core/pipeline/pipeline.ts';
+import {
+  agentStepsOf,
+  callsPerIteration,
+  isAnybodys,
+  PIPELINE_FILES,
+  type Pipeline,
+} from '../../core/pipeline/pipeline.ts';
 import type { PlannedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import type { Policy } from '../../core/policy.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -71,11 +77,12 @@ async function resolved(
   if (ignored.length > 0) log.info(`Not used, since ${file} comes first: ${namesOf(ignored)}`);
   const calls = callsPerIteration(pipeline);
   const bounds = [config.policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
-  const { missing } = planned;
+  const { missing, missingInCommands } = planned;
   const policy = {
     ...config.policy,
     maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
     callsPerIteration: calls,
+    agentSteps: agentStepsOf(pipeline),
   };
   const warnings = [
     ...searchWarnings(pipeline, config.policy),
@@ -84,6 +91,10 @@ async function resolved(
       : [
           `${file} names ${missing.length === 1 ? 'a variable' : 'variables'} that the agent does not see, so their place is empty: ${namesOf(missing.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
         ]),
+    ...missingInCommands.map(
+      ({ step, names }) =>
+        `${file}: the command of step ${step} names ${names.length === 1 ? 'a variable' : 'variables'} that it neither sees nor sets, so bash puts nothing in their place: ${namesOf(names.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
+    ),
   ];
   return { kind: 'read', pipeline, policy, warnings };
 }

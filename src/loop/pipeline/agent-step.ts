@@ -1,5 +1,5 @@
 import { agentAttempt } from '../../core/pipeline/next-action.ts';
-import type { AgentStep } from '../../core/pipeline/pipeline.ts';
+import { aimOf, type AgentStep } from '../../core/pipeline/pipeline.ts';
 import { stepNotes } from '../../core/pipeline/step-notes.ts';
 import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
 import type { Work } from '../../handover/work.ts';
@@ -25,6 +25,7 @@ export async function tryAgent(
       listed: iteration.listed,
       notes: iteration.notes,
       setting: {
+        aim: aimOf(step),
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
         // Before all else, so only in the first call.

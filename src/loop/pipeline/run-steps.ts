@@ -1,5 +1,5 @@
 import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
-import { heardTogether, type Heard } from '../../core/pipeline/heard.ts';
+import { endsTheRun, heardTogether, type Heard } from '../../core/pipeline/heard.ts';
 import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
 import type { Step } from '../../core/pipeline/pipeline.ts';
 import { afterRun } from '../../core/pipeline/step-circuit.ts';
@@ -9,6 +9,7 @@ import type { StepRecord, StepResult } from '../../core/pipeline/step-record.ts'
 import type { Iteration } from '../call.ts';
 import { commitWork } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
+import { takeDoneMarker } from '../done-marker.ts';
 import { tryAgent } from './agent-step.ts';
 import { tryCommand } from './command-step.ts';
 import { tryReadme } from './readme-step.ts';
@@ -31,6 +32,7 @@ export async function runSteps(
     sessionId: work.state.session?.id ?? null,
     reached: null,
     sessionDroppedAt: null,
+    doneMarker: null,
     tree: before.tree,
     base: before,
     committed: [],
@@ -41,6 +43,7 @@ export async function runSteps(
       records: walk.records,
       memory: walk.work.state.steps,
       callObstacle: obstacleNow(deps, iteration, walk),
+      runEnds: runEndsBy(walk.heard),
       cancelled: deps.signal.aborted,
       now: deps.clock.now(),
     });
@@ -77,13 +80,16 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
   const calls = tried.flatMap(({ call }) => call ?? []);
-  const { tree } = step.kind === 'agent' || step.kind === 'command' ? await deps.repository.snapshot() : walk;
+  const works = step.kind === 'agent' || step.kind === 'command';
+  // Before its change is measured, and before a step commits it: what is a message to the loop is no content.
+  const marked = works ? await takeDoneMarker(deps, iteration) : null;
+  const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
   const now = deps.clock.now();
   const { circuit } = unrun(walk, step);
   return withRecord(
     deps,
-    { ...walk, tree },
+    { ...walk, tree, doneMarker: walk.doneMarker ?? marked },
     {
       ...unrun(walk, step),
       result,
@@ -99,9 +105,12 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       })),
       denials: calls.flatMap(({ heard }) => heard.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
-      // What a person cut short says nothing of the step.
+      // What a person cut short says nothing of the step, nor does what ends every call.
       circuit:
-        step.breaker === null || circuit === null || isCancelled()
+        step.breaker === null ||
+        circuit === null ||
+        isCancelled() ||
+        runEndsBy(calls.map(({ heard }) => heard)) !== null
           ? circuit
           : afterRun(circuit, passed, step.breaker, now),
     },
@@ -136,6 +145,10 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
   deps.record(work);
   const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
   return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', call: null };
+}
+
+function runEndsBy(heard: readonly Heard[]): string | null {
+  return heard.map(endsTheRun).find((why) => why !== null) ?? null;
 }
 
 function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, { work, heard }: Walk): string | null {

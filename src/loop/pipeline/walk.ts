@@ -23,6 +23,8 @@ export interface Walk {
   /** The conversation that calls of the lane came to; null: none was made, or none is known. */
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
+  /** The file by which a step said that everything is done, which is taken away already; null: none did. */
+  readonly doneMarker: string | null;
   /** Content of the work tree behind the last step. */
   readonly tree: string;
   /** What was committed last. */
@@ -45,6 +47,8 @@ export interface Begun {
   readonly listed: readonly FileTask[];
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
+  /** Done markers that are there already. */
+  readonly standing: readonly string[];
 }
 
 /** A step as it runs. */

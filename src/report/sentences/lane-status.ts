@@ -83,7 +83,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
       : []),
     ...(state?.park
       ? [
-          `Waits for a limit (${style.code(state.park.reason, 40)}): continues after ${formatInstantFrom(state.park.resumeAt, now)}`,
+          `Waits for ${state.park.reason === 'step_circuit' ? 'a step of the pipeline' : 'a limit'} (${style.code(state.park.reason, 40)}): continues after ${formatInstantFrom(state.park.resumeAt, now)}`,
         ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,

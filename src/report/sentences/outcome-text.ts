@@ -248,10 +248,12 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
     calls_per_hour: ` To go faster, raise \`${policyInputs.maxCallsPerHour.name}\`.`,
     tokens_per_hour: ` To go faster, raise \`${policyInputs.maxTokensPerHour.name}\`.`,
     cost_per_day: ` To go faster, raise \`${policyInputs.maxCostUsdPerDay.name}\`.`,
+    step_circuit:
+      ' The journal has what failed. To try at once, comment `/ralph run`; `reset_after` in the pipeline says how long a step waits.',
     usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
   return {
-    title: 'Waiting for a limit to reset',
+    title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
     what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
@@ -314,6 +316,8 @@ function usedUp(reason: ParkReason, report: RunReport): string {
       return `The hourly limit of ${policy ? `${formatTokens(policy.maxTokensPerHour)} tokens` : 'tokens'} is ${USED_OR_RESERVED}.`;
     case 'cost_per_day':
       return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${USED_OR_RESERVED}.`;
+    case 'step_circuit':
+      return "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row.";
     case 'usage_limit':
       return "The provider's usage limit is reached.";
   }

@@ -6,6 +6,7 @@ import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { calledAs, findNamed } from '../../core/people/named-task.ts';
+import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { WorkIntake } from '../../handover/handed.ts';
@@ -106,6 +107,7 @@ async function work(
     const agentName = await agent.prepare();
     log.info(`agent: ${agentName.version === '' ? agentName.name : `${agentName.version} (${agentName.name})`}`);
     const shown = { resumeAt: null, outcome: null } as const;
+    const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
@@ -113,8 +115,9 @@ async function work(
         agent: pipeline === null ? agent : amongSteps(agent, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
-          policy: { ...config.policy, callsPerIteration: intake.policy.callsPerIteration },
-          renew: (unfinished, maxRunMs) => renewReservation({ ...deps, budget }, unfinished, maxRunMs),
+          policy,
+          renew: (unfinished, maxRunMs) =>
+            renewReservation({ ...deps, config: { ...config, policy }, budget }, unfinished, maxRunMs),
         },
         showLive: (unfinished, { task }) => {
           show({ ...shown, doing: pipeline === null ? 'agent' : 'steps', work: unfinished, task });

@@ -10,6 +10,7 @@ import { formatInstant } from '../../core/time.ts';
 import { terminalLine } from '../../core/text/one-line.ts';
 import { UserError } from '../../errors.ts';
 import { findForeign } from '../../gate/found.ts';
+import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { removeTree } from '../../git/remove-tree.ts';
@@ -119,6 +120,7 @@ export async function showWhatWouldRun(
         listed: await readFileTasks({ files, config }, tasks),
         notes,
         setting: {
+          aim: first === null ? 'task' : aimOf(first),
           promptTemplate: first?.prompt?.text ?? userPrompt.text,
           promptPath: first?.prompt?.path ?? userPrompt.path,
           setup: setupFor(userPrompt, work),

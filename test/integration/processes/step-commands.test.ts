@@ -57,6 +57,14 @@ test('of a command that fails the code, the end of its output, and the log', asy
   });
 });
 
+test('of several lines, or of a pipe, the last one decides', async () => {
+  await withRun('grep -c nothing .git/HEAD\nfalse | cat\necho on', {}, ({ run }) => {
+    expect(run).toEqual({ end: { kind: 'exited', code: 0 }, tail: '0\non\n' });
+  });
+  await withRun('true\nfalse', {}, ({ run }) => expect(run.end).toEqual({ kind: 'exited', code: 1 }));
+  await withRun('set -e\nfalse\ntrue', {}, ({ run }) => expect(run.end).toEqual({ kind: 'exited', code: 1 }));
+});
+
 test('a variable is put in by bash, where its value is never a command', async () => {
   const variables = { NAME: 'x; touch broken-in; $(touch broken-in)' };
   await withRun('echo "${NAME} ${NONE:-else}" > out.txt', { variables }, async ({ fileOf }) => {

@@ -180,6 +180,11 @@ test.each<[string, () => void, string | null]>([
 test('signals that cannot be used end the run, all of them named', async () => {
   write('workspace/.ralph/config.json', '{ "signals": { "done": ["x"], "markers": ["../y"] } }');
   await expect(readAll()).rejects.toThrow(
-    /done signals cannot be used:\n- \.ralph\/config\.json: signals\.done\[0\].*\n- \.ralph\/config\.json: signals\.markers\[0\]/,
+    /done signals cannot be used:\n- \.ralph\/config\.json:1:\d+ signals\.done\[0\].*\n- \.ralph\/config\.json:1:\d+ signals\.markers\[0\]/,
   );
+});
+
+test('signals are read from the file of the pipeline that counts', async () => {
+  write('workspace/.ralph/config.yaml', 'signals: { markers: [DONE.txt] }\nsteps: [{ type: agent, name: a }]\n');
+  expect((await readAll()).prompt.signals.markers).toEqual(['.ralph-complete', 'DONE.txt']);
 });

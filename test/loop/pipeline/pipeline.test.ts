@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
-import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
-import { createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
+import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
+import { crashing, finisher, steadyWorker, stuck, usageLimited, type Behaviour } from '../stage/behaviours.ts';
+import { commented, createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
 import { killAt } from '../stage/tap.ts';
 
 const FILE = '.ralph/config.json';
@@ -111,6 +111,8 @@ describe('implement → review → fix', () => {
     expect(first).toContain('\nWork.\n');
     expect(second).toContain('Review it.');
     expect(second).toContain("This is step review, 2 of 3 of this iteration's pipeline.");
+    expect(first).toContain('# Your task: issue-1');
+    expect(second).toContain('# The task of the iteration: issue-1');
     expect(third).toContain('Fix what the review says.');
     expect(third).toContain('Step review passed: The name is wrong.');
   });
@@ -348,6 +350,92 @@ test('an agent that fails for a while is called again, and each call is charged'
   expect(savedState(project).windows.hour?.calls).toBe(2);
 });
 
+describe('an agent step whose own circuit is open', () => {
+  const once = { ...work, circuit_breaker: { threshold: 1, reset_after: '1h' } };
+
+  test("parks the run until it may be tried, and costs no attempt and nothing of the lane's circuit", async () => {
+    const project = createProject({ agent: [crashing], files: filesWith([lint(), once]) });
+    const first = await runOnce(project);
+    const begun = project.clock.now();
+    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
+    expect(resultsIn(first)).toHaveLength(1);
+    const { resumeAt } = first.outcome as { readonly resumeAt: number };
+    expect([begun < resumeAt, resumeAt <= begun + HOUR]).toEqual([true, true]);
+    const after = savedState(project);
+
+    const second = await runOnce(project);
+    expect(second).toMatchObject({ end: 'parked (step_circuit)', calls: 0, outcome: { resumeAt } });
+    expect(savedState(project)).toMatchObject({ tasks: after.tasks, circuit: after.circuit });
+
+    project.script.behaviours = [finisher];
+    project.clock.advance(HOUR);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('is tried at once for a person who asks', async () => {
+    const project = createProject({ agent: [crashing], files: filesWith([once]) });
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
+  });
+
+  test('leaves the others to work', async () => {
+    const project = createProject({
+      agent: [crashing, finisher],
+      files: filesWith([{ ...once, name: 'first', continue_on_error: true }, work]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  });
+
+  test('ends a run that waits for it by its own limits, with each try an iteration', async () => {
+    const project = createProject({
+      agent: [crashing],
+      files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [once] }) },
+      inputs: { 'on-limit': 'wait', 'max-minutes': '350' },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    expect(run.log.join('\n')).toContain("each one's own circuit is open. Waiting until");
+  });
+});
+
+describe('what an agent of one step says of every call', () => {
+  const review = { type: 'agent', name: 'review', continue_on_error: true };
+  const wrongKey: Behaviour = () => ({
+    exitCode: 1,
+    output: { agentError: { kind: 'auth', text: 'Invalid API key' }, sessionId: null },
+  });
+
+  test('a usage limit ends the steps of the iteration and parks the run, also of a step that may fail', async () => {
+    const project = createProject({
+      agent: [usageLimited(noon + 2 * HOUR), steadyWorker],
+      files: filesWith([{ ...review, name: 'first' }, lint(), work]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'parked (usage_limit)', calls: 1, outcome: { resumeAt: noon + 2 * HOUR } });
+    expect(resultsIn(run)).toEqual([
+      [
+        "first: failed (the provider's usage limit is reached)",
+        "lint: not-reached (the provider's usage limit is reached)",
+        "work: not-reached (the provider's usage limit is reached)",
+      ],
+    ]);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 0 });
+  });
+
+  test('a wrong key ends the run, whichever step met it', async () => {
+    const project = createProject({
+      agent: [steadyWorker, wrongKey, steadyWorker],
+      files: filesWith([work, review, { ...work, name: 'more' }]),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 2 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining('Invalid API key') });
+    expect(resultsIn(run)[0]?.[2]).toBe('more: not-reached (the agent cannot work (auth))');
+  });
+});
+
 test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {
   const cancel = new AbortController();
   const breaker = { circuit_breaker: { threshold: 1 } };
@@ -379,6 +467,45 @@ test('a commit in the middle survives a kill behind it, and the next run continu
   expect(savedState(project).ledger).toMatchObject([{ calls: 1 }]);
   project.clock.advance(2 * HOUR);
   expect(resultsIn(await runOnce(project))).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
+});
+
+describe('a file by which the agent says that everything is done', () => {
+  const signals = { markers: ['DONE.txt'] };
+  const keep = { type: 'git-commit', name: 'keep' };
+  const says: Behaviour = ({ task, turn }) => ({
+    writes: { [`src/${task}.ts`]: String(turn), 'DONE.txt': '' },
+    output: { signal: { from: 'none' } },
+  });
+  const open = { 'PROMPT.md': 'Build it.' };
+  const inputs = { 'task-sources': 'prompt', 'completion-signals': '2' };
+
+  test('is in no commit in the middle, and counts at the end of each iteration', async () => {
+    const project = createProject({
+      agent: [says],
+      files: { [FILE]: JSON.stringify({ signals, steps: [work, keep, lint()] }), ...open },
+      inputs,
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (completion_signals)', calls: 2 });
+    expect(run.work?.journal.map(({ evidence }) => evidence.doneMarker)).toEqual(['DONE.txt', 'DONE.txt']);
+    for (const { tree } of project.origin.commits.values()) expect(Object.keys(tree)).not.toContain('DONE.txt');
+  });
+
+  test('is no change of the agent, whatever a command changes', async () => {
+    const project = createProject({
+      agent: [() => ({ writes: { 'DONE.txt': '' }, output: { signal: { status: 'IN_PROGRESS' } } })],
+      files: { [FILE]: JSON.stringify({ signals, steps: [work, lint()] }), ...open },
+      inputs,
+    });
+    let stamp = 0;
+    project.command = (_call, { checkout }) => {
+      stamp += 1;
+      checkout.files['stamp.txt'] = String(stamp);
+      return exits(0);
+    };
+    const run = await runOnce(project);
+    expect(stepsIn(run).map(([first]) => first?.changed)).not.toContain(true);
+  });
 });
 
 describe('the file', () => {
@@ -431,6 +558,15 @@ describe('the file', () => {
     const run = await runOnce(project);
     expect(project.script.calls[0]?.model).toBeNull();
     expect(warningsIn(run).join('\n')).toContain('`${GITHUB_TOKEN}`');
+  });
+
+  test('warns of a variable that a command neither sees nor sets, before the first call', async () => {
+    const command = 'X=1; rm -rf build/${DIR} ${X} ${Y:-else}';
+    const project = createProject({ agent: [finisher], files: filesWith([work, lint({ config: { command } })]) });
+    const run = await runOnce(project);
+    expect(warningsIn(run).join('\n')).toContain(
+      'the command of step lint names a variable that it neither sees nor sets, so bash puts nothing in their place: `${DIR}`.',
+    );
   });
 
   test('bounds the iterations of a task as well', async () => {

@@ -111,7 +111,7 @@ export function createAgent(
       const known = call.resume === null || transcripts.has(call.resume);
       const act = known
         ? (behaviour?.({
-            task: /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '',
+            task: /^# (?:Your task|The task of the iteration): (\S+)$/m.exec(call.prompt)?.[1] ?? '',
             turn: script.calls.length,
             resume: call.resume,
             files: checkout.files,

@@ -6,7 +6,7 @@ import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { parseDoneSignals, SIGNALS_PATH } from '../../../src/core/analysis/done-signals.ts';
+import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
 import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
@@ -309,7 +309,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
 /** What the checkout has for the agent, as main reads it from the disk. */
 function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
   const own = promptAmong(files, config.promptFile);
-  const { signals } = parseDoneSignals(files[SIGNALS_PATH] ?? null);
+  const { signals } = signalsInFiles(files);
   return {
     text: own?.text ?? 'Work.',
     path: own?.path ?? null,

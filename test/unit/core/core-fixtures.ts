@@ -44,6 +44,7 @@ export const policy: Policy = {
   maxTasksPerPr: 5,
   maxLinesPerPr: 1500,
   callsPerIteration: 1,
+  agentSteps: [],
   maxCalls: 0,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,
@@ -68,6 +69,8 @@ export function task(number: number, change: Partial<Task> = {}): Task {
 
 /** What a prompt is made of. */
 export const promptParts: PromptParts = {
+  aim: 'task',
+  taskPrompt: '',
   promptTemplate: '# Instructions\n\nYou are Ralph.',
   promptPath: null,
   setup: '',

@@ -102,7 +102,7 @@ describe('every file that other Ralphs lay', () => {
     const layout = layoutOf(paths);
     if (layout === null) throw new Error('No layout is recognised.');
     const said = describeLayout(layout, {
-      ...{ paths, links: [], texts: filesOf(ralph), promptFile: '.ralph/PROMPT.md' },
+      ...{ paths, links: [], texts: filesOf(ralph), steps: {}, promptFile: '.ralph/PROMPT.md' },
       taskSources: taskSourceNames,
     });
     const isSaid = (path: string): boolean =>

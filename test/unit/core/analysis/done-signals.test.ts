@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { doneSignalsSchema, KNOWN_SIGNALS, parseDoneSignals } from '../../../../src/core/analysis/done-signals.ts';
+import { expect, test } from 'vitest';
+import { doneSignalsSchema, KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
 import { analyzeAt, block, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
@@ -63,56 +63,6 @@ test.each<[string, boolean, boolean]>([
   ['The lockfile is not up to date.', false, false],
 ])('the words of the first Ralphs: %j → an indicator %s, nothing to do %s', (message, indicator, noWork) => {
   expect(analyzeAt(message)).toMatchObject({ completionIndicator: indicator, noWork, signal: { exitSignal: null } });
-});
-
-describe('`signals` of .ralph/config.json', () => {
-  test.each<[string, string | null]>([
-    ['no file', null],
-    ['a file without the key', '{ "steps": [] }'],
-    ['an empty object', '{ "signals": {} }'],
-    ['something else altogether', '[]'],
-  ])('%s: the known ones', (_, text) => {
-    expect(parseDoneSignals(text)).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
-  });
-
-  test('adds to the known ones, each once', () => {
-    const text = JSON.stringify({
-      signals: { done: [' SHIP IT ', 'SHIP IT'], markers: ['DONE.txt', '.ralph-complete'] },
-    });
-    expect(parseDoneSignals(`\uFEFF${text}`)).toEqual({
-      signals: { done: ['<promise>COMPLETE</promise>', 'SHIP IT'], markers: ['.ralph-complete', 'DONE.txt'] },
-      problems: [],
-    });
-  });
-
-  test.each<[string, unknown, readonly RegExp[]]>([
-    ['a text too short', { done: ['ok'] }, [/^\.ralph\/config\.json: signals\.done\[0\] is shorter than 4 characters/]],
-    ['a text without words', { done: ['----'] }, [/signals\.done\[0\] has neither letters nor digits/]],
-    ['lines', { done: ['a line\nanother'] }, [/signals\.done\[0\] has more than one line/]],
-    ['no text', { done: [7] }, [/signals\.done\[0\] is invalid: expected string/]],
-    ['no list', { done: 'SHIP IT' }, [/signals\.done is invalid: expected array/]],
-    [
-      'too many',
-      { done: Array.from({ length: 21 }, (_, at) => `text ${String(at)}`) },
-      [/signals\.done has more than 20 entries/],
-    ],
-    ['a path out of it', { markers: ['../x'] }, [/signals\.markers\[0\] must stay in the repository/]],
-    ['an absolute path', { markers: ['/tmp/x'] }, [/signals\.markers\[0\] must be relative/]],
-    ['a path into .git', { markers: ['.GIT/HEAD'] }, [/signals\.markers\[0\] must stay in the repository/]],
-    ['a pattern', { markers: ['*.md'] }, [/signals\.markers\[0\] must be the path of one file/]],
-    ['an unknown key', { done: [], exit: [] }, [/signals only knows `done` and `markers`/]],
-    ['no object', 7, [/signals is invalid: expected object/]],
-    ['all at once', { done: ['x'], markers: ['..', '/'] }, [/done\[0\]/, /markers\[0\]/, /markers\[1\]/]],
-  ])('%s', (_, signals, problems) => {
-    const parsed = parseDoneSignals(JSON.stringify({ signals }));
-    expect(parsed.signals).toEqual(KNOWN_SIGNALS);
-    for (const problem of problems) expect(parsed.problems).toContainEqual(expect.stringMatching(problem));
-  });
-
-  test('a file that is not JSON is a problem of its own', () => {
-    // Its other reader says so, with the line.
-    expect(parseDoneSignals('{ signals: ')).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
-  });
 });
 
 test('the known signals keep their own rules', () => {

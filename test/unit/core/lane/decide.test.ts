@@ -523,6 +523,23 @@ describe('before the first call', () => {
     },
   );
 
+  test.each([
+    ['the pipeline', 10 * MINUTE, 'step_circuit', 2 * HOUR],
+    ["the provider's limit", 3 * HOUR, 'usage_limit', 3 * HOUR],
+    ["the provider's limit, when both end at once", 2 * HOUR, 'usage_limit', 2 * HOUR],
+  ])('the circuit of the only agent step parks as a limit does: %s', (_, parkedFor, reason, expected) => {
+    const both: LaneState = {
+      ...fresh,
+      park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
+      steps: { markers: [], circuits: { work: { failures: 1, openedAt: noon } } },
+    };
+    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR }];
+    expect(play([], { state: both, policy: { ...policy, agentSteps } }).step).toMatchObject({
+      outcome: { kind: 'parked', reason, resumeAt: noon + expected },
+    });
+    expect(play([], { state: { ...both, park: null } }).step).toMatchObject({ kind: 'iterate' });
+  });
+
   test('a cancelled run calls nothing', () => {
     expect(
       describeStep(

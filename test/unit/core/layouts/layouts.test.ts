@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeLayout, LAYOUT_PATHS } from '../../../../src/core/layouts/found-files.ts';
 import { layoutOf, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
+import { stepCounts } from '../../../../src/core/pipeline/reading/file-data.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 
 describe('the layout', () => {
@@ -29,7 +30,7 @@ describe('the layout', () => {
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
     describeLayout('bmalph', {
-      ...{ paths, links: [], texts, promptFile: '.ralph/PROMPT.md' },
+      ...{ paths, links: [], texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' },
       taskSources: ['issues', 'plan', 'prd'],
     }).slice(1);
 
@@ -88,8 +89,17 @@ describe('what is said of its files', () => {
     ['steps: [', 'the pipeline of an iteration, where it has `steps`'],
     ['{"steps":3}', 'not a pipeline, it has no `steps`'],
     ['{"signals":{}}', 'not a pipeline, it has no `steps`'],
+    ['{"max_loops_per_task":${M:-3},"steps":[{}]}', 'the pipeline of an iteration, 1 step'],
   ])('a pipeline: %s', (text, said) => {
     expect(lines(['.ralph/config.json'], { '.ralph/config.json': text })).toEqual([`\`.ralph/config.json\`: ${said}.`]);
+  });
+
+  test.each([
+    ['steps: [{ type: agent }, { type: noop }]', 'the pipeline of an iteration, 2 steps'],
+    ['other: tool', 'not a pipeline, it has no `steps`'],
+    ['a: [', 'the pipeline of an iteration, where it has `steps`'],
+  ])('a pipeline in YAML: %s', (text, said) => {
+    expect(lines(['.ralph/config.yaml'], { '.ralph/config.yaml': text })).toEqual([`\`.ralph/config.yaml\`: ${said}.`]);
   });
 
   test('one line for each file at most, whatever is there', () => {
@@ -105,7 +115,14 @@ describe('what is said of symbolic links', () => {
     links: readonly string[],
     paths: readonly string[] = [],
   ): readonly string[] =>
-    describeLayout(layout, { paths, links, texts: {}, promptFile: '.ralph/PROMPT.md', taskSources: ['plan', 'prd'] });
+    describeLayout(layout, {
+      paths,
+      links,
+      texts: {},
+      steps: {},
+      promptFile: '.ralph/PROMPT.md',
+      taskSources: ['plan', 'prd'],
+    });
 
   test.each<[string, readonly string[], readonly string[], readonly string[]]>([
     [

@@ -1,11 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { agentAttempt, nextAction, retryAfter, type Progress } from '../../../../src/core/pipeline/next-action.ts';
-import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
+import { agentStepsOf, type AgentStep, type Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipeline/step-circuit.ts';
-import { believableSteps, noStepMemory, rememberSteps } from '../../../../src/core/pipeline/step-memory.ts';
+import {
+  believableSteps,
+  noStepMemory,
+  probeAtOfAll,
+  probingSteps,
+  rememberSteps,
+  type StepMemory,
+} from '../../../../src/core/pipeline/step-memory.ts';
 import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+import type { Policy } from '../../../../src/core/policy.ts';
 import { analysis, MINUTE, noon } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
+
+type AgentStepFacts = Policy['agentSteps'][number];
 
 const failed: StepRecord['result'] = { kind: 'failed', why: 'exit code 1', code: 1 };
 
@@ -16,6 +26,7 @@ describe('the next step', () => {
     records: [],
     memory: noStepMemory,
     callObstacle: null,
+    runEnds: null,
     cancelled: false,
     now: noon,
     ...change,
@@ -44,6 +55,12 @@ describe('the next step', () => {
       { cancelled: true },
       'leave',
       { kind: 'not-reached', why: 'the run was cancelled' },
+    ],
+    [
+      'does not run behind a call that ends the run, whatever may fail',
+      { records: [record('lint', { optional: true, result: failed })], runEnds: 'no credit' },
+      'leave',
+      { kind: 'not-reached', why: 'no credit' },
     ],
     ['runs without the agent whatever is left for calls', { callObstacle: 'no money' }, 'run', 'lint'],
     [
@@ -101,6 +118,40 @@ describe('the next step', () => {
     expect(action.kind === 'run' ? action.step.name : action.kind === 'leave' ? action.result : undefined).toEqual(
       expected,
     );
+  });
+});
+
+describe('no agent step may run', () => {
+  const of = (name: string, change: Partial<AgentStep> = {}) => agentStepsOf({ steps: [agentStep(name, change)] });
+  const breaker = { threshold: 1, resetAfterMs: 5 * MINUTE };
+  const openAt = (openedAt: number) => ({ failures: 1, openedAt });
+  const setup = of('setup', { marker: { file: 'm', isOnBase: false } });
+  const [a, b] = [of('a', { breaker }), of('b', { breaker: { threshold: 1, resetAfterMs: MINUTE } })];
+
+  test.each<[string, readonly AgentStepFacts[], StepMemory['circuits'], number | null]>([
+    ['never where there is no pipeline', [], {}, null],
+    ['never where none has a circuit', of('work'), { work: openAt(noon) }, null],
+    ['not where one is closed', [...a, ...b], { a: openAt(noon) }, null],
+    ['not where one has no circuit', [...a, ...of('work')], { a: openAt(noon) }, null],
+    ['until the first may be tried', [...a, ...b], { a: openAt(noon), b: openAt(noon) }, noon + MINUTE],
+    ['not once it may be tried', b, { b: openAt(noon - MINUTE) }, null],
+    ['also beside one that ran once', [...setup, ...b], { b: openAt(noon) }, noon + MINUTE],
+    [
+      'also beside one that the base branch marks',
+      [...of('s', { marker: { file: 'x', isOnBase: true } }), ...b],
+      { b: openAt(noon) },
+      noon + MINUTE,
+    ],
+    [
+      'not beside one that is still to run once',
+      [...of('s', { marker: { file: 'x', isOnBase: false } }), ...b],
+      { b: openAt(noon) },
+      null,
+    ],
+  ])('%s', (_, agentSteps, circuits, until) => {
+    const memory = { markers: ['m'], circuits };
+    expect(probeAtOfAll(memory, agentSteps, noon)).toBe(until);
+    expect(probeAtOfAll(probingSteps(memory), agentSteps, noon)).toBeNull();
   });
 });
 

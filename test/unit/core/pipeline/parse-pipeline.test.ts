@@ -56,7 +56,10 @@ describe('a file with steps', () => {
           retry_delay: '30s',
         },
         { type: 'agent', name: 'run-claude', config: { allowedTools: ['Read', 'Edit'] }, timeout: 90 },
-        { type: 'readme-check', name: 'update-docs', enabled: true, continue_on_error: true },
+        {
+          ...{ type: 'readme-check', name: 'update-docs', enabled: true, continue_on_error: true },
+          ...{ timeout: '1m', max_retries: 2 },
+        },
       ],
     });
     const parsed = parse(text, '.ralph/configs/default.json');
@@ -75,12 +78,17 @@ describe('a file with steps', () => {
         ...plain,
         kind: 'readme-check',
         name: 'update-docs',
+        timeoutMs: MINUTE,
+        maxRetries: 2,
         continueOnError: true,
         path: 'README.md',
         patterns: ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'],
       },
     ]);
-    expect(parsed).toMatchObject({ unused: ['prd_file', 'session_file', 'log_dir'], maxIterationsPerTask: 0 });
+    expect(parsed).toMatchObject({
+      unused: ['prd_file', 'session_file', 'log_dir', 'timeout of update-docs', 'max_retries of update-docs'],
+      maxIterationsPerTask: 0,
+    });
   });
 
   test('in YAML is the same', () => {
@@ -137,9 +145,86 @@ steps:
   });
 });
 
+describe('a variable that is a whole value', () => {
+  const text = (max: string, on: string, model: string): string =>
+    `{ "max_loops_per_task": ${max}, "steps": [\n{ "type": "agent", "name": "a", "max_retries": ${max}, "continue_on_error": ${on}, "timeout": ${max}, "config": { "model": ${model} } }\n] }`;
+  const expected = { maxRetries: 5, continueOnError: true, timeoutMs: 5000, model: 'opus' };
+
+  test.each<[string, string, Readonly<Record<string, string>>]>([
+    ['with its default', text('${MAX:-5}', '${E:-true}', '${M:-"opus"}'), {}],
+    ['with its value', text('${MAX}', '${E}', '${M}'), { MAX: '5', E: 'true', M: 'opus' }],
+    ['in quotes', text('"${MAX:-5}"', '"${E:-true}"', '"${M:-opus}"'), { MAX: '' }],
+  ])('is a number, a switch or a text as its key wants: %s', (_, file, variables) => {
+    const parsed = parse(file, '.ralph/config.json', variables);
+    expect(stepsOf(parsed)).toMatchObject([expected]);
+    expect(parsed).toMatchObject({ maxIterationsPerTask: 5 });
+  });
+
+  test('in YAML is the same', () => {
+    const file =
+      'max_loops_per_task: ${MAX:-5}\nsteps:\n  - type: agent\n    name: a\n    max_retries: "${MAX:-5}"\n    continue_on_error: ${E}\n';
+    expect(stepsOf(parse(file, '.ralph/config.yaml', { E: 'true' }))).toMatchObject([
+      { maxRetries: 5, continueOnError: true },
+    ]);
+  });
+
+  test.each<[string, string, Readonly<Record<string, string>>, readonly string[]]>([
+    [
+      'never structure',
+      text('5', 'true', '${M}'),
+      { M: '"x" }, "session": "fresh", "config": { "model": "y"' },
+      ['2:113 `model` must be the name of a model'],
+    ],
+    [
+      'no number where one is wanted',
+      text('${MAX}', 'true', '"x"'),
+      { MAX: 'five' },
+      [
+        '1:25 `max_loops_per_task` must be a number, but is "five"',
+        '2:48 `max_retries` must be a number, but is "five"',
+        '2:94 `timeout` must be a duration such as "10m" or "90s", or a number of seconds, but is "five"',
+      ],
+    ],
+    [
+      'no switch where one is wanted',
+      text('5', '${E}', '"x"'),
+      { E: 'yes' },
+      ['2:72 `continue_on_error` must be true or false, but is "yes"'],
+    ],
+    ['a list', text('5', 'true', '"x"').replace('"a"', '${L}'), { L: '["x"]' }, ['2:28 `name` must begin with']],
+    ['what is in no text but part of one', text('5${MAX}', 'true', '"x"'), {}, ['1:26 ', '2:49 ']],
+  ])('is %s', (_, file, variables, problems) => {
+    const found = problemsOf(parse(file, '.ralph/config.json', variables));
+    expect(found).toHaveLength(problems.length);
+    for (const [at, problem] of problems.entries()) expect(found[at]).toContain(`.ralph/config.json:${problem}`);
+  });
+
+  test('is no name', () => {
+    expect(problemsOf(parse('{ ${A:-"steps"}: [] }'))).toEqual([
+      '.ralph/config.json:1:3 ${A:-steps} stands for a value and cannot be a name',
+    ]);
+  });
+
+  test('is left to bash as a command', () => {
+    const command = '{ "type": "command", "name": "c", "config": { "command": ${CMD} } }';
+    expect(stepsOf(parse(withSteps(command), '.ralph/config.json', { CMD: 'rm -rf /' }))[1]).toMatchObject({
+      command: '${CMD}',
+    });
+  });
+
+  test('takes no time, however it is not closed', () => {
+    const before = Date.now();
+    parse(`{ "steps": [${'${A:-'.repeat(40_000)}] }`);
+    parse(`{ "steps": ["${'${A:-'.repeat(40_000)}"] }`);
+    expect(Date.now() - before).toBeLessThan(2000);
+  });
+});
+
 describe('a file without steps is no pipeline', () => {
   test.each([
     ['.ralph/config.json', '{ "signals": {} }'],
+    ['.ralph/config.json', '{ "Steps": 3 }'],
+    ['config.yaml', 'Steps: [{ type: agent }]'],
     ['.ralph/config.json', '[1]'],
     ['.ralph/config.json', '"text"'],
     ['.ralph/config.yaml', 'other: tool'],
@@ -261,6 +346,23 @@ describe('what is wrong is said with file, line and column', () => {
       'too many steps',
       `{ "steps": [${Array.from({ length: 21 }, (_, at) => `{ "type": "noop", "name": "n${String(at)}" }`).join(',')}] }`,
       ['1:12 `steps` has more than 20 steps'],
+    ],
+    ['steps in other letters', `{ "Steps": [${AGENT}] }`, ['1:3 `Steps` is not known here: did you mean `steps`?']],
+    ['a single step', `{ "step": [${AGENT}] }`, ['1:3 `step` is not known here: did you mean `steps`?']],
+    [
+      'a timeout that is cut to nothing',
+      withSteps('{ "type": "noop", "name": "a", "timeout": "0.4ms", "retry_delay": "1ns" }'),
+      ['3:43 `timeout` must be at least 1ms, but is "0.4ms"', '3:67 `retry_delay` must be at least 1ms, but is "1ns"'],
+    ],
+    [
+      'seconds that are cut to nothing',
+      withSteps('{ "type": "noop", "name": "a", "timeout": 0.0001 }'),
+      ['3:43 `timeout` must be at least 1ms, but is 0.0001'],
+    ],
+    [
+      'a name that is there twice',
+      '{ "steps": [], "steps": [{ "type": "agent", "name": "a", "timeout": 1, "timeout": 2 }] }',
+      ['1:16 `steps` is there twice: leave one out', '1:72 `timeout` is there twice: leave one out'],
     ],
     ['JSON that is broken', '{ "steps": [', ['1:13 the file ends in the middle of a value']],
   ])('%s', (_, text, problems) => {

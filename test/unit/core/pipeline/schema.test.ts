@@ -2,15 +2,37 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
-import { KNOWN_SIGNALS, parseDoneSignals, type DoneSignals } from '../../../../src/core/analysis/done-signals.ts';
+import { KNOWN_SIGNALS, type DoneSignals } from '../../../../src/core/analysis/done-signals.ts';
 import { parsePipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
 import { pipelineJsonSchema } from '../../../../src/core/pipeline/file-schema.ts';
+import { signalsInFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
 import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../../../schemas/ralph-pipeline.schema.json',
   );
+});
+
+describe('the schema for editors', () => {
+  const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
+  const withStep = (step: object): unknown => ({ steps: [{ type: 'agent', name: 'a', ...step }] });
+
+  test.each<[object, boolean]>([
+    [{ timeout: '1h30m' }, true],
+    [{ timeout: 90 }, true],
+    [{ timeout: '${WAIT:-3m}' }, true],
+    [{ timeout: -1 }, false],
+    [{ timeout: 'soon' }, false],
+    [{ timeout: '-5m' }, false],
+    [{ max_retries: 11 }, false],
+    [{ max_retries: '2' }, false],
+    [{ max_retries: '${RETRIES:-2}' }, true],
+    [{ enabled: '${ON:-true}' }, true],
+    [{ enabled: 'yes' }, false],
+  ])('%j: %s', (step, isValid) => {
+    expect(validate(withStep(step))).toBe(isValid);
+  });
 });
 
 describe('the examples of the documents', () => {
@@ -41,7 +63,7 @@ describe('the examples of the documents', () => {
     const [shown] = texts.filter((text) => text.includes('"signals"'));
     const { signals } = JSON.parse(shown ?? '{}') as { readonly signals: DoneSignals };
     const { done, markers } = KNOWN_SIGNALS;
-    expect(parseDoneSignals(shown ?? null)).toEqual({
+    expect(signalsInFiles({ '.ralph/config.json': shown ?? '' })).toEqual({
       problems: [],
       signals: { done: [...done, ...signals.done], markers: [...markers, ...signals.markers] },
     });

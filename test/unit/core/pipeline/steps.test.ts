@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { callObstacle } from '../../../../src/core/pipeline/call-obstacle.ts';
-import { parseDuration } from '../../../../src/core/pipeline/duration.ts';
-import { heardTogether } from '../../../../src/core/pipeline/heard.ts';
+import { parseDuration } from '../../../../src/core/pipeline/reading/duration.ts';
+import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/heard.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
 import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes } from '../../../../src/core/pipeline/step-notes.ts';
 import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
-import { expandVariables } from '../../../../src/core/pipeline/variables.ts';
+import { expandVariables } from '../../../../src/core/pipeline/reading/variables.ts';
 import { allowedCalls } from '../../../../src/core/policy.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
@@ -20,6 +20,8 @@ test.each<[string | number, number | null]>([
   ['45', 45_000],
   [45, 45_000],
   [0.5, 500],
+  [0.0015, 2],
+  ['0.4ms', 0],
   ['0', 0],
   ['-5m', -5 * MINUTE],
   [-5, -5000],
@@ -67,6 +69,22 @@ describe('the calls of an iteration together', () => {
       outputChars: 9,
       fencedBlock: false,
     });
+  });
+
+  test.each<[string, Parameters<typeof analysis>[0] & object, string | null]>([
+    ['a usage limit', { usageLimit: { window: 'unknown', resumeAt: null } }, "the provider's usage limit is reached"],
+    ['a wrong key', { agentError: { kind: 'auth', text: 'x' } }, 'the agent cannot work (auth)'],
+    ['no credit', { agentError: { kind: 'billing', text: 'x' } }, 'the agent cannot work (billing)'],
+    ['an unknown model', { agentError: { kind: 'model', text: 'x' } }, 'the agent cannot work (model)'],
+    ['an error that passes', { agentError: { kind: 'server', text: 'x' } }, null],
+    ['nothing', {}, null],
+  ])('with %s in one of them', (_, change, why) => {
+    const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
+    expect(endsTheRun(first)).toBe(why);
+    const together = heardTogether([first, two], { sessionId: 's', cancelled: false });
+    expect(together.analysis).toMatchObject(
+      why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },
+    );
   });
 
   test('say nothing where there was none', () => {

@@ -58,7 +58,7 @@ test.each<[string, string, Task['source'], readonly RegExp[]]>([
   ['nothing of the kind', PLAIN, plan, []],
   ['nothing of the kind, no list', PLAIN, open, []],
 ])('of %s only what is relevant is said', (_, prompt, source, said) => {
-  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   expect(all.filter((rule) => rule.test(text))).toEqual(said);
   if (said.length === 0) expect(text).toBe('');
 });
@@ -71,20 +71,26 @@ test.each([
   'Never modify .ralph/.',
 ])('%s: the box is ticked, and notes are kept, in spite of it', (prompt) => {
   const of = (source: Task['source']): string =>
-    precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
+    precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   for (const source of [plan, prd]) expect(of(source)).toMatch(MARK);
   for (const source of [issue, open]) expect(of(source)).toMatch(KEEP_NOTES);
 });
 
 test('an item that is not on this branch has nothing to mark', () => {
   expect(
-    precedence({ prompt: PROTECTED_FILES, task: { source: plan }, standing: 'unlisted', notesPath: NOTES }),
+    precedence({
+      prompt: PROTECTED_FILES,
+      task: { source: plan },
+      standing: 'unlisted',
+      notesPath: NOTES,
+      aim: 'task',
+    }),
   ).not.toMatch(MARK);
 });
 
 test.each([plan, prd, issue, open])('with all of it at once it is at most 600 characters: %o', (source) => {
   const prompt = [PROTECTED_FILES, OF_THE_FIRST, WITH_STEPS, WITH_STORIES].join('\n');
-  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES });
+  const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   expect(text.length).toBeGreaterThan(200);
   expect(text.length).toBeLessThanOrEqual(600);
 });
@@ -104,6 +110,7 @@ test('a long prompt takes no time', () => {
     task: { source: plan },
     standing: 'listed',
     notesPath: NOTES,
+    aim: 'task',
   });
   expect(performance.now() - begun).toBeLessThan(2_000);
 });

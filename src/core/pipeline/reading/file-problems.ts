@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { nearest } from '../text/nearest.ts';
-import { oneLine } from '../text/one-line.ts';
-import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from './file-schema.ts';
-import { stepKinds } from './pipeline.ts';
+import { nearest } from '../../text/nearest.ts';
+import { oneLine } from '../../text/one-line.ts';
+import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
+import { stepKinds } from '../pipeline.ts';
 
 /** What is wrong at a place of the file. `of`: whether it is the key or the value there. */
 export interface Wrong {

@@ -1,0 +1,56 @@
+import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
+import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
+import { isAnybodys, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
+
+/** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
+export type FileData = LocatedJson | LocatedYaml;
+
+/** Reads JSON or YAML by the file's name; never throws. */
+export function readFileData(file: string, text: string): FileData {
+  if (!file.endsWith('.json')) return parseLocatedYaml(text);
+  const { masked, texts } = maskedReferences(text);
+  return parseLocatedJson(masked, texts);
+}
+
+/** Whether data of that file is a pipeline. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
+export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
+  if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
+  if (!isAnybodys(file)) return true;
+  return (
+    Array.isArray(data.steps) &&
+    data.steps.some(
+      (step: unknown) =>
+        typeof step === 'object' &&
+        step !== null &&
+        'type' in step &&
+        (stepKinds as readonly unknown[]).includes(step.type),
+    )
+  );
+}
+
+/** How many steps each of these files has, null where it has none; without those that cannot be read. `texts`: by path. */
+export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
+  return Object.fromEntries(
+    PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
+      const read = readFileData(file, texts[file] ?? '');
+      if (read.kind === 'malformed') return [];
+      const count = hasSteps(file, read.data) && Array.isArray(read.data.steps) ? read.data.steps.length : null;
+      return [[file, count] as const];
+    }),
+  );
+}
+
+/** A text in quotes, which may not be closed, or a reference outside of one. */
+const TOKEN = /"(?:[^"\\\r\n]|\\.)*"?|\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}\r\n]*)?\}/g;
+
+/** References outside of quotes are values of their own, whatever they stand for: as texts of the same length, so that every place stays where it is. */
+function maskedReferences(text: string): { readonly masked: string; readonly texts: ReadonlyMap<number, string> } {
+  const texts = new Map<number, string>();
+  const masked = text.replace(TOKEN, (token: string, offset: number) => {
+    if (token.startsWith('"')) return token;
+    // `${MODEL:-"opus"}` is how a text is written where the value is put in before the file is read.
+    texts.set(offset, token.replace(/:-\s*"([^"\\]*)"\s*\}$/, ':-$1}'));
+    return `"${'x'.repeat(token.length - 2)}"`;
+  });
+  return { masked, texts };
+}

@@ -1,0 +1,73 @@
+/** `*` and `?` stay within a folder, `**` does not; `**` with a slash behind it is any number of folders. */
+type Part =
+  { readonly kind: 'sign'; readonly sign: string } | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
+
+/** Whether a glob matches a whole path. Takes time in proportion to both, whatever they are. */
+export function createGlob(glob: string): (path: string) => boolean {
+  const parts = (glob.match(/\*\*\/?|[^]/gu) ?? []).map((text): Part => {
+    const kind = KINDS.get(text);
+    return kind === undefined ? { kind: 'sign', sign: text } : { kind };
+  });
+  return (path) => {
+    let places = reachedFrom(parts, [before(0)]);
+    for (const sign of path) {
+      places = reachedFrom(
+        parts,
+        [...places].flatMap((place) => behind(parts, place, sign)),
+      );
+      if (places.size === 0) return false;
+    }
+    return places.has(before(parts.length));
+  };
+}
+
+const KINDS: ReadonlyMap<string, Exclude<Part['kind'], 'sign'>> = new Map([
+  ['?', 'one'],
+  ['*', 'within'],
+  ['**', 'across'],
+  ['**/', 'folders'],
+]);
+
+/** Where a match may have got to: before a part, or in the middle of a folder's name. */
+function before(part: number): number {
+  return part * 2;
+}
+
+function inFolder(part: number): number {
+  return part * 2 + 1;
+}
+
+/** The places behind one sign more. */
+function behind(parts: readonly Part[], place: number, sign: string): readonly number[] {
+  const index = Math.floor(place / 2);
+  const part = parts[index];
+  switch (part?.kind) {
+    case undefined:
+      return [];
+    case 'sign':
+      return part.sign === sign ? [before(index + 1)] : [];
+    case 'one':
+      return sign === '/' ? [] : [before(index + 1)];
+    case 'within':
+      return sign === '/' ? [] : [before(index)];
+    case 'across':
+      return [before(index)];
+    case 'folders':
+      if (sign !== '/') return [inFolder(index)];
+      return place === inFolder(index) ? [before(index)] : [];
+  }
+}
+
+/** With those that follow without a sign: what matches any number also matches none. */
+function reachedFrom(parts: readonly Part[], places: readonly number[]): ReadonlySet<number> {
+  const reached = new Set<number>();
+  for (const place of places) {
+    let next = place;
+    while (!reached.has(next)) {
+      reached.add(next);
+      const kind = next % 2 === 0 ? parts[next / 2]?.kind : undefined;
+      if (kind !== undefined && kind !== 'sign' && kind !== 'one') next += 2;
+    }
+  }
+  return reached;
+}
