@@ -16,7 +16,7 @@ const LEFT: readonly LeftFiles[] = [
   {
     fate: 'Read by the agent',
     paths: ['.ralph/PROJECT_CONTEXT.md', '.ralph/SPECS_CHANGELOG.md', '.ralph/requirements.md'],
-    why: 'where the prompt names them',
+    why: 'if the prompt says so',
   },
   {
     fate: NOT_USED,
@@ -150,7 +150,7 @@ const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
     layout: 'snarktank/ralph',
     fate: 'Read by the agent',
     paths: ['AGENTS.md', 'CLAUDE.md'],
-    why: 'where the prompt names them; its CLI does not load them',
+    why: 'if the prompt says so; its CLI does not load it',
   },
   {
     layout: 'snarktank/ralph',

@@ -1,6 +1,6 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
-import type { Pipeline, Step } from './pipeline.ts';
+import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import type { StepRecord, StepResult } from './step-record.ts';
 import { probeAtOf } from './step-circuit.ts';
 import { circuitOf, type StepMemory } from './step-memory.ts';
@@ -43,6 +43,18 @@ export function nextAction({ steps, records, memory, callObstacle, runEnds, canc
     return leave({ kind: 'skipped', why: 'circuit-open' });
   if (step.kind === 'agent' && callObstacle !== null) return leave({ kind: 'not-reached', why: callObstacle });
   return { kind: 'run', step };
+}
+
+/** The agent step that an iteration calls first, if all steps before it pass; null: none is called. */
+export function firstCall({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
+  const records: Progress['records'][number][] = [];
+  for (;;) {
+    const action = nextAction({ steps, records, memory, callObstacle: null, runEnds: null, cancelled: false, now });
+    if (action.kind === 'over') return null;
+    if (action.kind === 'run' && action.step.kind === 'agent') return action.step;
+    const result = action.kind === 'leave' ? action.result : ({ kind: 'passed' } as const);
+    records.push({ optional: action.step.continueOnError, result });
+  }
 }
 
 function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: boolean }, memory: StepMemory): boolean {

@@ -11,6 +11,7 @@ import { terminalLine } from '../../core/text/one-line.ts';
 import { UserError } from '../../errors.ts';
 import { findForeign } from '../../gate/found.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
+import { firstCall } from '../../core/pipeline/next-action.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { removeTree } from '../../git/remove-tree.ts';
@@ -85,16 +86,16 @@ export async function showWhatWouldRun(
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
     const soFar = startRun(found.state, now);
-    const step = nextStep({ state: found.state, tasks, run: soFar, policy: config.policy, now });
+    // The log says which steps there are; the first call is shown.
+    const { pipeline, policy, warnings } = await readPipeline(gateDeps);
+    for (const warning of warnings) log.warning(warning);
+    const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: found.state.steps, now });
+    const step = nextStep({ state: found.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
-      if (isWorthWaiting(step.outcome, { run: soFar, policy: config.policy, now }))
+      if (isWorthWaiting(step.outcome, { run: soFar, policy, now }))
         print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
       return ended(config, { outcome: step.outcome, now }, print);
     }
-    // The log says which steps there are; the first call is shown.
-    const { pipeline, warnings } = await readPipeline(gateDeps);
-    for (const warning of warnings) log.warning(warning);
-    const first = pipeline?.steps.find((one) => one.kind === 'agent') ?? null;
     const work = beginWork(
       {
         ...{
@@ -102,7 +103,7 @@ export async function showWhatWouldRun(
           lane: found.lane,
           tasks,
           state: found.state,
-          policy: config.policy,
+          policy,
           claimedAt: now,
           pipeline,
           notes: found.notes,

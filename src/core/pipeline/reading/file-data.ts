@@ -28,16 +28,21 @@ export function hasSteps(file: string, data: unknown): data is { readonly steps:
   );
 }
 
-/** How many steps each of these files has, null where it has none; without those that cannot be read. `texts`: by path. */
+/** How many steps each of these files has, without those that are switched off; null where it has none. Without files that cannot be read. `texts`: by path. */
 export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
       const read = readFileData(file, texts[file] ?? '');
       if (read.kind === 'malformed') return [];
-      const count = hasSteps(file, read.data) && Array.isArray(read.data.steps) ? read.data.steps.length : null;
+      const steps: unknown = hasSteps(file, read.data) ? read.data.steps : null;
+      const count = Array.isArray(steps) ? steps.filter((step) => !isOff(step)).length : null;
       return [[file, count] as const];
     }),
   );
+}
+
+function isOff(step: unknown): boolean {
+  return typeof step === 'object' && step !== null && 'enabled' in step && step.enabled === false;
 }
 
 /** A text in quotes, which may not be closed, or a reference outside of one. */

@@ -86,6 +86,7 @@ describe('what is said of its files', () => {
   test.each([
     ['{"steps":[{},{},{},{}]}', 'the pipeline of an iteration, 4 steps'],
     ['{"steps":[{}]}', 'the pipeline of an iteration, 1 step'],
+    ['{"steps":[{"enabled":true},{"enabled":false},{}]}', 'the pipeline of an iteration, 2 steps'],
     ['steps: [', 'the pipeline of an iteration, where it has `steps`'],
     ['{"steps":3}', 'not a pipeline, it has no `steps`'],
     ['{"signals":{}}', 'not a pipeline, it has no `steps`'],

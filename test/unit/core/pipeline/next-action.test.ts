@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { agentAttempt, nextAction, retryAfter, type Progress } from '../../../../src/core/pipeline/next-action.ts';
+import {
+  agentAttempt,
+  firstCall,
+  nextAction,
+  retryAfter,
+  type Progress,
+} from '../../../../src/core/pipeline/next-action.ts';
 import { agentStepsOf, type AgentStep, type Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipeline/step-circuit.ts';
 import {
@@ -18,6 +24,32 @@ import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
 type AgentStepFacts = Policy['agentSteps'][number];
 
 const failed: StepRecord['result'] = { kind: 'failed', why: 'exit code 1', code: 1 };
+
+describe('the first call of an iteration', () => {
+  const once = (isOnBase: boolean): AgentStep => agentStep('set up', { marker: { file: 'done', isOnBase } });
+  const opened = { threshold: 3, resetAfterMs: MINUTE };
+  const memory: StepMemory = {
+    ...noStepMemory,
+    markers: ['done'],
+    circuits: { lint: { failures: 3, openedAt: noon - 1 } },
+  };
+
+  test.each<[string, readonly Step[], StepMemory, string | null]>([
+    ['comes behind what is not an agent', [commandStep('lint'), agentStep('work')], noStepMemory, 'work'],
+    ['is for a step that runs once and has not', [once(false), agentStep('work')], noStepMemory, 'set up'],
+    ['is not for one that the base branch calls done', [once(true), agentStep('work')], noStepMemory, 'work'],
+    ['is not for one that has run', [once(false), agentStep('work')], memory, 'work'],
+    [
+      'is not for one whose circuit is open',
+      [agentStep('lint', { breaker: opened }), agentStep('work')],
+      memory,
+      'work',
+    ],
+    ['is none without an agent that may run', [once(true)], noStepMemory, null],
+  ])('%s', (_, steps, known, called) => {
+    expect(firstCall({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
+  });
+});
 
 describe('the next step', () => {
   const steps: readonly Step[] = [commandStep('lint'), agentStep('work')];
