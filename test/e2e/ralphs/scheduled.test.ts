@@ -6,6 +6,7 @@ import { git } from '../../../sandbox/git.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import type { HeardCall } from '../../../sandbox/scripted-agent.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
+import { rows } from '../../runs.ts';
 import { createScene, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
 
 // Repositories as other Ralphs set them up, unchanged: all that is added is the workflow of the template.
@@ -294,10 +295,11 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
 });
 
 describe('a circuit that another Ralph left open', () => {
-  test.each<[Ralph, string]>([
+  const left: readonly (readonly [Ralph, string])[] = [
     ['ralph-claude-code', '.ralph/.circuit_breaker_state'],
     ['early-bash', '.circuit_breaker_state'],
-  ])('of %s is honoured once', async (ralph, path) => {
+  ];
+  test.each(rows(1, left))('of %s is honoured once', async (ralph, path) => {
     await using scene = await moveIn(ralph);
     const first = await run(scene, { agent: [{ kind: 'idle' }] });
     // Its cooldown is over: one probe, and not the three iterations of a closed circuit.

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { events } from '../../../sandbox/sandbox.ts';
+import { deepTest } from '../../runs.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
@@ -56,7 +57,7 @@ test('what a person changes on the branch of Ralph alone changes no setting', as
   expect(second.main.log).toContain(`found: ${FOUND}`);
 });
 
-test('three jobs work with what the gate has read', async () => {
+deepTest('three jobs work with what the gate has read', async () => {
   await using scene = await sceneWith(RC);
   const issue = scene.openIssue('Count', ['todo']);
   const { loop, publish } = await runSplit(scene, { event: events.labeled(issue, 'todo') });
@@ -64,7 +65,7 @@ test('three jobs work with what the gate has read', async () => {
   expect(publish).toMatchObject({ outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
 });
 
-test('post publishes what a killed main left, under the same settings', async () => {
+deepTest('post publishes what a killed main left, under the same settings', async () => {
   await using scene = await sceneWith('GITHUB_TASK_LABEL=todo\n');
   const issue = scene.openIssue('Count', ['todo']);
   const killed = await scene.run({
