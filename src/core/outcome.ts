@@ -2,16 +2,18 @@ import { z } from 'zod';
 import type { Immutable } from './immutable.ts';
 import { circuitReasons } from './lane/circuit.ts';
 import { anyInstant } from './numbers.ts';
+import { MAX_NAME_CHARS } from './pipeline/step-memory.ts';
+
+/** Limits that are over at a known instant. */
+export const passingLimits = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;
+export type PassingLimit = (typeof passingLimits)[number];
 
 /** Why a lane waits for a known instant. */
-export const parkReasons = [
-  'calls_per_hour',
-  'tokens_per_hour',
-  'cost_per_day',
-  'usage_limit',
-  'step_circuit',
-] as const;
+export const parkReasons = [...passingLimits, 'step_circuit'] as const;
 export type ParkReason = (typeof parkReasons)[number];
+
+/** The required step whose circuit is open; null: no step may call the agent, as in all that earlier versions parked. */
+export const openStepSchema = z.string().max(MAX_NAME_CHARS).nullable().default(null);
 
 const message = z.string();
 
@@ -30,7 +32,13 @@ export const outcomeSchema = z.union([
     probeAt: z.number(),
   }),
   z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
-  z.object({ kind: z.literal('parked'), reason: z.enum(parkReasons), resumeAt: anyInstant }),
+  z.object({ kind: z.literal('parked'), reason: z.enum(passingLimits), resumeAt: anyInstant }),
+  z.object({
+    kind: z.literal('parked'),
+    reason: z.literal('step_circuit'),
+    resumeAt: anyInstant,
+    step: openStepSchema,
+  }),
   z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
   z.object({
     kind: z.literal('idle'),

@@ -30,6 +30,8 @@ const agentStepSchema = z.object({
   marker: z.string().nullable(),
   /** Of its own circuit; null: it has none. */
   resetAfterMs: count.nullable(),
+  /** Whether nothing is done while its circuit is open. Journals of before have none: only where no step might run was a run parked. */
+  required: z.boolean().default(false),
 });
 
 export const policySchema = z.object({

@@ -3,12 +3,12 @@ import { verificationSchema } from '../core/evidence.ts';
 import { isolationFacts } from '../core/isolation/facts.ts';
 import { cutFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
-import { MAX_USAGE_WAIT_MS } from '../core/lane/settle.ts';
 import { parseStateAt, serializeState, type LaneState } from '../core/lane/state.ts';
 import { anyInstant, count } from '../core/numbers.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
+import type { Policy } from '../core/policy.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
-import { receivedState, withReservationUsed } from '../core/sharing/received.ts';
+import { believablePark, receivedState, withReservationUsed } from '../core/sharing/received.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isFileSource } from '../core/tasks/task-sources.ts';
@@ -178,7 +178,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
   const received = receivedState(state.state, { before: intake.state, tasks: ids, policy, base: opened.base }, now);
-  const outcome = believedOutcome(work.outcome, now);
+  const outcome = believedOutcome(work.outcome, policy, now);
   if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
     return unusable('It says that everything is done, and its state does not.');
@@ -261,12 +261,12 @@ export function lostWork(
 }
 
 /** How a loop can end, with its sentences marked as its own; null: in no such way. */
-function believedOutcome(outcome: Outcome, now: number): Outcome | null {
+function believedOutcome(outcome: Outcome, policy: Policy, now: number): Outcome | null {
   switch (outcome.kind) {
     case 'failed':
       return { ...outcome, message: reportedBy(outcome.message) };
     case 'parked':
-      return { ...outcome, resumeAt: Math.min(outcome.resumeAt, now + MAX_USAGE_WAIT_MS) };
+      return believablePark(outcome, policy, now);
     case 'idle':
       return outcome.reason === 'no_tasks' || outcome.reason === 'waiting_for_review' ? outcome : null;
     case 'paused':

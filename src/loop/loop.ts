@@ -133,17 +133,19 @@ async function waitFor(
   askOrders: ReturnType<typeof createOrderPoll>,
 ): Promise<Waited | null> {
   const { patience, clock, signal } = deps;
-  if (patience === null || deps.ending.aborted) return null;
+  if (deps.ending.aborted) return null;
   const now = clock.now();
-  // What earlier waits made of its time.
-  const { maxRunMs, maxWaitMs } = deps.config.policy;
-  const policy = { ...patience.policy, maxRunMs, maxWaitMs };
+  const own = deps.config.policy;
+  // Behind a limit there is more to use, for who can ask for it. What earlier waits made of its time holds anyhow.
+  const { maxRunMs, maxWaitMs } = own;
+  const asks = patience !== null && own.onLimit === 'wait';
+  const policy = asks ? { ...patience.policy, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
   const situation = { run: { ...soFar, cancelled: signal.aborted }, policy, now };
   const by = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, situation) : null;
   if (by !== null) return { kind: 'bound', by };
   if (isWorthWaiting(outcome, situation)) return waitForLimit(deps, { work, outcome }, askOrders);
   // The window that it reserved in may have ended before its first call.
-  const mayGrow = askedAfter !== soFar.iterations && deps.config.policy.maxIterations < patience.policy.maxIterations;
+  const mayGrow = askedAfter !== soFar.iterations && own.maxIterations < policy.maxIterations;
   return mayGrow && isHeldByReservation(outcome, situation)
     ? resume(deps, { work, waitedFrom: now, reason: 'calls_per_hour' })
     : null;

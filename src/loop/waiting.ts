@@ -24,7 +24,7 @@ export type Waited =
   | { readonly kind: 'bound'; readonly by: RunBound }
   | { readonly kind: 'unknown' };
 
-/** Waits until the limit is over, then asks what the run may use. The lane stays this run's. */
+/** Waits until the limit is over, or the step's circuit may be probed; then asks what the run may use. The lane stays this run's. */
 export async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },
@@ -33,8 +33,7 @@ export async function waitForLimit(
   const { clock, log, signal, ending, sleep } = deps;
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
-  const reason = REASONS[outcome.reason];
-  log.info(`${reason}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
+  log.info(`${reasonOf(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
@@ -65,10 +64,13 @@ export async function resume(
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
 ): Promise<Waited> {
   const { clock, log, patience } = deps;
-  if (patience === null) return { kind: 'unknown' };
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
-  const renewed = await patience.renew(work, maxRunMs);
+  // What was waited for without `on-limit: wait` is the circuit of a step, which says nothing of what may be used.
+  const renewed =
+    patience === null || deps.config.policy.onLimit === 'park'
+      ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
+      : await patience.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
     log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
@@ -89,10 +91,19 @@ export async function resume(
   return { kind: 'over', deps: { ...deps, config: { ...deps.config, policy } }, work: resumed };
 }
 
-const REASONS: Readonly<Record<Parked['reason'], string>> = {
-  calls_per_hour: 'The limit of calls per hour is reached',
-  tokens_per_hour: 'The limit of tokens per hour is reached',
-  cost_per_day: 'The limit of cost per day is reached',
-  usage_limit: "The provider's usage limit is reached",
-  step_circuit: "No step of the pipeline may call the agent, since each one's own circuit is open",
-};
+function reasonOf(outcome: Parked): string {
+  switch (outcome.reason) {
+    case 'calls_per_hour':
+      return 'The limit of calls per hour is reached';
+    case 'tokens_per_hour':
+      return 'The limit of tokens per hour is reached';
+    case 'cost_per_day':
+      return 'The limit of cost per day is reached';
+    case 'usage_limit':
+      return "The provider's usage limit is reached";
+    case 'step_circuit':
+      return outcome.step === null
+        ? "No step of the pipeline may call the agent, since each one's own circuit is open"
+        : `Nothing can be finished while the circuit of the required step ${outcome.step} is open`;
+  }
+}

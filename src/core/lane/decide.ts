@@ -4,8 +4,8 @@ import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
-import type { Outcome, ParkReason, RunBound } from '../outcome.ts';
-import { probeAtOfAll } from '../pipeline/step-memory.ts';
+import type { Outcome, RunBound } from '../outcome.ts';
+import { openSteps } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
@@ -46,6 +46,10 @@ interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
+type Parked = Extract<Outcome, { kind: 'parked' }>;
+
+/** To begin a further run takes about as long as this, in ms. */
+const MAX_SHORT_WAIT_MS = 2 * MINUTE_MS;
 /** Less than this is too short for a call, in ms. */
 export const MIN_CALL_MS = MINUTE_MS;
 /** Completion indicators in the window that make a project complete. */
@@ -114,23 +118,27 @@ export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']
   };
 }
 
-/** Whether a run that would end at a limit waits for its end instead: where its policy says so, and time for a call is left then. `policy`: without what bounds the run by its reservation. */
+/** Whether a run that would park waits instead: where its policy says so, or a step's circuit is open for a moment only, and time for a call is left then. `policy`: where it says so, without what bounds the run by its reservation. */
 export function isWorthWaiting(
   outcome: Outcome,
   { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
-): outcome is Extract<Outcome, { kind: 'parked' }> {
+): outcome is Parked {
   return (
     outcome.kind === 'parked' &&
-    policy.onLimit === 'wait' &&
+    (policy.onLimit === 'wait' || isShortWait(outcome, now)) &&
     !run.cancelled &&
     run.stoppedBy === null &&
     boundBehind(outcome, { run, policy, now }) === null
   );
 }
 
+function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
+  return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
+}
+
 /** Which bound of a run would let it make no call behind the wait; null: none, so that waiting is worth it. */
 export function boundBehind(
-  { resumeAt }: Extract<Outcome, { kind: 'parked' }>,
+  { resumeAt }: Parked,
   { run, policy, now }: Pick<Situation, 'run' | 'policy' | 'now'>,
 ): RunBound | null {
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
@@ -254,15 +262,14 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = usedUp(state.windows, policy, now);
   const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park.resumeAt : null;
-  const steps = probeAtOfAll(state.steps, policy.agentSteps, now);
-  const waits: readonly { readonly reason: ParkReason; readonly resumeAt: number }[] = [
-    ...(provider === null ? [] : [{ reason: 'usage_limit', resumeAt: provider } as const]),
-    // An iteration that calls nobody would be no more than an attempt lost.
-    ...(steps === null ? [] : [{ reason: 'step_circuit', resumeAt: steps } as const]),
-    ...(window === null ? [] : [window]),
+  const steps = openSteps(state.steps, policy.agentSteps, now);
+  const waits: readonly Parked[] = [
+    ...(provider === null ? [] : [{ kind: 'parked', reason: 'usage_limit', resumeAt: provider } as const]),
+    // An iteration that calls nobody, or can finish nothing, would be no more than an attempt and its calls lost.
+    ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
+    ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),
   ];
-  const last = [...waits].sort((a, b) => b.resumeAt - a.resumeAt)[0];
-  return last === undefined ? null : { kind: 'parked', reason: last.reason, resumeAt: last.resumeAt };
+  return [...waits].sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }
 
 function limited({ run, policy, now }: Situation): Outcome | null {

@@ -139,7 +139,11 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
     case 'halted':
       return outcome.reason === 'circuit_open' ? ended : { ...ended, signals: noSignals };
     case 'parked': {
-      const park = { reason: outcome.reason, resumeAt: outcome.resumeAt, taskId: state.currentTask, branchHead };
+      const where = { resumeAt: outcome.resumeAt, taskId: state.currentTask, branchHead };
+      const park =
+        outcome.reason === 'step_circuit'
+          ? { reason: outcome.reason, step: outcome.step, ...where }
+          : { reason: outcome.reason, ...where };
       return withTransition(
         { ...ended, park },
         { at: now, subject: 'park', from: 'running', to: 'parked', reason: outcome.reason },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { verificationKinds } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
-import { outcomeKinds, parkReasons } from '../outcome.ts';
+import { openStepSchema, outcomeKinds, passingLimits } from '../outcome.ts';
 import { hintCodes } from '../prompt/hints.ts';
 import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { answerSchema, approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
@@ -58,6 +58,8 @@ const lastIterationSchema = z.object({
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
+const parkedAt = { resumeAt: instant, taskId: storedTaskId.nullable(), branchHead: objectId.nullable() };
+
 export const checkSchema = z.object({
   commit: objectId,
   /** First 32 hex digits of the SHA-256 of the commands, one a line. */
@@ -97,12 +99,10 @@ const bodySchema = z.object({
   leftCircuit: hash.nullable().default(null),
   currentTask: storedTaskId.nullable(),
   park: z
-    .object({
-      reason: z.enum(parkReasons),
-      resumeAt: instant,
-      taskId: storedTaskId.nullable(),
-      branchHead: objectId.nullable(),
-    })
+    .discriminatedUnion('reason', [
+      z.object({ reason: z.enum(passingLimits), ...parkedAt }),
+      z.object({ reason: z.literal('step_circuit'), step: openStepSchema, ...parkedAt }),
+    ])
     .nullable(),
   pause: z.object({ by: word, at: instant }).nullable(),
   /** Number of the newest order that this state has obeyed. */

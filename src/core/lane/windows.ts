@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { amount, count, instant } from '../numbers.ts';
-import type { ParkReason } from '../outcome.ts';
+import type { PassingLimit } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bounded, type Usage } from './usage.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
@@ -42,9 +42,9 @@ export function usedUp(
   windows: Windows,
   policy: Policy,
   now: number,
-): { readonly reason: ParkReason; readonly resumeAt: number } | null {
+): { readonly reason: PassingLimit; readonly resumeAt: number } | null {
   const { hour, day } = openWindows(windows, now);
-  const reached: { reason: ParkReason; resumeAt: number }[] = [];
+  const reached: { reason: PassingLimit; resumeAt: number }[] = [];
   if (hour !== null && hour.calls >= policy.maxCallsPerHour)
     reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + HOUR_MS });
   if (hour !== null && policy.maxTokensPerHour > 0 && hour.tokens >= policy.maxTokensPerHour)

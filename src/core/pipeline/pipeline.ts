@@ -97,12 +97,19 @@ export function aimOf({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>):
   return marker === null ? 'step' : 'once';
 }
 
-/** What decides whether any agent step may run: those that the base branch does not mark as done. */
+/** What decides whether an iteration is worth its calls: the agent steps that the base branch does not mark as done. */
 export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
   return steps.flatMap((step) =>
     step.kind !== 'agent' || step.marker?.isOnBase === true
       ? []
-      : [{ name: step.name, marker: step.marker?.file ?? null, resetAfterMs: step.breaker?.resetAfterMs ?? null }],
+      : [
+          {
+            name: step.name,
+            marker: step.marker?.file ?? null,
+            resetAfterMs: step.breaker?.resetAfterMs ?? null,
+            required: !step.continueOnError,
+          },
+        ],
   );
 }
 

@@ -28,19 +28,29 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
   return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
 }
 
-/** From when on an agent step may run again, where the circuit of each that is still to run is open; null: one may run now, or there is none. */
-export function probeAtOfAll(
+/** What keeps iterations from being worth a call, and until when. `step`: the required agent step; null: none is required, and none may run. */
+export interface OpenSteps {
+  readonly step: string | null;
+  readonly resumeAt: number;
+}
+
+/** Whether an iteration would be in vain: of the agent steps that are still to run the circuit of a required one is open, or that of each; null: it would not. */
+export function openSteps(
   { markers, circuits }: StepMemory,
   agentSteps: Policy['agentSteps'],
   now: number,
-): number | null {
-  const probes = agentSteps
-    .filter(({ marker }) => marker === null || !markers.includes(marker))
-    .map(({ name, resetAfterMs }) =>
-      resetAfterMs === null ? null : probeAtOf(circuitOf({ circuits }, name), { resetAfterMs }, now),
-    );
-  const open = probes.filter((probe) => probe !== null);
-  return open.length === 0 || open.length < probes.length ? null : Math.min(...open);
+): OpenSteps | null {
+  const due = agentSteps.filter(({ marker }) => marker === null || !markers.includes(marker));
+  const open = due.flatMap(({ name, resetAfterMs, required }) => {
+    const probeAt = resetAfterMs === null ? null : probeAtOf(circuitOf({ circuits }, name), { resetAfterMs }, now);
+    return probeAt === null ? [] : [{ step: name, resumeAt: probeAt, required }];
+  });
+  const byProbe = [...open].sort((a, b) => a.resumeAt - b.resumeAt);
+  // Nothing is done before the last required one may run, while one of the others is enough for a call.
+  const last = byProbe.findLast(({ required }) => required);
+  if (last !== undefined) return { step: last.step, resumeAt: last.resumeAt };
+  const first = byProbe[0];
+  return first === undefined || open.length < due.length ? null : { step: null, resumeAt: first.resumeAt };
 }
 
 /** Every open circuit as one that has cooled down, by a person's order: one try decides. */
@@ -59,6 +69,11 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
       return [name, { failures, openedAt: openedAt === null ? null : Math.min(openedAt, now) }] as const;
     });
   return { markers, circuits: Object.fromEntries(bounded) };
+}
+
+/** The step that another job says was waited for; null: the pipeline has no such step, or none was named. */
+export function believableStep(step: string | null, agentSteps: Policy['agentSteps']): string | null {
+  return agentSteps.some(({ name }) => name === step) ? step : null;
 }
 
 /** What the lane keeps after an iteration. Of steps that the pipeline does not have any more nothing is kept; without a pipeline nothing changes. */

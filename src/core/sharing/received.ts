@@ -3,7 +3,7 @@ import { MAX_USAGE_WAIT_MS } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
 import { chargeCall, chargeUsage } from '../lane/windows.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
-import { believableSteps } from '../pipeline/step-memory.ts';
+import { believableStep, believableSteps } from '../pipeline/step-memory.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { boundedUsage } from './believed.ts';
@@ -57,10 +57,23 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     notifiedAt: before.notifiedAt,
     transcript: null,
     baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
-    park: park === null ? null : { ...park, resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS) },
+    park: park === null ? null : believablePark(park, policy, now),
     // An instant to come would keep it open for as long as anybody likes.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
     steps: believableSteps(received.steps, now),
+  };
+}
+
+/** How long another job says that it is to be waited, and for which step: no longer than for a provider, and for a step of the pipeline. */
+export function believablePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
+  park: Park,
+  { agentSteps }: Pick<Policy, 'agentSteps'>,
+  now: number,
+): Park {
+  return {
+    ...park,
+    resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS),
+    ...(park.step === undefined ? {} : { step: believableStep(park.step, agentSteps) }),
   };
 }
 

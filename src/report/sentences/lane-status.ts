@@ -1,6 +1,7 @@
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
+import type { LaneState } from '../../core/lane/state.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { code, link, linkPages, text } from '../markdown.ts';
@@ -83,7 +84,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
       : []),
     ...(state?.park
       ? [
-          `Waits for ${state.park.reason === 'step_circuit' ? 'a step of the pipeline' : 'a limit'} (${style.code(state.park.reason, 40)}): continues after ${formatInstantFrom(state.park.resumeAt, now)}`,
+          `Waits for ${waitedFor(state.park, style)} (${style.code(state.park.reason, 40)}): continues after ${formatInstantFrom(state.park.resumeAt, now)}`,
         ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,
@@ -152,6 +153,11 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`
         : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
   }
+}
+
+function waitedFor(park: NonNullable<LaneState['park']>, style: Style): string {
+  if (park.reason !== 'step_circuit') return 'a limit';
+  return park.step === null ? 'a step of the pipeline' : `the step ${style.code(park.step, 60)} of the pipeline`;
 }
 
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {

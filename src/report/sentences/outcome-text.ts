@@ -254,7 +254,7 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
   };
   return {
     title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
-    what: `${usedUp(outcome.reason, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+    what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }
@@ -307,9 +307,9 @@ function resumption(by: string, report: RunReport): string {
 /** The windows do not distinguish the two. */
 const USED_OR_RESERVED = 'used up, or reserved by other runs';
 
-function usedUp(reason: ParkReason, report: RunReport): string {
+function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
   const policy = settingOf(report)?.policy;
-  switch (reason) {
+  switch (outcome.reason) {
     case 'calls_per_hour':
       return `The hourly limit of ${policy ? count(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
     case 'tokens_per_hour':
@@ -317,7 +317,9 @@ function usedUp(reason: ParkReason, report: RunReport): string {
     case 'cost_per_day':
       return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${USED_OR_RESERVED}.`;
     case 'step_circuit':
-      return "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row.";
+      return outcome.step === null
+        ? "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row."
+        : `The step \`${outcome.step.replaceAll('`', "'")}\` of the pipeline failed several times in a row, so its circuit is open. It is required, so nothing can be finished without it.`;
     case 'usage_limit':
       return "The provider's usage limit is reached.";
   }

@@ -357,14 +357,14 @@ describe('an agent step whose own circuit is open', () => {
     const project = createProject({ agent: [crashing], files: filesWith([lint(), once]) });
     const first = await runOnce(project);
     const begun = project.clock.now();
-    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
+    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 1, outcome: { step: 'work' } });
     expect(resultsIn(first)).toHaveLength(1);
     const { resumeAt } = first.outcome as { readonly resumeAt: number };
     expect([begun < resumeAt, resumeAt <= begun + HOUR]).toEqual([true, true]);
     const after = savedState(project);
 
     const second = await runOnce(project);
-    expect(second).toMatchObject({ end: 'parked (step_circuit)', calls: 0, outcome: { resumeAt } });
+    expect(second).toMatchObject({ end: 'parked (step_circuit)', calls: 0, outcome: { resumeAt, step: 'work' } });
     expect(savedState(project)).toMatchObject({ tasks: after.tasks, circuit: after.circuit });
 
     project.script.behaviours = [finisher];
@@ -377,6 +377,30 @@ describe('an agent step whose own circuit is open', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
     project.script.behaviours = [finisher];
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
+  });
+
+  test('parks the run before a call where it is required, although another step could call', async () => {
+    const project = createProject({
+      agent: [steadyWorker, crashing, steadyWorker],
+      files: filesWith([work, { ...once, name: 'review' }]),
+    });
+    const first = await runOnce(project);
+    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 2, outcome: { step: 'review' } });
+    expect(savedState(project).park).toMatchObject({ reason: 'step_circuit', step: 'review' });
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
+  });
+
+  test('is waited for in the run where it is open for a moment only', async () => {
+    const brief = { ...once, circuit_breaker: { threshold: 1, reset_after: '90s' } };
+    const project = createProject({ agent: [crashing, finisher], files: filesWith([brief]) });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    const [before, behind] = run.work?.journal ?? [];
+    expect((behind?.startedAt ?? 0) - (before?.endedAt ?? 0)).toBe(90_000);
+    expect(run.journal.split('\n').filter((line) => line.includes('"kind":"wait"'))).toHaveLength(1);
+
+    const short = createProject({ agent: [crashing], files: filesWith([brief]), inputs: { 'max-minutes': '3' } });
+    expect(await runOnce(short)).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
   });
 
   test('leaves the others to work', async () => {
@@ -396,7 +420,7 @@ describe('an agent step whose own circuit is open', () => {
     });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
-    expect(run.log.join('\n')).toContain("each one's own circuit is open. Waiting until");
+    expect(run.log.join('\n')).toContain('while the circuit of the required step work is open. Waiting until');
   });
 });
 

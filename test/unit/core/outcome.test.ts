@@ -27,7 +27,7 @@ const ends: readonly (readonly [Outcome, 'success' | 'failure'])[] = [
   [{ kind: 'parked', reason: 'tokens_per_hour', resumeAt: at }, 'success'],
   [{ kind: 'parked', reason: 'cost_per_day', resumeAt: at }, 'success'],
   [{ kind: 'parked', reason: 'usage_limit', resumeAt: at }, 'success'],
-  [{ kind: 'parked', reason: 'step_circuit', resumeAt: at }, 'success'],
+  [{ kind: 'parked', reason: 'step_circuit', resumeAt: at, step: null }, 'success'],
   [{ kind: 'limit', reason: 'iterations' }, 'success'],
   [{ kind: 'limit', reason: 'minutes' }, 'success'],
   [{ kind: 'limit', reason: 'cost' }, 'success'],

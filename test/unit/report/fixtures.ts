@@ -326,7 +326,7 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'parked', reason: 'tokens_per_hour', resumeAt: END + 42 * MINUTE },
   { kind: 'parked', reason: 'cost_per_day', resumeAt: END + 462 * MINUTE },
   { kind: 'parked', reason: 'usage_limit', resumeAt: END + 185 * MINUTE },
-  { kind: 'parked', reason: 'step_circuit', resumeAt: END + 30 * MINUTE },
+  { kind: 'parked', reason: 'step_circuit', resumeAt: END + 30 * MINUTE, step: 'work' },
   { kind: 'limit', reason: 'iterations' },
   { kind: 'limit', reason: 'minutes' },
   { kind: 'limit', reason: 'cost' },

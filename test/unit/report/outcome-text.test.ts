@@ -275,6 +275,20 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'not of this action',
   ],
   [
+    'parked by a required step: which, and until when',
+    { kind: 'parked', reason: 'step_circuit', step: 'review', resumeAt: inMinutes(42) },
+    {},
+    'The step `review` of the pipeline failed several times in a row, so its circuit is open. It is required, so nothing can be finished without it. Work continues after 2026-11-21 17:00 UTC (in 42 min).',
+    '`/ralph run`',
+  ],
+  [
+    'parked because no step may call',
+    { kind: 'parked', reason: 'step_circuit', step: null, resumeAt: inMinutes(42) },
+    {},
+    "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row.",
+    '`reset_after`',
+  ],
+  [
     'parked by one sign of a limit: why not longer',
     { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(360) },
     {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { isWorthWaiting, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { endRun, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
 import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { Outcome } from '../../../../src/core/outcome.ts';
+import type { Policy } from '../../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import {
   HOUR,
@@ -533,11 +535,31 @@ describe('before the first call', () => {
       park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
       steps: { markers: [], circuits: { work: { failures: 1, openedAt: noon } } },
     };
-    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR }];
+    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR, required: true }];
     expect(play([], { state: both, policy: { ...policy, agentSteps } }).step).toMatchObject({
-      outcome: { kind: 'parked', reason, resumeAt: noon + expected },
+      outcome: {
+        kind: 'parked',
+        reason,
+        resumeAt: noon + expected,
+        ...(reason === 'step_circuit' ? { step: 'work' } : {}),
+      },
     });
     expect(play([], { state: { ...both, park: null } }).step).toMatchObject({ kind: 'iterate' });
+  });
+
+  test.each<[string, Partial<Outcome>, Partial<Policy>, boolean]>([
+    ['two minutes for a step', {}, {}, true],
+    ['longer for a step', { resumeAt: noon + 2 * MINUTE + 1 }, {}, false],
+    ['longer where it is to wait', { resumeAt: noon + 2 * MINUTE + 1 }, { onLimit: 'wait' }, true],
+    ['for no limit', { reason: 'calls_per_hour' }, {}, false],
+    ['not where no minute is left behind it', {}, { maxRunMs: 3 * MINUTE - 1 }, false],
+    ['where a minute is left behind it', {}, { maxRunMs: 3 * MINUTE }, true],
+  ])('a run waits instead of parking: %s', (_, change, bounds, waits) => {
+    const outcome = { kind: 'parked', reason: 'step_circuit', resumeAt: noon + 2 * MINUTE, step: 'work', ...change };
+    const run = startRun(fresh, noon);
+    expect(isWorthWaiting(outcome as Outcome, { run, policy: { ...policy, ...bounds }, now: noon })).toBe(waits);
+    const cancelled = { run: { ...run, cancelled: true }, policy: { ...policy, ...bounds }, now: noon };
+    expect(isWorthWaiting(outcome as Outcome, cancelled)).toBe(false);
   });
 
   test('a cancelled run calls nothing', () => {

@@ -11,14 +11,15 @@ import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipe
 import {
   believableSteps,
   noStepMemory,
-  probeAtOfAll,
+  openSteps,
+  type OpenSteps,
   probingSteps,
   rememberSteps,
   type StepMemory,
 } from '../../../../src/core/pipeline/step-memory.ts';
 import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
-import { analysis, MINUTE, noon } from '../core-fixtures.ts';
+import { analysis, HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
 
 type AgentStepFacts = Policy['agentSteps'][number];
@@ -153,26 +154,50 @@ describe('the next step', () => {
   });
 });
 
-describe('no agent step may run', () => {
-  const of = (name: string, change: Partial<AgentStep> = {}) => agentStepsOf({ steps: [agentStep(name, change)] });
+describe('an iteration would be in vain', () => {
+  const of = (name: string, change: Partial<AgentStep> = {}) => agentStepsOf({ steps: [agentStep(name, { continueOnError: true, ...change })] });
+  const required = { continueOnError: false };
   const breaker = { threshold: 1, resetAfterMs: 5 * MINUTE };
   const openAt = (openedAt: number) => ({ failures: 1, openedAt });
   const setup = of('setup', { marker: { file: 'm', isOnBase: false } });
   const [a, b] = [of('a', { breaker }), of('b', { breaker: { threshold: 1, resetAfterMs: MINUTE } })];
 
-  test.each<[string, readonly AgentStepFacts[], StepMemory['circuits'], number | null]>([
+  test.each<[string, readonly AgentStepFacts[], StepMemory['circuits'], OpenSteps | null]>([
     ['never where there is no pipeline', [], {}, null],
     ['never where none has a circuit', of('work'), { work: openAt(noon) }, null],
     ['not where one is closed', [...a, ...b], { a: openAt(noon) }, null],
     ['not where one has no circuit', [...a, ...of('work')], { a: openAt(noon) }, null],
-    ['until the first may be tried', [...a, ...b], { a: openAt(noon), b: openAt(noon) }, noon + MINUTE],
+    ['until the first may be tried', [...a, ...b], { a: openAt(noon), b: openAt(noon) }, { step: null, resumeAt: noon + MINUTE }],
     ['not once it may be tried', b, { b: openAt(noon - MINUTE) }, null],
-    ['also beside one that ran once', [...setup, ...b], { b: openAt(noon) }, noon + MINUTE],
+    [
+      'until the required one may be tried, whichever else may run',
+      [...a, ...of('c', { breaker, ...required }), ...of('work', required)],
+      { c: openAt(noon) },
+      { step: 'c', resumeAt: noon + 5 * MINUTE },
+    ],
+    [
+      'until the last of the required ones may be tried',
+      [
+        ...of('c', { breaker: { threshold: 1, resetAfterMs: HOUR }, ...required }),
+        ...of('d', { breaker, ...required }),
+        ...b,
+      ],
+      { c: openAt(noon), d: openAt(noon), b: openAt(noon) },
+      { step: 'c', resumeAt: noon + HOUR },
+    ],
+    ['not once the required one may be tried', of('c', { breaker, ...required }), { c: openAt(noon - HOUR) }, null],
+    [
+      'not for a required one that ran once',
+      [...of('setup', { breaker, marker: { file: 'm', isOnBase: false }, ...required }), ...of('work', required)],
+      { setup: openAt(noon) },
+      null,
+    ],
+    ['also beside one that ran once', [...setup, ...b], { b: openAt(noon) }, { step: null, resumeAt: noon + MINUTE }],
     [
       'also beside one that the base branch marks',
       [...of('s', { marker: { file: 'x', isOnBase: true } }), ...b],
       { b: openAt(noon) },
-      noon + MINUTE,
+      { step: null, resumeAt: noon + MINUTE },
     ],
     [
       'not beside one that is still to run once',
@@ -182,8 +207,8 @@ describe('no agent step may run', () => {
     ],
   ])('%s', (_, agentSteps, circuits, until) => {
     const memory = { markers: ['m'], circuits };
-    expect(probeAtOfAll(memory, agentSteps, noon)).toBe(until);
-    expect(probeAtOfAll(probingSteps(memory), agentSteps, noon)).toBeNull();
+    expect(openSteps(memory, agentSteps, noon)).toEqual(until);
+    expect(openSteps(probingSteps(memory), agentSteps, noon)).toBeNull();
   });
 });
 

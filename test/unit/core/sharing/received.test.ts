@@ -47,6 +47,15 @@ describe('what the job of the loop says of', () => {
     });
   });
 
+  test('a step that it waits for: only one of the pipeline', () => {
+    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: HOUR, required: true }];
+    const of = (step: string): LaneState['park'] => {
+      const park = { reason: 'step_circuit', step, resumeAt: noon + HOUR, taskId: null, branchHead: null } as const;
+      return receivedState({ ...before, park }, { ...admitted, policy: { ...admitted.policy, agentSteps } }, noon).park;
+    };
+    expect([of('work'), of('[a](https://evil.test)')]).toMatchObject([{ step: 'work' }, { step: null }]);
+  });
+
   test('what people had tried again: it may be over, and nothing is new', () => {
     const of = (was: LaneState['retried'], is: LaneState['retried']): LaneState['retried'] =>
       receivedState({ ...before, retried: is }, { ...admitted, before: { ...before, retried: was } }, noon).retried;

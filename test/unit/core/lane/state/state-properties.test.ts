@@ -24,6 +24,7 @@ const objectId = fc.option(head);
 // Not fc.webUrl(): building it takes most of a second.
 const url = count.map((number) => `https://github.com/owner/name/pull/${String(number)}`);
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
+const parkedAt = { resumeAt: instant, taskId: fc.option(id), branchHead: objectId };
 
 const sha256 = fc.stringMatching(/^[0-9a-f]{64}$/);
 const check = fc.record({
@@ -107,7 +108,12 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   retried: fc.oneof(fc.constant('all' as const), fc.array(id, { maxLength: 100 })),
   unverified: fc.array(id, { maxLength: 100 }),
   currentTask: fc.option(id),
-  park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
+  park: fc.option(
+    fc.oneof(
+      fc.record({ reason, ...parkedAt }),
+      fc.record({ reason: fc.constant('step_circuit' as const), step: fc.option(text), ...parkedAt }),
+    ),
+  ),
   pause: fc.option(fc.record({ by: text, at: instant })),
   ordersApplied: instant,
   ledger: fc.array(
