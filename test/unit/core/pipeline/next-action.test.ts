@@ -155,7 +155,8 @@ describe('the next step', () => {
 });
 
 describe('an iteration would be in vain', () => {
-  const of = (name: string, change: Partial<AgentStep> = {}) => agentStepsOf({ steps: [agentStep(name, { continueOnError: true, ...change })] });
+  const of = (name: string, change: Partial<AgentStep> = {}) =>
+    agentStepsOf({ steps: [agentStep(name, { continueOnError: true, ...change })] });
   const required = { continueOnError: false };
   const breaker = { threshold: 1, resetAfterMs: 5 * MINUTE };
   const openAt = (openedAt: number) => ({ failures: 1, openedAt });
@@ -167,7 +168,12 @@ describe('an iteration would be in vain', () => {
     ['never where none has a circuit', of('work'), { work: openAt(noon) }, null],
     ['not where one is closed', [...a, ...b], { a: openAt(noon) }, null],
     ['not where one has no circuit', [...a, ...of('work')], { a: openAt(noon) }, null],
-    ['until the first may be tried', [...a, ...b], { a: openAt(noon), b: openAt(noon) }, { step: null, resumeAt: noon + MINUTE }],
+    [
+      'until the first may be tried',
+      [...a, ...b],
+      { a: openAt(noon), b: openAt(noon) },
+      { step: null, resumeAt: noon + MINUTE },
+    ],
     ['not once it may be tried', b, { b: openAt(noon - MINUTE) }, null],
     [
       'until the required one may be tried, whichever else may run',
