@@ -72,6 +72,11 @@ export async function pushIteration(deps: RideDeps, work: Work): Promise<Pushed>
   return concluded(deps, { ...work, state, remoteHead: head, safe }, pushed);
 }
 
+/** Keeps what an unfinished iteration has committed, where nobody would find it on this machine's disk: what a killed job has pushed or recorded is published by post. */
+export async function keepNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work): Promise<void> {
+  if (outlet.kind === 'hand-over') await outlet.handOver(work);
+}
+
 /** The state that holds if this is the last that is heard of the run: killed right behind this push, of the conversation nothing newer than what is stored. */
 export function documentOnTheWay(
   deps: Pick<RideDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,

@@ -10,6 +10,7 @@ import type { Iteration } from '../call.ts';
 import { commitWork } from '../commit.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../done-marker.ts';
+import { keepNow } from '../pushing.ts';
 import { tryAgent } from './agent-step.ts';
 import { tryCommand } from './command-step.ts';
 import { tryReadme } from './readme-step.ts';
@@ -133,7 +134,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
   }
 }
 
-/** A commit in the middle: a run that is killed behind it loses what comes later. */
+/** A commit in the middle, kept at once: a run that is killed behind it loses what comes later. */
 async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
   const after = await deps.repository.snapshot();
   const summary = walk.heard.at(-1)?.analysis.signal.summary ?? null;
@@ -143,6 +144,7 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
     { before: walk.base, after, summary },
   );
   deps.record(work);
+  if (committed.commit !== null) await keepNow(deps, work);
   const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
   return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', call: null };
 }

@@ -21,7 +21,7 @@ interface OutletDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact
 
 /** Where a run's work goes at home: its commits onto the branch in the person's repository, its state beside it. */
 export interface HomeOutlet {
-  /** After each iteration: whatever becomes of this process, the next run finds all of it. Throws a UserError where the branch does not take it. */
+  /** After each iteration, and each commit in the middle of one: whatever becomes of this process, the next run finds all of it. Throws a UserError where the branch does not take it. */
   readonly keep: (work: Work) => Promise<void>;
   /** At the end, whichever it is; gives the lane back. */
   readonly end: (work: Work, session: (of: Sealed) => Promise<Transcript | null>) => Promise<EndedAtHome>;
@@ -58,7 +58,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     keep: async (work) => {
       const pushed = await push(work);
       if (pushed.kind === 'unreachable') {
-        log.warning(`${branch} could not be written, so the next iteration tries again: ${sentence(pushed.why)}`);
+        log.warning(`${branch} could not be written; the next commit tries again: ${sentence(pushed.why)}`);
         return;
       }
       if (pushed.kind !== 'pushed') throw refused(branch, pushed.why);

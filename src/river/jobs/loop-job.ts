@@ -100,11 +100,11 @@ async function openLane({ config, context, connect, clock }: RiverDeps, { handed
   return connect.agent();
 }
 
-/** After an iteration; what cannot be written now is handed over with the next. */
+/** After an iteration, or a commit in the middle of one; what cannot be written now is handed over with the next. */
 async function giveUnfinished({ log }: RiverDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `This iteration could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+      `What this run has made so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
     );
   });
 }

@@ -3,7 +3,9 @@ import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import type { StepRecord } from '../../../src/core/pipeline/step-record.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { crashing, finisher, steadyWorker, stuck, usageLimited, type Behaviour } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
 import { commented, createProject, finishOnce, runOnce, savedState, warningsIn, type Run } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
 import { killAt } from '../stage/tap.ts';
 
 const FILE = '.ralph/config.json';
@@ -491,6 +493,50 @@ test('a commit in the middle survives a kill behind it, and the next run continu
   expect(savedState(project).ledger).toMatchObject([{ calls: 1 }]);
   project.clock.advance(2 * HOUR);
   expect(resultsIn(await runOnce(project))).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
+});
+
+describe('a commit in the middle is kept at once, and is not lost with a run that is killed behind it', () => {
+  const steps = [work, { type: 'git-commit', name: 'keep' }, lint()];
+  const inputs = { 'max-iterations': '1' };
+  const tap = () => killAt((name) => name === 'commands.run', 'before');
+  const onBranch = ({ origin }: Project): string | undefined =>
+    origin.commits.get(origin.branches.get('ralph/queue') ?? '')?.tree['src/issue-1.ts'];
+
+  test('in the job of the loop', async () => {
+    const project = createProject({ agent: [steadyWorker], files: filesWith(steps), inputs });
+    const { loop, publish } = await runSplit(project, { loop: { tap: tap() } });
+    expect([loop?.end, publish?.end]).toEqual(['cancelled (killed)', 'cancelled (killed)']);
+    expect(onBranch(project)).toBe('step 1');
+    expect(savedState(project)).toMatchObject({
+      tasks: { 'issue-1': { state: 'in-progress', attempts: 1 } },
+      ledger: [{ calls: 1, tokens: 100 }],
+    });
+    const next = await runSplit(project);
+    expect(resultsIn(next.loop as Run)).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
+    expect(onBranch(project)).toBe('step 2');
+  });
+
+  test('at home', async () => {
+    const project = createProject({ agent: [steadyWorker], files: filesWith(steps), inputs });
+    const run = await runOnce(project, { isAtHome: true, tap: tap() });
+    expect(run.end).toBe('cancelled (killed)');
+    expect(onBranch(project)).toBe('step 1');
+    expect(savedState(project)).toMatchObject({
+      tasks: { 'issue-1': { state: 'in-progress', attempts: 1 } },
+      ledger: [{ calls: 1, tokens: 100 }],
+    });
+    project.clock.advance(2 * HOUR);
+    const next = await runOnce(project, { isAtHome: true });
+    expect(resultsIn(next)).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
+    expect(onBranch(project)).toBe('step 2');
+  });
+
+  test('only where there is something to keep', async () => {
+    const idle: Behaviour = () => ({ output: { signal: { status: 'IN_PROGRESS' } } });
+    const project = createProject({ agent: [idle], files: filesWith(steps), inputs });
+    await runOnce(project, { isAtHome: true, tap: tap() });
+    expect(project.remote.pushes).toEqual([]);
+  });
 });
 
 describe('a file by which the agent says that everything is done', () => {

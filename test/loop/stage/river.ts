@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
+import { findStart } from '../../../src/gate/lane/start.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
@@ -24,7 +25,8 @@ import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
 import { warningsOf } from '../../../src/report/facts.ts';
-import type { Machine as MachineOfRun, RunDeps, RunEnd } from '../../../src/river/deps.ts';
+import type { Machine as MachineOfRun, RiverDeps, RunDeps, RunEnd } from '../../../src/river/deps.ts';
+import { runAtHome } from '../../../src/river/home/at-home.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/stages.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
@@ -217,6 +219,8 @@ export interface RunSetting {
   readonly onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>;
   /** What comes between the run and its ports. */
   readonly tap?: Tap;
+  /** The run is one on a person's machine, of which nothing is left that a post step would read. */
+  readonly isAtHome?: boolean;
   /** For how long it may wait beside `max-minutes`, as at home. */
   readonly maxWaitMs?: number;
   /** How far this machine's clock is ahead of everybody's. */
@@ -281,22 +285,23 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     endAgent: () => Promise.resolve(),
     exit: () => undefined,
   };
+  const deps: RiverDeps = {
+    ...depsOf(project, machine, { tap, log, redact: setting.redact }),
+    machine: machineOfRun,
+    startedAt: machine.clock.now(),
+    appendJournal: (line) => {
+      tap.act('place.appendJournal', () => {
+        if (machine.diskProblem !== null) throw machine.diskProblem;
+        const chained = chainLine(line, journalHash ?? CHAIN_START);
+        journal += `${chained}\n`;
+        journalHash = createHash('sha256').update(chained).digest('hex');
+      });
+    },
+    journalHash: () => journalHash,
+    leave: () => undefined,
+  };
   const end = await Promise.race([
-    runRiver({
-      ...depsOf(project, machine, { tap, log, redact: setting.redact }),
-      machine: machineOfRun,
-      startedAt: machine.clock.now(),
-      appendJournal: (line) => {
-        tap.act('place.appendJournal', () => {
-          if (machine.diskProblem !== null) throw machine.diskProblem;
-          const chained = chainLine(line, journalHash ?? CHAIN_START);
-          journal += `${chained}\n`;
-          journalHash = createHash('sha256').update(chained).digest('hex');
-        });
-      },
-      journalHash: () => journalHash,
-      leave: () => undefined,
-    }),
+    setting.isAtHome === true ? runHere(project, deps, setting.signal) : runRiver(deps),
     tap.killed.then(() => null),
   ]);
   if (journal !== '') expectReplays(journal);
@@ -304,6 +309,22 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
     handedOver: end?.handedOver ?? null,
   };
+}
+
+/** The run of a person's machine, over the same ports. */
+async function runHere({ forge }: Project, deps: RiverDeps, signal: AbortSignal | undefined): Promise<RunEnd> {
+  const report = await runAtHome({
+    ...deps,
+    forge,
+    findStart: (lane) => findStart({ forge, ...lane }),
+    runName: deps.context.runId,
+    task: null,
+    signal: signal ?? new AbortController().signal,
+    ending: new AbortController().signal,
+    show: () => undefined,
+    sayLeft: deps.log.info,
+  });
+  return { report, handedOver: null };
 }
 
 /** What the checkout has for the agent, as main reads it from the disk. */
