@@ -181,7 +181,8 @@ export const configSchemas = {
   noop: z.looseObject({}),
 };
 
-const step = z.discriminatedUnion('type', [
+/** One step by itself, whatever stands beside it. */
+export const stepSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('agent'), ...common, config: agentConfig.optional() }),
   z.strictObject({ type: z.literal('command'), ...common, config: commandConfig }),
   z.strictObject({ type: z.literal('git-commit'), ...common, config: commitConfig.optional() }),
@@ -189,8 +190,15 @@ const step = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('noop'), ...common, config: configSchemas.noop.optional() }),
 ]);
 
+/** What can be said of a step whose type is none. */
+export const untypedStepSchema = z.strictObject({
+  type: z.unknown().optional(),
+  ...common,
+  config: z.unknown().optional(),
+});
+
 /** A step as its file has it. */
-export type FileStep = z.infer<typeof step>;
+export type FileStep = z.infer<typeof stepSchema>;
 
 const file = z.strictObject({
   $schema: z.unknown().optional(),
@@ -205,7 +213,7 @@ const file = z.strictObject({
     .optional()
     .describe('Not about steps: by what else the agent says that everything is done.'),
   steps: z
-    .array(step)
+    .array(stepSchema)
     .min(1, 'is empty: give at least one step')
     .max(MAX_STEPS, `has more than ${MAX_STEPS} steps`)
     .describe('What one iteration does, in this order.'),

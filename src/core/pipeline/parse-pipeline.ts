@@ -1,22 +1,31 @@
+import type { z } from 'zod';
 import { unsetIn } from './reading/command-variables.ts';
 import { parseDuration } from './reading/duration.ts';
 import { hasSteps, readFileData } from './reading/file-data.ts';
 import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
-import { pipelineFileSchema, UNUSED_KEYS, type FileStep, type PipelineFile } from './file-schema.ts';
+import type { Position, Problem } from './reading/problem.ts';
+import {
+  pipelineFileSchema,
+  stepSchema,
+  untypedStepSchema,
+  UNUSED_KEYS,
+  type FileStep,
+  type PipelineFile,
+} from './file-schema.ts';
 import { isAnybodys, type Breaker, type Step } from './pipeline.ts';
 import { putIn } from './reading/put-in.ts';
+import { MAX_NAME_CHARS, MAX_STEPS } from './step-memory.ts';
 import type { Variables } from './reading/variables.ts';
 import { nearest } from '../text/nearest.ts';
 import { oneLine } from '../text/one-line.ts';
 
 /** A longer file is none that anybody wrote by hand. */
 const MAX_CHARS = 256 * 1024;
-const MAX_PROBLEMS = 20;
 
-/** A place in a file that it names, for what is wrong there once that is known. */
+/** A file that a pipeline names, and where. */
 interface NamedFile {
   readonly path: string;
-  readonly problemAt: (message: string) => string;
+  readonly at: Position;
 }
 
 /** A step whose files are still to be read. */
@@ -40,10 +49,11 @@ export interface PlannedPipeline {
   readonly unused: readonly string[];
 }
 
-/** What a file says. `problems`: sentences with file, line and column, all at once. */
+/** What a file says. */
 export type ParsedPipeline =
   | PlannedPipeline
-  | { readonly kind: 'wrong'; readonly problems: readonly string[] }
+  /** `steps`: without what is wrong in them, for what their files have to say besides. */
+  | { readonly kind: 'wrong'; readonly problems: readonly Problem[]; readonly steps: readonly PlannedStep[] }
   /** It has no steps: a file of another tool, or about something else. */
   | { readonly kind: 'no-pipeline' };
 
@@ -53,48 +63,40 @@ interface Reading {
   readonly ruleProblem: (rule: string) => string | null;
 }
 
-type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line: number; readonly column: number };
-
 /** Reads one of the files; answers any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
-  const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
-    `${file}:${position.line}:${position.column} ${message}`;
-  if (text.length > MAX_CHARS)
-    return isAnybodys(file)
-      ? { kind: 'no-pipeline' }
-      : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
+  const unreadable = (problems: readonly Problem[]): ParsedPipeline =>
+    isAnybodys(file) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
+  if (text.length > MAX_CHARS) return unreadable([{ at: null, message: `is longer than ${MAX_CHARS / 1024} KiB` }]);
   const located = readFileData(file, text);
   if (located.kind === 'malformed')
-    return isAnybodys(file)
-      ? { kind: 'no-pipeline' }
-      : { kind: 'wrong', problems: located.problems.map(({ message, ...position }) => problem(position, message)) };
+    return unreadable(located.problems.map(({ message, ...position }) => ({ at: position, message })));
   const { at } = located;
   if (!hasSteps(file, located.data)) {
     const meant = isAnybodys(file) ? null : meantAsSteps(located.data);
     if (meant === null) return { kind: 'no-pipeline' };
     const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
-    return { kind: 'wrong', problems: [problem(at([meant], 'key'), message)] };
+    return unreadable([{ at: at([meant], 'key'), message }]);
   }
   const missing = new Set<string>();
   const data = putIn(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
-    ...position,
+    at: position,
     message: `\`${oneLine(name, 60)}\` is there twice: leave one out`,
   }));
-  const wrongs = parsed.success ? rulesBroken(parsed.data, reading) : wrongBySchema(parsed.error.issues, data);
-  const found = [...repeated, ...wrongs.map(({ path, of, message }) => ({ ...at(path, of), message }))];
-  if (found.length > 0 || !parsed.success) {
-    const more = found.length - MAX_PROBLEMS;
-    const listed = found
-      .sort((a, b) => a.line - b.line || a.column - b.column)
-      .slice(0, MAX_PROBLEMS)
-      .map(({ message, ...position }) => problem(position, message));
-    return { kind: 'wrong', problems: [...listed, ...(more > 0 ? [`${file} has ${more} more problems`] : [])] };
-  }
-  const steps = parsed.data.steps.flatMap((step, index) =>
-    isEnabled(step) ? [planned(step, (key) => namedAt(at, ['steps', index, 'config', key], problem))] : [],
-  );
+  const readable = readableSteps(data);
+  const wrongs = [
+    ...(parsed.success ? [] : wrongBySchema([...parsed.error.issues, ...issuesOfUntyped(readable)], data)),
+    ...rulesBroken(readable, reading),
+  ];
+  const problems = [...repeated, ...wrongs.map(({ path, of, message }) => ({ at: at(path, of), message }))];
+  const steps = readable
+    .slice(0, MAX_STEPS)
+    .flatMap(({ step }, index) =>
+      step !== null && isEnabled(step) ? [planned(step, (key) => at(['steps', index, 'config', key], 'value'))] : [],
+    );
+  if (problems.length > 0 || !parsed.success) return { kind: 'wrong', problems, steps };
   return {
     kind: 'planned',
     steps,
@@ -129,15 +131,64 @@ function meantAsSteps(data: unknown): string | null {
   return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
 }
 
+/** A step as far as it can be read. */
+interface ReadableStep {
+  /** As the file has it. */
+  readonly given: unknown;
+  /** Without what the schema refuses; null: too little is left. */
+  readonly step: FileStep | null;
+}
+
+/** Each step by itself, so that what is wrong with one hides nothing of the others, nor of what else it says. */
+function readableSteps(data: unknown): readonly ReadableStep[] {
+  const given = typeof data === 'object' && data !== null && 'steps' in data ? data.steps : null;
+  return (Array.isArray(given) ? given : []).map((step: unknown) => ({ given: step, step: readableStep(step) }));
+}
+
+function readableStep(given: unknown): FileStep | null {
+  const whole = stepSchema.safeParse(given);
+  if (whole.success) return whole.data;
+  const refused = whole.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+  );
+  return stepSchema.safeParse(refused.reduce(without, given)).data ?? null;
+}
+
+/** Data without what stands at a path; of a list nothing is left. */
+function without(data: unknown, [key, ...inner]: readonly PropertyKey[]): unknown {
+  if (key === undefined || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  return Object.fromEntries(
+    Object.entries(data).flatMap(([name, value]: [string, unknown]) => {
+      if (name !== key) return [[name, value]];
+      return inner.length === 0 ? [] : [[name, without(value, inner)]];
+    }),
+  );
+}
+
+/** What is wrong with steps of no known type, of which the schema of the file says no more than that. */
+function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIssue[] {
+  return steps.flatMap(({ given }, index) => {
+    const issues = stepSchema.safeParse(given).error?.issues ?? [];
+    if (!issues.some(({ path }) => path.length === 1 && path[0] === 'type')) return [];
+    const others = untypedStepSchema.safeParse(given).error?.issues ?? [];
+    return others.map((issue) => ({ ...issue, path: ['steps', index, ...issue.path] }));
+  });
+}
+
 /** What no schema sees: names, markers, and a pipeline that would call nobody. */
-function rulesBroken({ steps }: PipelineFile, { ruleProblem }: Reading): readonly Wrong[] {
+function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): readonly Wrong[] {
+  const steps = read.map(({ step }) => step);
+  const names = read.map(({ given }) =>
+    typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string'
+      ? given.name
+      : null,
+  );
   const wrong: Wrong[] = [];
   const note = (path: readonly PropertyKey[], message: string): void => {
     wrong.push({ path: ['steps', ...path], of: 'value', message });
   };
-  const enabled = [...steps.entries()].filter(([, step]) => isEnabled(step));
-  const agents = enabled.flatMap(([index, step]) =>
-    step.type === 'agent' ? [{ index, config: step.config ?? {} }] : [],
+  const agents = [...steps.entries()].flatMap(([index, step]) =>
+    step?.type === 'agent' && isEnabled(step) ? [{ index, config: step.config ?? {} }] : [],
   );
   const markers = new Map<string, number>();
   for (const { index, config } of agents) {
@@ -160,9 +211,12 @@ function rulesBroken({ steps }: PipelineFile, { ruleProblem }: Reading): readonl
         );
     }
   }
-  for (const [index, step] of steps.entries())
-    if (steps.findIndex(({ name }) => name === step.name) !== index)
-      note([index, 'name'], `another step is called "${step.name}" as well`);
+  const taken = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    if (name !== null && taken.has(name))
+      note([index, 'name'], `another step is called "${oneLine(name, MAX_NAME_CHARS)}" as well`);
+    if (name !== null) taken.add(name);
+  }
   // A marker is a name that the lane keeps, never a file that a step writes.
   for (const { index, config } of agents)
     for (const key of ['prompt_file', 'prd_file'] as const) {
@@ -173,6 +227,8 @@ function rulesBroken({ steps }: PipelineFile, { ruleProblem }: Reading): readonl
           `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
         );
     }
+  // What cannot be read may be an agent.
+  if (steps.length === 0 || steps.includes(null)) return wrong;
   if (agents.length === 0)
     wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });
   else if (agents.every(({ config }) => config.marker_file !== undefined))
@@ -195,19 +251,11 @@ function plainPath(path: string): string {
     .join('/');
 }
 
-function namedAt(
-  at: At,
-  path: readonly PropertyKey[],
-  problem: (position: ReturnType<At>, message: string) => string,
-): NamedFile['problemAt'] {
-  return (message) => problem(at(path, 'value'), message);
-}
-
 const DEFAULT_RETRY_MS = 1000;
 const DEFAULT_BREAKER: Breaker = { threshold: 5, resetAfterMs: 30_000 };
 const DEFAULT_PATTERNS = ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'];
 
-function planned(step: FileStep, problemAt: (key: string) => NamedFile['problemAt']): PlannedStep {
+function planned(step: FileStep, placeOf: (key: string) => Position): PlannedStep {
   const timeouts = [step.timeout, step.type === 'agent' || step.type === 'command' ? step.config?.timeout : undefined];
   const given = timeouts.map((value) => msOf(value, 0)).filter((ms) => ms > 0);
   const common = {
@@ -229,7 +277,7 @@ function planned(step: FileStep, problemAt: (key: string) => NamedFile['problemA
     case 'agent': {
       const { prompt_file: promptFile, marker_file: markerFile, model, session } = step.config ?? {};
       const named = (key: string, path: string | undefined): NamedFile | null =>
-        path === undefined ? null : { path: plainPath(path), problemAt: problemAt(key) };
+        path === undefined ? null : { path: plainPath(path), at: placeOf(key) };
       return {
         step: {
           ...common,

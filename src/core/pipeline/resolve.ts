@@ -1,6 +1,7 @@
 import { namesOf } from '../text/lists.ts';
-import type { PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
+import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
 import type { Pipeline, Step } from './pipeline.ts';
+import { problemLines, type Problem } from './reading/problem.ts';
 
 /** Files of the base branch: texts by path, and why others were not read. */
 interface BaseTexts {
@@ -8,19 +9,26 @@ interface BaseTexts {
   readonly unread: Readonly<Record<string, string>>;
 }
 
-type ResolvedPipeline =
-  | { readonly kind: 'pipeline'; readonly pipeline: Pipeline }
-  | { readonly kind: 'wrong'; readonly problems: readonly string[] };
+/** What a file says, as far as it can be read. */
+type Readable = Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
 
 /** The files that a pipeline names, to be read from the base branch. */
-export function filesNamedBy({ steps }: PlannedPipeline): readonly string[] {
+export function filesNamedBy({ steps }: Readable): readonly string[] {
   return [...new Set(steps.flatMap(({ prompt, marker }) => [prompt, marker]).flatMap((named) => named?.path ?? []))];
 }
 
-/** The pipeline with its prompts, and markers that people have set on the base branch. */
-export function resolvePipeline(file: string, planned: PlannedPipeline, base: BaseTexts): ResolvedPipeline {
-  const problems = planned.steps.flatMap((step) => promptProblem(step, base));
-  if (problems.length > 0) return { kind: 'wrong', problems };
+/** All that is wrong with a pipeline: what its file says, and the prompts that it names. */
+export function problemsWith(file: string, parsed: Readable, base: BaseTexts): readonly string[] {
+  const known = parsed.kind === 'wrong' ? parsed.problems : [];
+  const isKnown = ({ at }: Problem): boolean =>
+    known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);
+  // A prompt that is a step's marker is no file of the base branch either.
+  const ofPrompts = parsed.steps.flatMap((step) => promptProblem(step, base)).filter((problem) => !isKnown(problem));
+  return problemLines(file, [...known, ...ofPrompts]);
+}
+
+/** The pipeline with its prompts, which are there, and markers that people have set on the base branch. */
+export function resolvePipeline(file: string, planned: PlannedPipeline, base: BaseTexts): Pipeline {
   const steps = planned.steps.map(({ step, prompt, marker }): Step => {
     if (step.kind !== 'agent') return step;
     return {
@@ -29,16 +37,17 @@ export function resolvePipeline(file: string, planned: PlannedPipeline, base: Ba
       marker: marker === null ? null : { file: marker.path, isOnBase: isThere(base, marker.path) },
     };
   });
-  return { kind: 'pipeline', pipeline: { file, steps, maxIterationsPerTask: planned.maxIterationsPerTask } };
+  return { file, steps, maxIterationsPerTask: planned.maxIterationsPerTask };
 }
 
-function promptProblem({ prompt }: PlannedStep, { texts, unread }: BaseTexts): readonly string[] {
+function promptProblem({ prompt }: PlannedStep, { texts, unread }: BaseTexts): readonly Problem[] {
   if (prompt === null) return [];
-  const { path, problemAt } = prompt;
-  if (Object.hasOwn(unread, path)) return [problemAt(`\`prompt_file\` ${path} ${unread[path] ?? ''}`)];
+  const { path, at } = prompt;
+  const wrong = (what: string): readonly Problem[] => [{ at, message: `\`prompt_file\` ${path} ${what}` }];
+  if (Object.hasOwn(unread, path)) return wrong(unread[path] ?? '');
   const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
-  if (text === undefined) return [problemAt(`\`prompt_file\` ${path} is not a file of the base branch`)];
-  return text.trim() === '' ? [problemAt(`\`prompt_file\` ${path} is empty`)] : [];
+  if (text === undefined) return wrong('is not a file of the base branch');
+  return text.trim() === '' ? wrong('is empty') : [];
 }
 
 function isThere({ texts, unread }: BaseTexts, path: string): boolean {

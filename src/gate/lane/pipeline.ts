@@ -6,7 +6,7 @@ import {
   PIPELINE_FILES,
   type Pipeline,
 } from '../../core/pipeline/pipeline.ts';
-import type { PlannedPipeline } from '../../core/pipeline/parse-pipeline.ts';
+import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import type { Policy } from '../../core/policy.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { UserError } from '../../errors.ts';
@@ -38,18 +38,13 @@ export async function readPipeline(
     }
     const parsed =
       text === undefined
-        ? ({ kind: 'wrong', problems: [`${file} ${unread[file] ?? ''}`] } as const)
+        ? ({ kind: 'wrong', problems: [{ at: null, message: unread[file] ?? '' }], steps: [] } as const)
         : parsePipeline(file, text, { variables: deps.variables, ruleProblem });
     if (parsed.kind === 'no-pipeline') {
       others.push(file);
       continue;
     }
-    const counting =
-      parsed.kind === 'wrong'
-        ? parsed
-        : await resolved(deps, { file, planned: parsed, ignored: places.slice(index + 1) });
-    if (counting.kind === 'wrong') throw unusable(counting.problems);
-    return counting;
+    return resolved(deps, { file, parsed, ignored: places.slice(index + 1) });
   }
   if (others.length > 0)
     deps.log.info(
@@ -62,22 +57,26 @@ async function resolved(
   { config, repository, log }: Pick<GateDeps, 'config' | 'repository' | 'log'>,
   {
     file,
-    planned,
+    parsed,
     ignored,
-  }: { readonly file: string; readonly planned: PlannedPipeline; readonly ignored: readonly string[] },
-): Promise<
-  ({ readonly kind: 'read' } & ReadPipeline) | { readonly kind: 'wrong'; readonly problems: readonly string[] }
-> {
-  const { describePipeline, filesNamedBy, resolvePipeline } = await import('../../core/pipeline/resolve.ts');
-  const { base, unread, links } = await repository.readTexts(filesNamedBy(planned), null);
-  const found = resolvePipeline(file, planned, { texts: base, unread: { ...unread, ...links } });
-  if (found.kind === 'wrong') return found;
-  const { pipeline } = found;
-  log.info(describePipeline(pipeline, planned.unused));
+  }: {
+    readonly file: string;
+    readonly parsed: Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
+    readonly ignored: readonly string[];
+  },
+): Promise<ReadPipeline> {
+  const { describePipeline, filesNamedBy, problemsWith, resolvePipeline } =
+    await import('../../core/pipeline/resolve.ts');
+  const { base: texts, unread, links } = await repository.readTexts(filesNamedBy(parsed), null);
+  const base = { texts, unread: { ...unread, ...links } };
+  const problems = problemsWith(file, parsed, base);
+  if (parsed.kind === 'wrong' || problems.length > 0) throw unusable(problems);
+  const pipeline = resolvePipeline(file, parsed, base);
+  log.info(describePipeline(pipeline, parsed.unused));
   if (ignored.length > 0) log.info(`Not used, since ${file} comes first: ${namesOf(ignored)}`);
   const calls = callsPerIteration(pipeline);
   const bounds = [config.policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
-  const { missing, missingInCommands } = planned;
+  const { missing, missingInCommands } = parsed;
   const policy = {
     ...config.policy,
     maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
@@ -96,7 +95,7 @@ async function resolved(
         `${file}: the command of step ${step} names ${names.length === 1 ? 'a variable' : 'variables'} that it neither sees nor sets, so bash puts nothing in their place: ${namesOf(names.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
     ),
   ];
-  return { kind: 'read', pipeline, policy, warnings };
+  return { pipeline, policy, warnings };
 }
 
 /** The way to the model is opened once for all calls, by the rules of the run. */

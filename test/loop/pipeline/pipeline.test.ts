@@ -585,6 +585,8 @@ describe('the file', () => {
       files: filesWith([
         { type: 'agent', name: 'a', timeout: '-1m' },
         { type: 'shell', name: 'b' },
+        { type: 'agent', name: 'c', config: { prompt_file: 'gone.md' } },
+        { type: 'agent', name: 'd', config: { allowed_tools: 'Bash(' } },
       ]),
     });
     const run = await runOnce(project);
@@ -593,6 +595,8 @@ describe('the file', () => {
     expect(message).toContain(`${FILE}:1:`);
     expect(message).toContain('`timeout` must not be negative');
     expect(message).toContain('"shell", not a type of step');
+    expect(message).toContain('`prompt_file` gone.md is not a file of the base branch');
+    expect(message).toContain('the list of tools has the rule "Bash("');
   });
 
   test('names a prompt that the base branch does not have', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
+import { problemsWith } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { HOUR, MINUTE } from '../core-fixtures.ts';
 
@@ -18,8 +19,12 @@ function stepsOf(parsed: ParsedPipeline): readonly Step[] {
   return parsed.steps.map(({ step }) => step);
 }
 
-function problemsOf(parsed: ParsedPipeline): readonly string[] {
-  return parsed.kind === 'wrong' ? parsed.problems : [];
+/** What is said of a file that is wrong; `texts`: those of the base branch. */
+function problemsOf(
+  parsed: ParsedPipeline,
+  { file = '.ralph/config.json', texts = {} }: { file?: string; texts?: Readonly<Record<string, string>> } = {},
+): readonly string[] {
+  return parsed.kind === 'wrong' ? problemsWith(file, parsed, { texts, unread: {} }) : [];
 }
 
 const plain = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };
@@ -345,7 +350,7 @@ describe('what is wrong is said with file, line and column', () => {
     [
       'too many steps',
       `{ "steps": [${Array.from({ length: 21 }, (_, at) => `{ "type": "noop", "name": "n${String(at)}" }`).join(',')}] }`,
-      ['1:12 `steps` has more than 20 steps'],
+      ['1:3 `steps` has no `agent` step that is enabled', '1:12 `steps` has more than 20 steps'],
     ],
     ['steps in other letters', `{ "Steps": [${AGENT}] }`, ['1:3 `Steps` is not known here: did you mean `steps`?']],
     ['a single step', `{ "step": [${AGENT}] }`, ['1:3 `step` is not known here: did you mean `steps`?']],
@@ -377,6 +382,77 @@ describe('what is wrong is said with file, line and column', () => {
     ]);
   });
 
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'rules of tools, names and prompts of steps beside it',
+      [
+        '{ "type": "shell", "name": "work" }',
+        '{ "type": "agent", "name": "a", "config": { "allowed_tools": "Bash(" } }',
+        '{ "type": "agent", "name": "a", "config": { "prompt_file": "gone.md" } }',
+        '{ "type": "agent", "name": "b", "config": { "prompt_file": "blank.md" } }',
+      ],
+      [
+        '3:11 `type` is "shell", not',
+        '3:28 another step is called "work" as well',
+        '4:62 the list of tools has the rule "Bash("',
+        '5:28 another step is called "a" as well',
+        '5:60 `prompt_file` gone.md is not a file of the base branch',
+        '6:60 `prompt_file` blank.md is empty',
+      ],
+    ],
+    [
+      'what else is wrong with the same step',
+      [
+        '{ "type": "agent", "name": "a", "timeout": "-1m", "config": { "allowed_tools": "Bash(", "prompt_file": "gone.md", "modle": 1 } }',
+        '{ "type": "agent", "name": "b", "circuit_breaker": { "threshold": 0 }, "config": { "prompt_file": "here.md" } }',
+      ],
+      [
+        '3:44 `timeout` must not be negative',
+        '3:80 the list of tools has the rule "Bash("',
+        '3:104 `prompt_file` gone.md is not a file',
+        '3:115 `modle` is not known here: did you mean `model`?',
+        '4:67 `threshold` must be a whole number',
+      ],
+    ],
+    [
+      'what is wrong with a step of no known type',
+      ['{ "type": "shell", "name": "", "timeout": "-1m", "max_retrys": 1, "config": { "any": 1 } }'],
+      [
+        '3:11 `type` is "shell", not',
+        '3:28 `name` must begin',
+        '3:43 `timeout` must not',
+        '3:50 `max_retrys` is not known here: did you mean `max_retries`?',
+      ],
+    ],
+    [
+      'a cycle of markers, without a second word of the same prompt',
+      [
+        '{ "type": "agent", "name": "a", "timeout": "-1m", "config": { "marker_file": "one", "prompt_file": "two" } }',
+        '{ "type": "agent", "name": "b", "config": { "marker_file": "two", "prompt_file": "one" } }',
+      ],
+      [
+        '3:44 `timeout` must not be negative',
+        '3:100 `prompt_file` is the `marker_file` of the step "b"',
+        '4:82 `prompt_file` is the `marker_file` of the step "a"',
+      ],
+    ],
+    [
+      'nothing that may be due to what cannot be read',
+      ['{ "type": "agnt", "name": "a" }', '"text"', '{ "type": "agent", "name": "b", "config": { "marker_file": 3 } }'],
+      ['3:11 `type` is "agnt", not', '4:1 the step must be an object', '5:60 `marker_file` must be a text'],
+    ],
+  ])('whatever the schema refuses: %s', (_, steps, problems) => {
+    const text = withSteps(...steps);
+    const found = problemsOf(parse(text), { texts: { 'here.md': 'Work.', 'blank.md': ' ' } });
+    expect(found).toHaveLength(problems.length);
+    for (const [at, problem] of problems.entries()) expect(found[at]).toContain(`.ralph/config.json:${problem}`);
+  });
+
+  test('a pipeline of which steps cannot be read is not said to call nobody', () => {
+    const text = '{ "steps": [{ "type": "agnt", "name": "a" }, { "type": "noop", "name": "b" }] }';
+    expect(problemsOf(parse(text))).toHaveLength(1);
+  });
+
   test('of more than twenty the first, and how many there are', () => {
     const step = (at: number): string => `{ "type": "noop", "name": "n${String(at)}", "a": 1, "b": 2 }`;
     const problems = problemsOf(parse(withSteps(...Array.from({ length: 15 }, (_, at) => step(at)))));
@@ -387,13 +463,13 @@ describe('what is wrong is said with file, line and column', () => {
   test('in YAML as well', () => {
     const text =
       'steps:\n  - type: agent\n    name: a\n    timeout: -5m\n  - type: noop\n    name: a\n    retries: 2\n';
-    expect(problemsOf(parse(text, '.ralph/config.yaml'))).toEqual([
+    const file = '.ralph/config.yaml';
+    expect(problemsOf(parse(text, file), { file })).toEqual([
       '.ralph/config.yaml:4:14 `timeout` must not be negative, but is "-5m"',
+      '.ralph/config.yaml:6:11 another step is called "a" as well',
       '.ralph/config.yaml:7:5 `retries` is not known here',
     ]);
-    expect(problemsOf(parse('steps:\n  - a: [1\n', '.ralph/config.yaml'))[0]).toMatch(
-      /^\.ralph\/config\.yaml:\d+:\d+ /,
-    );
+    expect(problemsOf(parse('steps:\n  - a: [1\n', file), { file })[0]).toMatch(/^\.ralph\/config\.yaml:\d+:\d+ /);
   });
 
   test('a file that is too long is not read', () => {
