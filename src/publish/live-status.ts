@@ -49,10 +49,10 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
   let failures = 0;
   return {
     showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
-    showWait: (work, { resumeAt }) => {
+    showWait: (work, { reason, resumeAt }) => {
       const { state, tasks } = work;
       const task = nextTask(tasks, state.tasks, state.currentTask);
-      return task === null ? Promise.resolve() : show(work, { kind: 'waits', task, until: resumeAt });
+      return task === null ? Promise.resolve() : show(work, { kind: 'waits', for: reason, task, until: resumeAt });
     },
   };
 

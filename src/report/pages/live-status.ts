@@ -2,6 +2,7 @@ import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
 import { firstNames } from '../../core/text/lists.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { ParkReason } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
 import type { TaskReport } from '../../handover/report.ts';
@@ -26,7 +27,7 @@ export type Doing =
       readonly orders: readonly Order[];
     }
   /** `task`: the next one; `until`: an instant in ms. */
-  | { readonly kind: 'waits'; readonly task: TaskReport['task']; readonly until: number };
+  | { readonly kind: 'waits'; readonly for: ParkReason; readonly task: TaskReport['task']; readonly until: number };
 
 /** How a run stands while it works. */
 export interface LiveStatus {
@@ -55,7 +56,7 @@ export function renderLiveStatus(live: LiveStatus): string {
     STATUS_MARKER,
     doing.kind === 'iterates'
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
-      : `${AT_WORK} A limit is reached, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
+      : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
     `\`${tasksBar(tasks)}\` ${done} of ${String(tasks.length)} tasks done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),

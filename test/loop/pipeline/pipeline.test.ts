@@ -401,8 +401,21 @@ describe('an agent step whose own circuit is open', () => {
     expect((behind?.startedAt ?? 0) - (before?.endedAt ?? 0)).toBe(90_000);
     expect(run.journal.split('\n').filter((line) => line.includes('"kind":"wait"'))).toHaveLength(1);
 
-    const short = createProject({ agent: [crashing], files: filesWith([brief]), inputs: { 'max-minutes': '3' } });
-    expect(await runOnce(short)).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
+    const split = createProject({ agent: [crashing, finisher], files: filesWith([brief]) });
+    expect(await runSplit(split)).toMatchObject({ loop: { calls: 2 }, publish: { end: 'complete (plan_complete)' } });
+  });
+
+  test('is not waited for beyond the time of the run, but by the next one before its first call', async () => {
+    const brief = { ...once, circuit_breaker: { threshold: 1, reset_after: '90s' } };
+    const inputs = { 'max-minutes': '3' };
+    const project = createProject({ agent: [crashing, finisher], files: filesWith([brief]), inputs });
+    const first = await runOnce(project);
+    expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 1 });
+    const { resumeAt } = first.outcome as { readonly resumeAt: number };
+    project.script.behaviours = [finisher];
+    const second = await runOnce(project);
+    expect(second).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(second.work?.journal[0]?.startedAt).toBe(resumeAt);
   });
 
   test('leaves the others to work', async () => {

@@ -47,10 +47,13 @@ test('orders that were given meanwhile, and mention nobody', () => {
   );
 });
 
-test('while it waits for the end of a limit: until when, and with what it continues', () => {
-  const waits = { kind: 'waits', task: live.doing.task, until: END + 60 * 60_000 } as const;
+test.each([
+  ['the end of a limit', 'calls_per_hour', 'A limit is reached'],
+  ['the circuit of a step', 'step_circuit', 'The circuit of a step is open'],
+] as const)('while it waits for %s: until when, and with what it continues', (_, reason, why) => {
+  const waits = { kind: 'waits', for: reason, task: live.doing.task, until: END + 60 * 60_000 } as const;
   expect(lines(renderLiveStatus({ ...live, doing: waits }))[1]).toBe(
-    '**🚧 Ralph is at work.** A limit is reached, so the run waits until 2026-11-21 17:18 UTC, then continues with [#13](https://github.com/acme/shop/issues/13) Task 13 ([live log](https://github.com/acme/shop/actions/runs/99))',
+    `**🚧 Ralph is at work.** ${why}, so the run waits until 2026-11-21 17:18 UTC, then continues with [#13](https://github.com/acme/shop/issues/13) Task 13 ([live log](https://github.com/acme/shop/actions/runs/99))`,
   );
 });
 
