@@ -135,11 +135,11 @@ test('a package.json that is no JSON is named, with what to do', async () => {
 
 describe('what a .ralphrc sets', () => {
   const workflow = async (): Promise<string> => readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8');
-  const RC = 'TEST_COMMAND="make check"\nGITHUB_TASK_LABEL=agent\n';
+  const rc = 'TEST_COMMAND="make check"\nGITHUB_TASK_LABEL=agent\n';
 
   test.each(['.ralphrc', '.ralph/.ralphrc'])('in %s is left to it, and init says so', async (path) => {
     await mkdir(join(folder, '.ralph'), { recursive: true });
-    await writeFile(join(folder, path), RC);
+    await writeFile(join(folder, path), rc);
     const { out } = await init('--yes');
     const text = await workflow();
     expect(text).not.toMatch(/^\s*(?:verify|task-label):/m);
@@ -152,20 +152,20 @@ describe('what a .ralphrc sets', () => {
   });
 
   test('of three jobs the first one waits for its label', async () => {
-    await writeFile(join(folder, '.ralphrc'), RC);
+    await writeFile(join(folder, '.ralphrc'), rc);
     await init('--yes', '--workflow', 'three-jobs');
     expect(await workflow()).toContain('    with:\n      # verify: set in .ralphrc\n      task-label: agent #');
   });
 
   test('comes after the command that somebody names', async () => {
-    await writeFile(join(folder, '.ralphrc'), RC);
+    await writeFile(join(folder, '.ralphrc'), rc);
     const { out } = await init('--yes', '--verify', 'make all');
     expect(await workflow()).toContain('verify: make all');
     expect(out).toContain('.ralphrc sets task-label: the');
   });
 
   test('is not asked for again', async () => {
-    await writeFile(join(folder, '.ralphrc'), RC);
+    await writeFile(join(folder, '.ralphrc'), rc);
     const { out } = await init('--json');
     expect(JSON.parse(out)).toMatchObject({ leftToFile: { path: '.ralphrc', inputs: ['task-label', 'verify'] } });
   });
