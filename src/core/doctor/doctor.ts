@@ -16,8 +16,9 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
       file.kind === 'unreadable'
         ? []
         : file.workflow.uses.flatMap((step) => {
-            const looked = { step, workflow: file.workflow, rules, repository: facts.repository };
             const where = file.workflow.path;
+            const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
+            const looked = { step, workflow: file.workflow, rules, repository: facts.repository, settings };
             return [...stepFindings(looked), ...machineFindings(looked, facts)].map((found) => ({ ...found, where }));
           }),
     ),

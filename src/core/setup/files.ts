@@ -6,7 +6,7 @@ import {
   type WorkflowDefaults,
   type WorkflowTemplates,
 } from './workflow.ts';
-import { yamlText } from './yaml-text.ts';
+import { yamlText } from '../text/yaml-text.ts';
 
 /** Texts of this package that init makes files of, and defaults of action.yml. */
 export interface Templates extends WorkflowDefaults {

@@ -1,6 +1,6 @@
 import { namesOf } from '../text/lists.ts';
 import type { Project, Stack } from './project.ts';
-import { yamlText } from './yaml-text.ts';
+import { yamlText } from '../text/yaml-text.ts';
 
 /** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
+import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
 import { typicalBranches, type Asked, type BaseTrial, type KeyTrial } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
@@ -33,18 +34,19 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
-  const files = await workflowFiles(context.workspace);
-  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
-  const name = `${context.repository.owner}/${context.repository.repo}`;
-  const settings = await effectiveSettingsOf(files, {
+  const found = await workflowFiles(context.workspace);
+  const settings = await effectiveSettingsOf(found, {
     folder: context.workspace,
     actionFolder: world.actionFolder,
     env: environment,
   });
+  const files = withEffectiveInputs(found, settings);
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
+  const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
-      label: taskLabelOf(actionRules, workflows[0] ?? null),
+      label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
       branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
     }),
