@@ -2,6 +2,7 @@ import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Facts } from './facts.ts';
 import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
+import { pipelineFindings } from './pipeline-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
 import { settingFindings } from './setting-findings.ts';
 import { inputOf, stepFindings } from './step-findings.ts';
@@ -23,6 +24,7 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
           }),
     ),
     ...facts.settings.flatMap(settingFindings),
+    ...facts.pipelines.flatMap(pipelineFindings),
     keyFinding(facts),
     ...repositoryFindings(facts, rules),
   ];

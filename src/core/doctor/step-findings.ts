@@ -186,7 +186,7 @@ function inCondition({ condition }: RalphStep): LabelFilter {
   return {
     waits: "The job's `if`",
     labels: [...condition.matchAll(LABEL_CONDITIONS)].map(([, ...names]) =>
-      (names.find((name) => name !== undefined) ?? '').replaceAll("''", "'"),
+      (names.find(Boolean) ?? '').replaceAll("''", "'"),
     ),
     toMatch: (label) =>
       cure('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),

@@ -20,6 +20,7 @@ import { cacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
+import { tryPipeline } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -59,6 +60,11 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     isSplit ? ({ kind: 'unknown', why: ELSEWHERE } as const) : askAgent(by),
     hasCredentials(world),
   ]);
+  const pipeline = await tryPipeline({
+    repository,
+    variables: world.variables,
+    allowedTools: config.policy.allowedTools,
+  });
   const verify: BaseTrial = isSplit
     ? { kind: 'not-tried' }
     : await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
@@ -66,6 +72,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     {
       files,
       settings,
+      pipelines: [{ where: null, found: pipeline, openVariables: [] }],
       repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings: ofRepository } },
       key,
       verify,

@@ -41,6 +41,7 @@ import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
+import { tryPipelines } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -78,6 +79,7 @@ export const examineWith =
     const facts: Facts = {
       files,
       settings,
+      pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
       repository,
       key,
       verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },

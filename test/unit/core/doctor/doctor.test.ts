@@ -38,6 +38,7 @@ const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/
 const good: Facts = {
   files: [fileWith(template)],
   settings: [],
+  pipelines: [],
   repository: known(repository),
   key: { kind: 'accepted' },
   verify: { kind: 'passed', seconds: 12 },
