@@ -3,7 +3,13 @@ import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
-import { typicalBranches, type Asked, type BaseTrial, type KeyTrial } from '../../core/doctor/facts.ts';
+import {
+  typicalBranches,
+  type Asked,
+  type BaseTrial,
+  type KeyTrial,
+  type PipelineTrial,
+} from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
@@ -60,11 +66,10 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     isSplit ? ({ kind: 'unknown', why: ELSEWHERE } as const) : askAgent(by),
     hasCredentials(world),
   ]);
-  const pipeline = await tryPipeline({
-    repository,
-    variables: world.variables,
-    allowedTools: config.policy.allowedTools,
-  });
+  const pipeline: PipelineTrial['found'] =
+    checkoutProblems.length > 0
+      ? { kind: 'unknown', why: 'the checkout is not usable.' }
+      : await tryPipeline({ repository, variables: world.variables, allowedTools: config.policy.allowedTools });
   const verify: BaseTrial = isSplit
     ? { kind: 'not-tried' }
     : await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
