@@ -66,7 +66,12 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createRunCommand(async (asked, terminal) =>
     (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
   ),
-  createTasksCommand(look),
+  createTasksCommand(look, async (folder) =>
+    (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, {
+      actionFolder: fileURLToPath(packageRoot),
+      env: process.env,
+    }),
+  ),
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),

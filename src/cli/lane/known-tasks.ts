@@ -5,6 +5,7 @@ import { namesOf } from '../../core/text/lists.ts';
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import { UsageError } from '../command.ts';
+import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readTasks } from '../tasks/read-tasks.ts';
 import type { LaneArguments } from './lane-arguments.ts';
 import type { StatePlace } from './state-places.ts';
@@ -23,7 +24,9 @@ export async function findTask({ lane, opened }: LaneArguments, name: string, no
   const id = parseTaskName(name);
   const [known, listed] = await Promise.all([
     tasksOf(opened.places, lane, now),
-    lane === QUEUE ? readTasks(opened.folder, fileSources) : null,
+    lane === QUEUE
+      ? readTasks(opened.folder, { sources: fileSources, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') })
+      : null,
   ]);
   if (id !== null && known === null) return id;
   const ofFiles = listed?.tasks.map(({ task }) => calledAs(task)) ?? [];

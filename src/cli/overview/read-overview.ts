@@ -9,7 +9,7 @@ import { fileSources } from '../../core/tasks/task-sources.ts';
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import { DEFAULT_BRANCH_PREFIX, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import { DEFAULT_BRANCH_PREFIX, DEFAULT_OPTIONAL_SECTIONS, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { LookAtGitHub, Viewer } from '../github.ts';
 import { newer } from '../lane/read-lane.ts';
 import type { StatePlace } from '../lane/state-places.ts';
@@ -60,7 +60,7 @@ export async function readOverview({ folder, remote, places, look, log }: Looked
       })),
   );
   const [found, seen] = await Promise.all([
-    readTasks(folder, files),
+    readTasks(folder, { sources: files, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') }),
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes)),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;

@@ -6,7 +6,9 @@ import type { Project } from '../../core/setup/project.ts';
 import { callsWorkflow, verifyOf, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
+import { leftToFile, type LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
 import { byHandText, foundText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
@@ -18,7 +20,8 @@ const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--key KIND] [--workf
 Sets a repository up: finds its languages, commands and task files, asks what it cannot know, shows what it would
 write as a diff, and writes it when you agree: the workflow, the steps that set the project up for the agent,
 .ralph/AGENT.md with the commands, an issue form and lines of .gitignore. Existing files stay as they are, and a second
-run changes nothing. It ends with what is left to do by hand, and with what a run can cost.
+run changes nothing. The workflow leaves to a .ralphrc what it sets. It ends with what is left to do by hand, and with
+what a run can cost.
 
   --yes              asks nothing and writes
   --verify COMMAND   what must pass before work counts as done (default: the tests that were found)
@@ -63,13 +66,14 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     remote: given.values('remote')[0] ?? null,
   });
   if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
-  const texts = await readFiles(checkout.folder, filesToRead(checkout.paths));
+  const texts = await readFiles(checkout.folder, [...filesToRead(checkout.paths), ...SETTINGS_PATHS]);
+  const left = leftToFile(texts);
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
   const own = textsOf(texts).get(project.ralphWorkflow) ?? null;
-  const found = choicesOf(given, { project, checkout, own, action: defaults.action });
+  const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
-  const facts = { project, checkout, defaults };
+  const facts = { project, checkout, defaults, left };
   if (isAsking) terminal.out(foundText(reportOf(facts, found, { changes: [], workflow: '' })));
   const choices = isAsking ? await world.person.choose(found) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
@@ -146,10 +150,11 @@ function choicesOf(
     readonly checkout: Extract<Checkout, { kind: 'open' }>;
     /** The workflow that is there; null: none is. */
     readonly own: string | null;
-    readonly action: string | null;
+    readonly left: LeftToFile | null;
+    readonly defaults: Defaults;
   },
 ): Choices {
-  const { project, checkout, own, action } = facts;
+  const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
   // A reusable workflow starts no services, and other servers than github.com do not know how it names its own action.
@@ -159,8 +164,19 @@ function choicesOf(
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
     verify: verify === undefined ? verifyOf(project.stacks) : [verify].filter((line) => line.trim() !== ''),
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
-    action: given.values('action')[0] ?? action,
+    action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
+    label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
+    // A command that somebody names is the workflow's, and so comes before the file.
+    leftTo:
+      left === null
+        ? null
+        : {
+            path: left.path,
+            inputs: left.settings
+              .map(({ input }) => input)
+              .filter((input) => input !== 'verify' || verify === undefined),
+          },
   };
 }
 
@@ -208,18 +224,19 @@ function reportOf(
     readonly project: Project;
     readonly checkout: Extract<Checkout, { kind: 'open' }>;
     readonly defaults: Defaults;
+    readonly left: LeftToFile | null;
   },
   choices: Choices,
   { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
 ): SetupReport {
-  const { project, checkout, defaults } = facts;
+  const { project, checkout, defaults, left } = facts;
   const { home, defaultBranch, ignored } = checkout;
   const steps = stepsByHand({
     choices,
-    label: defaults.templates.taskLabel,
     defaultBranch,
     ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
     project,
+    settingProblems: left?.problems ?? [],
     workflow: presentWorkflow(workflow),
   });
   return {
@@ -236,6 +253,7 @@ function reportOf(
       workflows: [...project.workflows],
       otherRalphs: [...project.otherRalphs],
     },
+    leftToFile: choices.leftTo === null ? null : { path: choices.leftTo.path, inputs: [...choices.leftTo.inputs] },
     files: changes.map((change) => ({ path: change.path, change: change.kind, text: textAfter(change) })),
     byHand: steps.map(({ what, path }) => ({
       what,

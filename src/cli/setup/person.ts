@@ -1,6 +1,7 @@
 import { confirm, isCancel, select, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
+import { isLeft } from '../../core/setup/workflow.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
@@ -22,12 +23,14 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         initialValue: found.shape,
       });
       if (isCancel(shape)) return null;
-      const verify = await text({
-        ...terminal,
-        message: 'Which command must pass before work counts as done? (empty: none)',
-        initialValue: found.verify.join(' && '),
-        validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
-      });
+      const verify = isLeft(found, 'verify')
+        ? found.verify.join(' && ')
+        : await text({
+            ...terminal,
+            message: 'Which command must pass before work counts as done? (empty: none)',
+            initialValue: found.verify.join(' && '),
+            validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
+          });
       if (isCancel(verify)) return null;
       const key = await select<Choices['key']>({
         ...terminal,

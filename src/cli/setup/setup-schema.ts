@@ -27,6 +27,10 @@ const setupReportSchema = z.object({
     workflows: z.array(z.string()).describe('Other workflows of the repository.'),
     otherRalphs: z.array(z.object({ name: z.string(), path: z.string(), advice: z.string() })),
   }),
+  leftToFile: z
+    .object({ path: z.string(), inputs: z.array(z.string()) })
+    .nullable()
+    .describe('The settings file of another Ralph, and the inputs that it sets: the workflow leaves them to it.'),
   files: z.array(
     z.object({
       path: z.string(),

@@ -1,11 +1,12 @@
 import { diffOf } from '../../core/setup/preview.ts';
 import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
+import { namesOf } from '../../core/text/lists.ts';
 import { plainLine } from '../plain-line.ts';
 import type { SetupReport } from './setup-schema.ts';
 
 /** What was found in the repository, for a person. */
-export function foundText({ project }: SetupReport): string {
+export function foundText({ project, leftToFile: left }: SetupReport): string {
   const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
     const where = folder === '' ? '' : ` in ${folder}/`;
     return `  ${[language, ...frameworks].join(', ')}${where} (${packageManager}): ${test ?? 'no tests found'}\n`;
@@ -14,8 +15,12 @@ export function foundText({ project }: SetupReport): string {
   const tasks = project.taskFiles.map((path) => `  tasks in ${path}\n`);
   const workflow =
     project.ralphWorkflow === SETUP_PATHS.workflow ? [] : [`  a workflow for Ralph in ${project.ralphWorkflow}\n`];
+  const settings =
+    left === null || left.inputs.length === 0
+      ? []
+      : [`  ${left.path} sets ${namesOf(left.inputs)}: the workflow leaves them to it\n`];
   const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
-  return `Found:\n${[...stacks, ...nothing, ...workflow, ...tasks, ...others].join('')}`;
+  return `Found:\n${[...stacks, ...nothing, ...workflow, ...tasks, ...others, ...settings].join('')}`;
 }
 
 /** What happens to the files, as a diff, and which of them stay as they are. */

@@ -8,14 +8,14 @@ import { promptPlaces } from '../../core/prompt/places.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
-import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
-
-const OPTIONAL_SECTIONS = DEFAULT_OPTIONAL_SECTIONS.split(',');
 
 /** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
 export async function readTasks(
   folder: string,
-  sources: readonly FileSource[],
+  {
+    sources,
+    optionalSections,
+  }: { readonly sources: readonly FileSource[]; readonly optionalSections: readonly string[] },
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
   const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
@@ -30,7 +30,7 @@ export async function readTasks(
   const beside = await readdir(folder).catch(() => []);
   const texts = withoutOtherPlan(found.texts, beside);
   const problems = found.problems.filter(({ file }) => file !== ROOT_PLAN || isRootPlan(beside));
-  const parsed = parseTaskFiles(texts, sources, OPTIONAL_SECTIONS);
+  const parsed = parseTaskFiles(texts, sources, optionalSections);
   const done = new Set(parsed.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
     parsed.tasks.map(({ task }) => ({

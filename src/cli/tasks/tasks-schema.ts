@@ -15,7 +15,9 @@ const taskRow = z.object({
 });
 
 const problem = z.object({
-  file: z.string().describe('Relative to the checkout; `issues` for those on GitHub.'),
+  file: z
+    .string()
+    .describe('Relative to the checkout; `issues` for those on GitHub, `settings` for what runs are set to.'),
   line: z.int().positive().nullable().describe('From 1; null: of the file as a whole.'),
   message: z.string(),
 });

@@ -1,3 +1,4 @@
+import { renderSettings, type EffectiveSetting } from '../../core/settings/effective.ts';
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { plainLine } from '../plain-line.ts';
@@ -7,11 +8,18 @@ import { firstNames } from '../../core/text/lists.ts';
 
 const MAX_NAMED = 3;
 
-/** Tasks and problems as a person reads them: a line each. */
+/** Tasks, problems and the settings that somebody set, as a person reads them: a line each. */
 export function renderTasks(
   tasks: readonly FileTask[],
-  problems: TasksReport['problems'],
-  looked: readonly string[],
+  {
+    problems,
+    looked,
+    settings,
+  }: {
+    readonly problems: TasksReport['problems'];
+    readonly looked: readonly string[];
+    readonly settings: readonly EffectiveSetting[];
+  },
 ): string {
   const problemLines = problems.map(
     ({ file, line, message }) =>
@@ -19,9 +27,13 @@ export function renderTasks(
   );
   const heading =
     tasks.length === 0 ? `No tasks found in ${looked.join(', ') || 'any file'}.\n` : `${summary(tasks)}\n\n`;
-  return [heading, ...renderRows(tasks), ...(problemLines.length === 0 ? [] : ['\nProblems:\n', ...problemLines])].join(
-    '',
-  );
+  const settingLines = renderSettings(settings).map((line) => `  ${plainLine(line, 400)}\n`);
+  return [
+    heading,
+    ...renderRows(tasks),
+    ...(problemLines.length === 0 ? [] : ['\nProblems:\n', ...problemLines]),
+    ...(settingLines.length === 0 ? [] : ['\nSettings:\n', ...settingLines]),
+  ].join('');
 }
 
 function summary(tasks: readonly FileTask[]): string {

@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises';
-import { taskSources } from '../../config/inputs.ts';
+import { inputProblems } from '../../config/inputs.ts';
 import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
 import { ROOT_PLAN } from '../../core/tasks/files/form/root-plan.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { isFileSource } from '../../core/tasks/task-sources.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import { DEFAULT_PROMPT_FILE, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { LookAtGitHub } from '../github.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { plainLine } from '../plain-line.ts';
+import { taskSettings, type ReadFolderSettings } from './task-settings.ts';
 import { readPromptTask, readTasks } from './read-tasks.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { renderTasks } from './tasks-text.ts';
@@ -20,34 +20,38 @@ const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-la
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then in file order; a
 task comes after what it waits for, and those that wait for themselves or for something that does not exist come last.
-With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label, from the repository of the remote
-origin.
+The settings are those of the workflow that works in the folder, or of ralph run where there is none: from an input, the
+environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label,
+from the repository of the remote origin.
 
   --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
                        prd (${taskFilePaths.prd.join(', ')}), beads (${taskFilePaths.beads.join()}),
-                       prompt (PROMPT.md itself, where there is no list) (default: ${DEFAULT_SOURCES})
-  --task-label LABEL   which issues, as the action's input (default: ${DEFAULT_TASK_LABEL})
+                       prompt (PROMPT.md itself, where there is no list) (default: as runs have it)
+  --task-label LABEL   which issues, as the action's input (default: as runs have it)
   --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
 
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
 `;
 
 /** `ralph tasks`: the tasks found in a checkout, and on GitHub if there is a token. */
-export function createTasksCommand(look: LookAtGitHub): Command {
-  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, look) };
+export function createTasksCommand(look: LookAtGitHub, readSettings: ReadFolderSettings): Command {
+  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, { look, readSettings }) };
 }
 
-async function listTasks(args: readonly string[], terminal: Terminal, look: LookAtGitHub): Promise<CommandEnd> {
+async function listTasks(
+  args: readonly string[],
+  terminal: Terminal,
+  { look, readSettings }: { readonly look: LookAtGitHub; readonly readSettings: ReadFolderSettings },
+): Promise<CommandEnd> {
   const given = parseArguments(
     args,
     { dir: 'value', 'task-sources': 'value', 'task-label': 'value', json: 'flag' },
     { name: 'FOLDER', min: 0, max: 0 },
   );
   const [folder = '.'] = given.values('dir');
-  const [list = DEFAULT_SOURCES] = given.values('task-sources');
-  const [label = DEFAULT_TASK_LABEL] = given.values('task-label');
-  const sources = taskSources.safeParse(list);
+  const [list] = given.values('task-sources');
+  const [asked] = given.values('task-label');
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),
     () => false,
@@ -55,22 +59,24 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
   const misused = [
     ...given.problems,
     ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder))} is not a folder.`]),
-    ...(sources.success
+    ...(list === undefined
       ? []
-      : [
-          ...new Set(
-            sources.error.issues.map(({ message }) => `--task-sources: ${JSON.stringify(plainLine(list))} ${message}.`),
-          ),
-        ]),
+      : inputProblems({ 'task-sources': list }).map(
+          ({ why }) => `--task-sources: ${JSON.stringify(plainLine(list))} ${why}.`,
+        )),
   ];
-  if (misused.length > 0 || !sources.success) throw new UsageError(misused);
+  if (misused.length > 0) throw new UsageError(misused);
 
-  const files = sources.data.filter(isFileSource);
-  const readsPrompt = sources.data.includes('prompt');
+  const { sources, label, optionalSections, promptFile, set, ...settings } = taskSettings(await readSettings(folder), {
+    ...(list === undefined ? {} : { 'task-sources': list }),
+    ...(asked === undefined ? {} : { 'task-label': asked }),
+  });
+  const files = sources.filter(isFileSource);
+  const readsPrompt = sources.includes('prompt');
   const [inFiles, onGitHub, prompt] = await Promise.all([
-    readTasks(folder, files),
-    sources.data.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
-    readsPrompt ? readPromptTask(folder, DEFAULT_PROMPT_FILE) : { task: null, problems: [] },
+    readTasks(folder, { sources: files, optionalSections }),
+    sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
+    readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
   const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
     import('../../core/tasks/work-order.ts'),
@@ -82,16 +88,17 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
     listed.map(({ task }) => task),
   );
   const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
-  const all = [...[...inFiles.problems, ...prompt.problems].map(problemRow), ...onGitHub.problems];
+  const ofSettings = settings.problems.map((message) => ({ file: 'settings', line: null, message }));
+  const all = [...ofSettings, ...[...inFiles.problems, ...prompt.problems].map(problemRow), ...onGitHub.problems];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {
     const places = [
       // What stands there counts only beside files of an early Ralph.
       ...files.flatMap((source) => taskFilePaths[source]).filter((path) => path !== ROOT_PLAN),
-      ...(readsPrompt ? promptPlaces(DEFAULT_PROMPT_FILE, []) : []),
+      ...(readsPrompt ? promptPlaces(promptFile, []) : []),
     ];
-    terminal.out(renderTasks(tasks, all, [...places, ...onGitHub.looked]));
+    terminal.out(renderTasks(tasks, { problems: all, looked: [...places, ...onGitHub.looked], settings: set }));
   }
   return 'done';
 }

@@ -2,6 +2,7 @@ import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Facts } from './facts.ts';
 import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
+import { pipelineFindings } from './pipeline-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
 import { settingFindings } from './setting-findings.ts';
 import { inputOf, stepFindings } from './step-findings.ts';
@@ -16,12 +17,14 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
       file.kind === 'unreadable'
         ? []
         : file.workflow.uses.flatMap((step) => {
-            const looked = { step, workflow: file.workflow, rules, repository: facts.repository };
             const where = file.workflow.path;
+            const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
+            const looked = { step, workflow: file.workflow, rules, repository: facts.repository, settings };
             return [...stepFindings(looked), ...machineFindings(looked, facts)].map((found) => ({ ...found, where }));
           }),
     ),
     ...facts.settings.flatMap(settingFindings),
+    ...facts.pipelines.flatMap(pipelineFindings),
     keyFinding(facts),
     ...repositoryFindings(facts, rules),
   ];

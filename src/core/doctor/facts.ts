@@ -84,6 +84,19 @@ export type BaseTrial =
   | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
   | { readonly kind: 'impossible'; readonly why: string };
 
+/** What the steps of an iteration are, as runs read their file from the base branch. `where`: the workflow; null: of this run, or of `ralph run`. */
+export interface PipelineTrial {
+  readonly where: string | null;
+  readonly found:
+    | { readonly kind: 'unknown'; readonly why: string }
+    /** Sentences with file, line and column. */
+    | { readonly kind: 'wrong'; readonly problems: readonly string[] }
+    /** `says`: which steps there are, and which files are not used; empty: there is no such file. */
+    | { readonly kind: 'read'; readonly says: readonly string[]; readonly warnings: readonly string[] };
+  /** Variables that its files name, and whose values only a run knows. */
+  readonly openVariables: readonly string[];
+}
+
 /** A workflow file of the checkout that uses the action; one that cannot be read is named with why. */
 export type WorkflowFile =
   | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
@@ -94,6 +107,7 @@ export interface Facts {
   readonly files: readonly WorkflowFile[];
   /** One for each workflow. */
   readonly settings: readonly AnsweredSettings[];
+  readonly pipelines: readonly PipelineTrial[];
   readonly repository: Asked<Repository>;
   readonly key: KeyTrial;
   readonly verify: BaseTrial;

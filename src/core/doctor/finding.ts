@@ -4,6 +4,7 @@ export const checks = [
   'placeholder',
   'inputs',
   'settings',
+  'pipeline',
   'triggers',
   'event-filter',
   'permissions',
@@ -71,6 +72,11 @@ export function problem(check: Check, says: string, what: Cure): Finding {
 /** A problem whose sentences say themselves what to do. */
 export function refused(check: Check, says: string): Finding {
   return { check, kind: 'problem', where: null, says, cure: null };
+}
+
+/** A warning whose sentences say themselves what to do. */
+export function noted(check: Check, says: string): Finding {
+  return { check, kind: 'warning', where: null, says, cure: null };
 }
 
 export function unchecked(check: Check, says: string, what: Cure): Finding {

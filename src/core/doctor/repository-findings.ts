@@ -1,3 +1,4 @@
+import type { AnsweredSettings } from '../settings/effective.ts';
 import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
@@ -9,7 +10,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
   const { repository } = facts;
   const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
   return [
-    ...label({ repository, rules }, workflows[0]?.workflow ?? null),
+    ...label(facts, rules, workflows[0]?.workflow ?? null),
     ...workflows.flatMap(({ workflow, text }) =>
       schedule(workflow, text, repository).map((finding) => ({ ...finding, where: workflow.path })),
     ),
@@ -19,19 +20,40 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
   ];
 }
 
-/** The label that a repository's workflow waits for; null: an expression. */
-export function taskLabelOf(rules: ActionRules, workflow: Workflow | null): string | null {
-  const step = workflow?.uses[0];
-  return step === undefined ? rules.defaults['task-label'] : inputOf({ step, rules }, 'task-label');
+/** The label that makes an issue a task for the runs of a workflow, or where there is none for those of `ralph run`; null: an expression. */
+export function taskLabelOf(
+  rules: ActionRules,
+  workflow: Workflow | null,
+  settings: readonly AnsweredSettings[],
+): string | null {
+  return inForce({ rules, workflow, settings }, 'task-label');
+}
+
+function inForce(
+  {
+    rules,
+    workflow,
+    settings,
+  }: {
+    readonly rules: ActionRules;
+    readonly workflow: Workflow | null;
+    readonly settings: readonly AnsweredSettings[];
+  },
+  name: 'task-label' | 'task-sources',
+): string | null {
+  const [step] = workflow?.uses ?? [];
+  if (step !== undefined) return inputOf({ step, rules }, name);
+  const [answered] = settings;
+  return answered?.settings.find(({ input }) => input === name)?.text.trim() ?? rules.defaults[name];
 }
 
 function label(
-  { repository, rules }: { readonly repository: Asked<Repository>; readonly rules: ActionRules },
+  { repository, settings }: Pick<Facts, 'repository' | 'settings'>,
+  rules: ActionRules,
   workflow: Workflow | null,
 ): readonly Finding[] {
-  const name = taskLabelOf(rules, workflow);
-  const step = workflow?.uses[0];
-  const sources = step === undefined ? '' : inputOf({ step, rules }, 'task-sources');
+  const name = taskLabelOf(rules, workflow, settings);
+  const sources = inForce({ rules, workflow, settings }, 'task-sources');
   if (name === null)
     return [
       unchecked(

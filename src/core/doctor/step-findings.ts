@@ -1,3 +1,4 @@
+import type { EffectiveSetting } from '../settings/effective.ts';
 import { nearest } from '../text/nearest.ts';
 import { namesOf } from '../text/lists.ts';
 import { oneLine } from '../text/one-line.ts';
@@ -5,7 +6,8 @@ import { sentence } from '../text/sentence.ts';
 import type { ActionRules, Asked, DefaultedInput, Repository } from './facts.ts';
 import { isExpression, secretsIn } from './expression.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
-import type { RalphStep, Workflow } from './workflow.ts';
+import { yamlText } from '../text/yaml-text.ts';
+import { callsRalph, type RalphStep, type Workflow } from './workflow.ts';
 
 /** A step of a workflow, and what its checks need besides it. */
 export interface LookedAt {
@@ -13,6 +15,8 @@ export interface LookedAt {
   readonly workflow: Workflow;
   readonly rules: ActionRules;
   readonly repository: Asked<Repository>;
+  /** Of the workflow's runs; empty: not known. */
+  readonly settings: readonly EffectiveSetting[];
 }
 
 /** An input as the step gives it, or its default; null: an expression, whose value is not known here. */
@@ -138,15 +142,12 @@ function eventFilter(looked: LookedAt): readonly Finding[] {
     ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
   ];
   const label = inputOf(looked, 'task-label');
-  const labels = [...step.condition.matchAll(/\blabel\.name\s*==\s*'([^']*)'/g)].map(([, name = '']) => name);
-  if (has('issues') && label !== null && labels.length > 0 && !labels.some((name) => sameLabel(name, label)))
-    return [
-      warning(
-        'event-filter',
-        `The job's \`if\` waits for the label ${namesOf(labels.map((name) => `\`${name}\``))}, but \`task-label\` is \`${label}\`: that label starts no job.`,
-        cure('Use the same label in both.', { paste: `github.event.label.name == '${label}'` }),
-      ),
-    ];
+  if (has('issues') && label !== null) {
+    const other = [inCondition(step), inCalledWorkflow(looked)].find(
+      ({ labels }) => labels.length > 0 && !labels.some((name) => sameLabel(name, label)),
+    );
+    if (other !== undefined) return [otherLabel(looked, label, other)];
+  }
   if (missing.length === 0)
     return has('issues') || has('issue_comment')
       ? [fine('event-filter', 'The job leaves out other labels and other comments.')]
@@ -161,6 +162,48 @@ function eventFilter(looked: LookedAt): readonly Finding[] {
       }),
     ),
   ];
+}
+
+/** Where labels are compared before a run begins, with a cure that makes the label of the tasks start it. `labels`: empty where none is named, or only a run knows them. */
+interface LabelFilter {
+  readonly waits: string;
+  readonly labels: readonly string[];
+  readonly toMatch: (label: string) => NonNullable<Finding['cure']>;
+}
+
+function otherLabel({ settings }: LookedAt, label: string, { waits, labels, toMatch }: LabelFilter): Finding {
+  const setting = settings.find(({ input }) => input === 'task-label');
+  const from = setting?.origin === 'file' || setting?.origin === 'environment' ? ` (${setting.where})` : '';
+  const names = namesOf(labels.map((name) => `\`${name}\``));
+  return warning(
+    'event-filter',
+    `${waits} waits for the label ${names}, but \`task-label\` is \`${label}\`${from}: that label starts no job.`,
+    toMatch(label),
+  );
+}
+
+function inCondition({ condition }: RalphStep): LabelFilter {
+  return {
+    waits: "The job's `if`",
+    labels: [...condition.matchAll(LABEL_CONDITIONS)].map(([, ...names]) =>
+      (names.find(Boolean) ?? '').replaceAll("''", "'"),
+    ),
+    toMatch: (label) =>
+      cure('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),
+  };
+}
+
+const LABEL_CONDITIONS =
+  /\blabel\.name\s*==\s*'((?:[^']|'')*)'|'((?:[^']|'')*)'\s*==\s*github\.event\.label\.name\b|(?<!!\s*)\bcontains\(\s*github\.event\.issue\.labels\.\*\.name\s*,\s*'((?:[^']|'')*)'/g;
+
+/** The reusable workflow compares with its own input, whatever a settings file says. */
+function inCalledWorkflow({ step, rules }: LookedAt): LabelFilter {
+  const own = step.labelInput ?? rules.defaults['task-label'];
+  return {
+    waits: 'The first job of the called workflow',
+    labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],
+    toMatch: (label) => cure('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
+  };
 }
 
 /** GitHub compares labels, and texts in expressions, without regard to case. */

@@ -25,6 +25,8 @@ export interface RalphStep {
   /** Whether its job names an environment, which has secrets of its own. */
   readonly hasEnvironment: boolean;
   readonly inputs: Texts;
+  /** `task-label` as the workflow has it, whatever stands in its place in `inputs`; null: it has none. */
+  readonly labelInput: string | null;
   readonly environment: Texts;
   /** Inputs of the actions/checkout before it, of the one without a `path` if there is one; null: there is none. */
   readonly checkout: Texts | null;
@@ -76,6 +78,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       cacheMode: textOf(file['cache-mode']) || null,
       hasEnvironment: false,
       inputs: { ...inputs, ...textsOf(given.secrets) },
+      labelInput: inputs['task-label'] ?? null,
       environment: {},
       checkout: { 'fetch-depth': '0', 'persist-credentials': 'false' },
     },
@@ -103,6 +106,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
         hasEnvironment: given.environment !== undefined,
         inputs: textsOf(step.with),
+        labelInput: textsOf(step.with)['task-label'] ?? null,
         environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
       },

@@ -3,7 +3,7 @@ import type { Choices } from './files.ts';
 import { namesOf } from '../text/lists.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
-import { SECRETS } from './workflow.ts';
+import { isLeft, SECRETS } from './workflow.ts';
 
 /** Something that a person does; `path` is the page below the repository's own, null: it is on no page. */
 interface Step {
@@ -36,18 +36,23 @@ export function presentWorkflow(text: string): PresentWorkflow {
 /** What is left to do after the files are written, in order. */
 export function stepsByHand(given: {
   readonly choices: Choices;
-  readonly label: string;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
   /** Files of the set-up that git ignores. */
   readonly ignored: readonly string[];
+  /** What is wrong with the settings file, as sentences. */
+  readonly settingProblems: readonly string[];
   readonly project: Pick<Project, 'unreadable' | 'withServices' | 'ralphWorkflow'>;
 }): readonly Step[] {
-  const { choices, label, defaultBranch, workflow, ignored } = given;
+  const { choices, defaultBranch, workflow, ignored } = given;
   const { unreadable, withServices, ralphWorkflow } = given.project;
   return [
     ...unreadable.map((path) => ({
       what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
+      path: null,
+    })),
+    ...given.settingProblems.map((problem) => ({
+      what: `Fix this setting, which fails every run: ${problem}`,
       path: null,
     })),
     ...(workflow.kind === 'another'
@@ -61,7 +66,7 @@ export function stepsByHand(given: {
     ...(workflow.kind === 'ralph' && workflow.action.startsWith('OWNER/')
       ? [{ what: `In ${ralphWorkflow}, replace OWNER with the account that ralph-action belongs to.`, path: null }]
       : []),
-    ...(workflow.kind === 'ralph' && !workflow.hasVerify
+    ...(workflow.kind === 'ralph' && !workflow.hasVerify && !isLeft(choices, 'verify')
       ? [{ what: `Set verify in ${ralphWorkflow}: the command that proves that work is done.`, path: null }]
       : []),
     ...(workflow.kind === 'ralph' && !workflow.hasServices && withServices.length > 0
@@ -86,6 +91,6 @@ export function stepsByHand(given: {
     },
     { what: `Add the secret ${SECRETS[choices.key]}.`, path: '/settings/secrets/actions/new' },
     { what: 'Tick "Allow GitHub Actions to create and approve pull requests".', path: '/settings/actions' },
-    { what: `Create the label ${label}, then put it on an issue.`, path: '/labels' },
+    { what: `Create the label ${choices.label}, then put it on an issue.`, path: '/labels' },
   ];
 }

@@ -1,12 +1,17 @@
 import type { Project, Stack } from './project.ts';
-import { renderSetupAction, renderWorkflow, type WorkflowChoices, type WorkflowTemplates } from './workflow.ts';
+import {
+  renderSetupAction,
+  renderWorkflow,
+  type WorkflowChoices,
+  type WorkflowDefaults,
+  type WorkflowTemplates,
+} from './workflow.ts';
+import { yamlText } from '../text/yaml-text.ts';
 
 /** Texts of this package that init makes files of, and defaults of action.yml. */
-export interface Templates {
+export interface Templates extends WorkflowDefaults {
   readonly workflows: WorkflowTemplates;
   readonly prompt: string;
-  readonly allowedTools: string;
-  readonly taskLabel: string;
 }
 
 /** A file as init would have it; `lines` are added to what is there, `whole` is written where nothing is. */
@@ -40,18 +45,18 @@ const KEPT: readonly string[] = [
 
 /** The files of a project's set-up. */
 export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
-  const { workflows, prompt, allowedTools, taskLabel } = templates;
+  const { workflows, prompt } = templates;
   const setUp = choices.shape === 'three-jobs' ? renderSetupAction(project) : null;
   const yaml = (path: string, text: string): WantedFile => ({ kind: 'whole', path, comment: 'yaml', text });
   return [
     ...(project.ralphWorkflow === SETUP_PATHS.workflow
       ? [
-          yaml(SETUP_PATHS.workflow, renderWorkflow(workflows, project, choices, allowedTools)),
+          yaml(SETUP_PATHS.workflow, renderWorkflow(workflows, project, choices, templates)),
           ...(setUp === null ? [] : [yaml(SETUP_PATHS.setUp, setUp)]),
         ]
       : []),
     { kind: 'whole', path: SETUP_PATHS.agent, comment: 'markdown', text: renderAgentFile(project) },
-    { kind: 'whole', path: SETUP_PATHS.form, comment: 'yaml', text: renderForm(taskLabel) },
+    { kind: 'whole', path: SETUP_PATHS.form, comment: 'yaml', text: renderForm(choices.label) },
     ...(choices.prompt
       ? [{ kind: 'whole', path: SETUP_PATHS.prompt, comment: 'markdown', text: prompt } as const]
       : []),
@@ -94,7 +99,7 @@ function commandsOf({ install, build, test, lint }: Stack): readonly (readonly [
 function renderForm(label: string): string {
   return `name: Task for Ralph
 description: Work that an unattended coding agent can do and that tests can prove
-labels: [${label}]
+labels: [${yamlText(label)}]
 body:
   - type: textarea
     id: task

@@ -1,4 +1,6 @@
+import { namesOf } from '../text/lists.ts';
 import type { Project, Stack } from './project.ts';
+import { yamlText } from '../text/yaml-text.ts';
 
 /** Forms of the workflow; `three-jobs`: it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
@@ -11,34 +13,68 @@ export interface WorkflowChoices {
   readonly key: 'api-key' | 'subscription';
   /** What `uses:` names; null: as the template has it. */
   readonly action: string | null;
+  /** The label that makes an issue a task. */
+  readonly label: string;
+  /** The settings file of another Ralph, and the inputs that it sets: the workflow leaves them to it. null: there is none. */
+  readonly leftTo: { readonly path: string; readonly inputs: readonly string[] } | null;
+}
+
+/** Defaults of action.yml. */
+export interface WorkflowDefaults {
+  readonly allowedTools: string;
+  readonly taskLabel: string;
+}
+
+/** Whether an input is left to a settings file. */
+export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
+  return leftTo?.inputs.includes(input) ?? false;
 }
 
 const SETUP_PLACE = /^ {6}# What the project needs[^\n]*\n/m;
 const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
+const CONDITION_PLACE = /^( {4}if: )(\$\{\{[^\n]*\}\})$/m;
+const LABEL_PLACE = /\blabel\.name == '[^']*'/;
 const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
 
 /** The templates of workflows by their shape. */
 export type WorkflowTemplates = Readonly<Record<WorkflowChoices['shape'], string>>;
 
-/** The workflow of a project, made of its template; `defaultTools` is the default of the input `allowed-tools`. */
+/** The workflow of a project, made of its template. */
 export function renderWorkflow(
   templates: WorkflowTemplates,
   project: Project,
   choices: WorkflowChoices,
-  defaultTools: string,
+  { allowedTools, taskLabel }: WorkflowDefaults,
 ): string {
-  const tools = toolsOf(project.stacks, defaultTools);
+  const tools = toolsOf(project.stacks, allowedTools);
   const inputs = [
-    ...verifyLines(choices.verify),
-    ...(tools.length === 0
+    ...(isLeft(choices, 'verify') ? [] : verifyLines(choices.verify)),
+    ...(tools.length === 0 || isLeft(choices, 'allowed-tools')
       ? []
-      : ['allowed-tools: |', ...[...defaultTools.split(','), ...tools].map((rule) => `  ${rule}`)]),
+      : ['allowed-tools: |', ...[...allowedTools.split(','), ...tools].map((rule) => `  ${rule}`)]),
   ];
   const template = templates[choices.shape];
   return choices.shape === 'single'
     ? renderSingle(template, project, choices, inputs)
-    : renderThreeJobs(template, choices, inputs);
+    : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
+}
+
+/** The reusable workflow compares labels before anything reads a file, so its input names the label as well. */
+function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): readonly string[] {
+  if (label === taskLabel) return [];
+  return [`task-label: ${yamlText(label)}${leftTo === null ? '' : ` # the same as in ${leftTo.path}`}`];
+}
+
+/** What stands in the place of `verify`: nothing where it is known, and otherwise for a person to fill in, or where it is. */
+function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly string[] {
+  const left = ['verify', 'allowed-tools'].filter((input) => isLeft(choices, input));
+  if (left.length > 0) return [`# ${namesOf(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
+  return openVerify();
+
+  function openVerify(): readonly string[] {
+    return choices.verify.length === 0 && !isLeft(choices, 'verify') ? [toFillIn] : [];
+  }
 }
 
 /** The action with the set-up steps of a project, which the reusable workflow runs in the agent's job; null: it needs none. */
@@ -67,11 +103,12 @@ const CALL_PLACE = /^( {4}uses: )\S*\/ralph-action(\/\S+)@\S+$/m;
 const SECRET_PLACE = /^ {6}anthropic-api-key:[^\n]*$/m;
 
 function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: readonly string[]): string {
-  const given = inputs.map((line) => `      ${line}\n`).join('');
-  // What is not known is left as a comment, for a person to fill in.
-  const unknown = choices.verify.length === 0 ? '      # verify: npm ci && npm test\n' : '';
+  const comments = verifyComment(choices, '# verify: npm ci && npm test');
   return template
-    .replace(WITH_PLACE, (comment) => (inputs.length === 0 ? comment : `    with:\n${unknown}${given}`))
+    .replace(WITH_PLACE, (comment) => {
+      if (inputs.length > 0) return ['    with:\n', ...indented([...comments, ...inputs], 6)].join('');
+      return isLeft(choices, 'verify') ? indented(comments, 4).join('') : comment;
+    })
     .replace(SECRET_PLACE, (line) =>
       choices.key === 'api-key' ? line : `      ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
     )
@@ -81,13 +118,19 @@ function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: rea
     });
 }
 
+function indented(lines: readonly string[], by: number): readonly string[] {
+  return lines.map((line) => `${' '.repeat(by)}${line}\n`);
+}
+
 function renderSingle(template: string, project: Project, choices: WorkflowChoices, inputs: readonly string[]): string {
   const setup = setupSteps(project.stacks).map((line) => `      ${line}\n`);
   return template
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
-    .replace(VERIFY_PLACE, (comment) =>
-      [...(choices.verify.length === 0 ? [comment] : []), ...inputs.map((line) => `          ${line}\n`)].join(''),
-    )
+    .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
+    .replace(CONDITION_PLACE, (line, start: string, condition: string) => {
+      const asked = condition.replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`);
+      return asked === condition ? line : `${start}${/[^\w ./-]/.test(choices.label) ? JSON.stringify(asked) : asked}`;
+    })
     .replace(KEY_PLACE, (line) =>
       choices.key === 'api-key' ? line : `          ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
     )

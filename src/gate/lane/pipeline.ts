@@ -19,15 +19,48 @@ export interface ReadPipeline {
   readonly warnings: readonly string[];
 }
 
-/** Reads the pipeline from the base branch: the first file that has steps counts. Throws a UserError that names all that is wrong with it. */
-export async function readPipeline(
-  deps: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>,
-): Promise<ReadPipeline> {
-  const { policy } = deps.config;
+/** Reads the pipeline from the base branch. Throws a UserError that names all that is wrong with it. */
+export async function readPipeline({
+  config: { policy },
+  ...deps
+}: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>): Promise<ReadPipeline> {
+  const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools });
+  if (found.kind === 'none') return { pipeline: null, policy, warnings: [] };
+  if (found.kind === 'wrong') throw unusable(found.problems);
+  const { pipeline, warnings } = found;
+  const bounds = [policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
+  return {
+    pipeline,
+    policy: {
+      ...policy,
+      maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
+      callsPerIteration: callsPerIteration(pipeline),
+      agentSteps: agentStepsOf(pipeline),
+    },
+    warnings,
+  };
+}
+
+/** What the base branch has of a pipeline. `problems`: sentences with file, line and column. `warnings` are sentences. */
+type FoundPipeline =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'wrong'; readonly problems: readonly string[] }
+  | { readonly kind: 'pipeline'; readonly pipeline: Pipeline; readonly warnings: readonly string[] };
+
+/** Where a pipeline is looked for, and with what. */
+interface PipelineDeps extends Pick<GateDeps, 'variables'> {
+  readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
+  readonly log: Pick<GateDeps['log'], 'info'>;
+  /** Those of the run. */
+  readonly allowedTools: Policy['allowedTools'];
+}
+
+/** Looks for the pipeline on the base branch: the first file that has steps counts. */
+export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
   const unread = { ...read.unread, ...links };
   const places = PIPELINE_FILES.filter((place) => Object.hasOwn(base, place) || Object.hasOwn(unread, place));
-  if (places.length === 0) return { pipeline: null, policy, warnings: [] };
+  if (places.length === 0) return { kind: 'none' };
   const { parsePipeline } = await import('../../core/pipeline/parse-pipeline.ts');
   const others: string[] = [];
   for (const [index, file] of places.entries()) {
@@ -50,11 +83,11 @@ export async function readPipeline(
     deps.log.info(
       `No pipeline: ${namesOf(others)} ${others.length === 1 ? 'has' : 'have'} no \`steps\` of this action.`,
     );
-  return { pipeline: null, policy, warnings: [] };
+  return { kind: 'none' };
 }
 
 async function resolved(
-  { config, repository, log }: Pick<GateDeps, 'config' | 'repository' | 'log'>,
+  { allowedTools, repository, log }: PipelineDeps,
   {
     file,
     parsed,
@@ -64,27 +97,19 @@ async function resolved(
     readonly parsed: Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
     readonly ignored: readonly string[];
   },
-): Promise<ReadPipeline> {
+): Promise<FoundPipeline> {
   const { describePipeline, filesNamedBy, problemsWith, resolvePipeline } =
     await import('../../core/pipeline/resolve.ts');
   const { base: texts, unread, links } = await repository.readTexts(filesNamedBy(parsed), null);
   const base = { texts, unread: { ...unread, ...links } };
   const problems = problemsWith(file, parsed, base);
-  if (parsed.kind === 'wrong' || problems.length > 0) throw unusable(problems);
+  if (parsed.kind === 'wrong' || problems.length > 0) return { kind: 'wrong', problems };
   const pipeline = resolvePipeline(file, parsed, base);
   log.info(describePipeline(pipeline, parsed.unused));
   if (ignored.length > 0) log.info(`Not used, since ${file} comes first: ${namesOf(ignored)}`);
-  const calls = callsPerIteration(pipeline);
-  const bounds = [config.policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
   const { missing, missingInCommands } = parsed;
-  const policy = {
-    ...config.policy,
-    maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
-    callsPerIteration: calls,
-    agentSteps: agentStepsOf(pipeline),
-  };
   const warnings = [
-    ...searchWarnings(pipeline, config.policy),
+    ...searchWarnings(pipeline, allowedTools),
     ...(missing.length === 0
       ? []
       : [
@@ -95,11 +120,11 @@ async function resolved(
         `${file}: the command of step ${step} names ${names.length === 1 ? 'a variable' : 'variables'} that it neither sees nor sets, so bash puts nothing in their place: ${namesOf(names.map((name) => `\`\${${name}}\``))}. Name what it may see in \`agent-env\`, or give a default: \`\${NAME:-default}\`.`,
     ),
   ];
-  return { pipeline, policy, warnings };
+  return { kind: 'pipeline', pipeline, warnings };
 }
 
 /** The way to the model is opened once for all calls, by the rules of the run. */
-function searchWarnings({ file, steps }: Pipeline, { allowedTools }: Policy): readonly string[] {
+function searchWarnings({ file, steps }: Pipeline, allowedTools: Policy['allowedTools']): readonly string[] {
   const searches = (rules: readonly string[]): boolean => rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
   const named = steps.flatMap((step) =>
     step.kind === 'agent' && step.allowedTools !== null && searches(step.allowedTools) ? [step.name] : [],

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
-import { typicalBranches, type Asked, type BaseTrial, type KeyTrial } from '../../core/doctor/facts.ts';
+import { withEffectiveInputs } from '../../core/doctor/effective-files.ts';
+import {
+  typicalBranches,
+  type Asked,
+  type BaseTrial,
+  type KeyTrial,
+  type PipelineTrial,
+} from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
@@ -19,6 +26,7 @@ import { cacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
+import { tryPipeline } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -33,18 +41,19 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
-  const files = await workflowFiles(context.workspace);
-  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
-  const name = `${context.repository.owner}/${context.repository.repo}`;
-  const settings = await effectiveSettingsOf(files, {
+  const found = await workflowFiles(context.workspace);
+  const settings = await effectiveSettingsOf(found, {
     folder: context.workspace,
     actionFolder: world.actionFolder,
     env: environment,
   });
+  const files = withEffectiveInputs(found, settings);
+  const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
+  const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
-      label: taskLabelOf(actionRules, workflows[0] ?? null),
+      label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
       branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
     }),
@@ -57,6 +66,10 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     isSplit ? ({ kind: 'unknown', why: ELSEWHERE } as const) : askAgent(by),
     hasCredentials(world),
   ]);
+  const pipeline: PipelineTrial['found'] =
+    checkoutProblems.length > 0
+      ? { kind: 'unknown', why: 'the checkout is not usable.' }
+      : await tryPipeline({ repository, variables: world.variables, allowedTools: config.policy.allowedTools });
   const verify: BaseTrial = isSplit
     ? { kind: 'not-tried' }
     : await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });
@@ -64,6 +77,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     {
       files,
       settings,
+      pipelines: [{ where: null, found: pipeline, openVariables: [] }],
       repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings: ofRepository } },
       key,
       verify,

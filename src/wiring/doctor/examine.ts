@@ -26,6 +26,7 @@ import { verifyOf } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import type { Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/working-directory.ts';
@@ -40,6 +41,7 @@ import { actionRules } from './action-rules.ts';
 import { openPlaces } from '../lane-places.ts';
 import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
+import { tryPipelines } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
 import { workflowFiles } from './workflow-files.ts';
 
@@ -70,13 +72,14 @@ export const examineWith =
       fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
     );
     const [repository, key, opened] = await Promise.all([
-      askGitHub({ ...asked, folder: top }, workflows),
+      askGitHub({ ...asked, folder: top }, workflows, settings),
       tryOwnKey(log),
       openPlaces({ folder: top, remote }),
     ]);
     const facts: Facts = {
       files,
       settings,
+      pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
       repository,
       key,
       verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
@@ -95,6 +98,7 @@ export const examineWith =
 async function askGitHub(
   { folder, remote, log }: AskedExamination,
   workflows: readonly Workflow[],
+  inForce: readonly AnsweredSettings[],
 ): Promise<Asked<Repository>> {
   const token = await ownToken();
   try {
@@ -105,7 +109,7 @@ async function askGitHub(
       token === null
         ? unknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
         : await createForge(options).settings({
-            label: taskLabelOf(actionRules, workflows[0] ?? null),
+            label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
             branches: typicalBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });

@@ -14,10 +14,30 @@ export async function settingsInForce(
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly AnsweredSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
-  const { folder, actionFolder, env } = where;
+  return [await settingsAtHome('', where)];
+}
+
+/** What runs work with whose tasks are in a folder: those of the first workflow that works there, for the top those of the first one at all; otherwise those of `ralph run`. `within`: the folder, from the top. */
+export async function settingsWithin(
+  within: Folder,
+  files: readonly WorkflowFile[],
+  where: Parameters<typeof effectiveSettingsOf>[1],
+): Promise<AnsweredSettings> {
+  const worksThere = ({ workflow: { uses } }: Extract<WorkflowFile, { kind: 'workflow' }>): boolean =>
+    workingFolderOf(uses[0]?.inputs ?? {}) === within;
+  const workflows = files.filter((file) => file.kind === 'workflow');
+  const chosen = workflows.find(worksThere) ?? (within === '' ? workflows[0] : undefined);
+  const [answered] = chosen === undefined ? [] : await effectiveSettingsOf([chosen], where);
+  return answered ?? settingsAtHome(within, where);
+}
+
+async function settingsAtHome(
+  within: Folder,
+  { folder, actionFolder, env }: Parameters<typeof effectiveSettingsOf>[1],
+): Promise<AnsweredSettings> {
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
-  const [defaults, found] = await Promise.all([readDefaults(actionFolder), settingsTexts({ folder, within: '', env })]);
-  return [answerSettings({ workflow: 'ralph run', inputs: {}, environment, files: found, defaults })];
+  const [defaults, found] = await Promise.all([readDefaults(actionFolder), settingsTexts({ folder, within, env })]);
+  return answerSettings({ workflow: 'ralph run', inputs: {}, environment, files: found, defaults });
 }
 
 /** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { addCommand } from '../../../src/cli/tasks/add.ts';
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
@@ -6,6 +7,7 @@ import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
+import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
 import { createDoctorCommand } from '../../../src/cli/doctor/doctor.ts';
 import type { Examine } from '../../../src/cli/doctor/examine.ts';
@@ -23,6 +25,8 @@ import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** No checkout anywhere. */
 const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
@@ -71,7 +75,9 @@ function commandsAt(
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createRunCommand(() => Promise.reject(new UsageError(['there is no checkout.'], 'none'))),
-    createTasksCommand(look),
+    createTasksCommand(look, (folder) =>
+      settingsOfFolder(folder, { actionFolder: ROOT, env: { PATH: process.env['PATH'] } }),
+    ),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),

@@ -133,6 +133,52 @@ test('a package.json that is no JSON is named, with what to do', async () => {
   );
 });
 
+describe('what a .ralphrc sets', () => {
+  const workflow = async (): Promise<string> => readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8');
+  const rc = 'TEST_COMMAND="make check"\nGITHUB_TASK_LABEL=agent\n';
+
+  test.each(['.ralphrc', '.ralph/.ralphrc'])('in %s is left to it, and init says so', async (path) => {
+    await mkdir(join(folder, '.ralph'), { recursive: true });
+    await writeFile(join(folder, path), rc);
+    const { out } = await init('--yes');
+    const text = await workflow();
+    expect(text).not.toMatch(/^\s*(?:verify|task-label):/m);
+    expect(text).toContain(`# verify: set in ${path}`);
+    expect(text).toContain("github.event.label.name == 'agent'");
+    expect(out).toContain(`${path} sets task-label, verify: the workflow leaves them to it`);
+    expect(out).toContain('Create the label agent, then put it on an issue.');
+    expect(out).not.toContain('Set verify');
+    expect(await readFile(join(folder, '.github/ISSUE_TEMPLATE/ralph-task.yml'), 'utf8')).toContain('labels: [agent]');
+  });
+
+  test('of three jobs the first one waits for its label', async () => {
+    await writeFile(join(folder, '.ralphrc'), rc);
+    await init('--yes', '--workflow', 'three-jobs');
+    expect(await workflow()).toContain('    with:\n      # verify: set in .ralphrc\n      task-label: agent #');
+  });
+
+  test('comes after the command that somebody names', async () => {
+    await writeFile(join(folder, '.ralphrc'), rc);
+    const { out } = await init('--yes', '--verify', 'make all');
+    expect(await workflow()).toContain('verify: make all');
+    expect(out).toContain('.ralphrc sets task-label: the');
+  });
+
+  test('is not asked for again', async () => {
+    await writeFile(join(folder, '.ralphrc'), rc);
+    const { out } = await init('--json');
+    expect(JSON.parse(out)).toMatchObject({ leftToFile: { path: '.ralphrc', inputs: ['task-label', 'verify'] } });
+  });
+
+  test('and cannot be used is left to fix', async () => {
+    await writeFile(join(folder, '.ralphrc'), 'MAX_CALLS_PER_HOUR=-1\nTEST_COMMAND=$(cat x)\n');
+    const { out } = await init('--yes');
+    expect(out).toContain('Fix this setting, which fails every run: .ralphrc:2: ');
+    expect(out).toContain('Fix this setting, which fails every run: .ralphrc:1: MAX_CALLS_PER_HOUR ');
+    expect(await workflow()).toMatch(/^\s*verify: npm/m);
+  });
+});
+
 test('services that another workflow starts are left to copy, until they are', async () => {
   await mkdir(join(folder, '.github/workflows'), { recursive: true });
   const services = '    services:\n      db:\n        image: postgres:18\n';
@@ -190,7 +236,10 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 });
 
 describe('a person who gives up', () => {
-  const found: Choices = { shape: 'single', verify: ['npm test'], key: 'api-key', action: null, prompt: false };
+  const found: Choices = {
+    ...{ shape: 'single', verify: ['npm test'], key: 'api-key', action: null, prompt: false },
+    ...{ label: 'ralph', leftTo: null },
+  };
   /** Types each text once something new is shown. */
   async function answer<T>(keys: readonly string[], ask: (person: Person) => Promise<T>): Promise<T> {
     const [input, output] = [new PassThrough(), new PassThrough()];

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { diagnose } from '../../../../src/core/doctor/doctor.ts';
+import { withEffectiveInputs } from '../../../../src/core/doctor/effective-files.ts';
 import {
   unknownSettings,
   type Facts,
@@ -37,6 +38,7 @@ const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/
 const good: Facts = {
   files: [fileWith(template)],
   settings: [],
+  pipelines: [],
   repository: known(repository),
   key: { kind: 'accepted' },
   verify: { kind: 'passed', seconds: 12 },
@@ -539,6 +541,49 @@ test.each<[string, string, string, boolean]>([
   expect(found.filter(({ check }) => check === 'inputs')).not.toEqual([]);
 });
 
+/** What runs with a settings file of another Ralph work with. */
+function withLabelOfFile(facts: Facts, label: string): Facts {
+  const settings = [
+    {
+      workflow: facts.files.length === 0 ? 'ralph run' : PATH,
+      settings: [{ input: 'task-label', text: label, origin: 'file', where: '.ralphrc:3 GITHUB_TASK_LABEL' }],
+      problems: [],
+    },
+  ] as const;
+  return { ...facts, settings, files: withEffectiveInputs(facts.files, settings) };
+}
+
+describe('the label that starts a job and the label of tasks', () => {
+  test('of a settings file', () => {
+    const [found] = of(withLabelOfFile(good, 'agent'), 'event-filter');
+    expect(found).toMatchObject({
+      kind: 'warning',
+      says: expect.stringContaining(
+        'waits for the label `ralph`, but `task-label` is `agent` (.ralphrc:3 GITHUB_TASK_LABEL)',
+      ) as string,
+      cure: { paste: "github.event.label.name == 'agent'" },
+    });
+    expect(of(withLabelOfFile(good, 'Ralph'), 'event-filter')).toMatchObject([{ kind: 'ok' }]);
+  });
+
+  test.each<[string, string, Finding['kind']]>([
+    ['the other way round', "'ai' == github.event.label.name", 'warning'],
+    ['by the labels of the issue', "contains(github.event.issue.labels.*.name, 'ai')", 'warning'],
+    ['one of two', "github.event.label.name == 'ai' || github.event.label.name == 'ralph'", 'ok'],
+    ['a label to leave out', "!contains(github.event.issue.labels.*.name, 'wip')", 'ok'],
+    ['a variable', 'github.event.label.name == vars.LABEL', 'ok'],
+  ])('in a condition, %s', (_, condition, kind) => {
+    expect(of(changed("github.event.label.name == 'ralph'", condition), 'event-filter')).toMatchObject([{ kind }]);
+  });
+
+  test('without a workflow, that of a settings file must be there', () => {
+    const facts = withLabelOfFile({ ...withSettings({ hasLabel: known(false) }), files: [] }, 'agent');
+    expect(of(facts, 'label')).toMatchObject([
+      { kind: 'problem', cure: { paste: 'gh label create agent --repo acme/shop' } },
+    ]);
+  });
+});
+
 describe('a workflow that calls the reusable one', () => {
   const calling = readFileSync(new URL('../../../../templates/workflows/three-jobs.yml', import.meta.url), 'utf8')
     .replace('OWNER/', 'acme/')
@@ -555,6 +600,18 @@ describe('a workflow that calls the reusable one', () => {
       kind: 'ok',
       says: expect.stringContaining('can only read') as string,
     });
+  });
+
+  test('compares labels with its own input, whatever a settings file says', () => {
+    expect(of(withLabelOfFile(factsOf(calling), 'agent'), 'event-filter')).toMatchObject([
+      {
+        kind: 'warning',
+        says: expect.stringContaining('The first job of the called workflow waits for the label `ralph`') as string,
+        cure: { paste: 'task-label: agent' },
+      },
+    ]);
+    const both = calling.replace('verify:', 'task-label: agent\n      verify:');
+    expect(of(withLabelOfFile(factsOf(both), 'agent'), 'event-filter')).toMatchObject([{ kind: 'ok' }]);
   });
 
   test.each<[string, string, string, Finding['check'], Finding['kind']]>([

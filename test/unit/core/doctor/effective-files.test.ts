@@ -15,6 +15,7 @@ const step = {
   cacheMode: null,
   hasEnvironment: false,
   inputs: { 'max-iterations': '3' },
+  labelInput: null,
   environment: {},
   checkout: {},
 } as const;

@@ -46,6 +46,7 @@ const good: OwnRun = {
 const facts: Facts = {
   files: [{ kind: 'workflow', text: TEXT, workflow }],
   settings: [],
+  pipelines: [],
   repository: known({
     name: 'acme/shop',
     webUrl: 'https://github.com/acme/shop',

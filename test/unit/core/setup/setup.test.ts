@@ -36,7 +36,7 @@ function projectOf(files: Files) {
 
 function choicesFor(files: Files): Choices {
   const verify = verifyOf(projectOf(files).stacks);
-  return { shape: 'single', verify, key: 'api-key', action: null, prompt: false };
+  return { shape: 'single', verify, key: 'api-key', action: null, prompt: false, label: 'ralph', leftTo: null };
 }
 
 function workflowOf(files: Files, choices = choicesFor(files)): string {
@@ -460,6 +460,24 @@ test('a command with quotes, colons and comments stands in the workflow as it is
   const verify = ['make test: "a" # b', "echo 'x' | grep -c x"];
   const text = workflowOf({}, { ...choicesFor({}), verify });
   expect(stepsOf(text).at(-1)?.with?.['verify']?.trim().split('\n')).toEqual(verify);
+});
+
+test.each(['agent', 'needs: ralph', "it's mine", 'a #1', 'a"b', 'on'])('the label %j of a settings file', (label) => {
+  const choices: Choices = {
+    ...choicesFor({ 'go.mod': '' }),
+    label,
+    leftTo: { path: '.ralphrc', inputs: ['verify', 'allowed-tools', 'task-label'] },
+  };
+  const single = parse(workflowOf({ 'go.mod': '' }, choices)) as { jobs: { ralph: { if: string } } };
+  expect(single.jobs.ralph.if).toContain(`label.name == '${label.replace("'", "''")}' ||`);
+  const { with: inputs } = stepsOf(workflowOf({ 'go.mod': '' }, choices)).at(-1) ?? {};
+  expect(Object.keys(inputs ?? {})).toEqual(['anthropic-api-key']);
+  const three = parse(workflowOf({ 'go.mod': '' }, { ...choices, shape: 'three-jobs' })) as {
+    jobs: { ralph: { with: object } };
+  };
+  expect(three.jobs.ralph.with).toEqual({ 'task-label': label });
+  const form = filesOf(projectOf({}), choices, templates).find(({ path }) => path.includes('ISSUE_TEMPLATE'));
+  expect(parse(form?.kind === 'whole' ? form.text : '')).toMatchObject({ labels: [label] });
 });
 
 test('a subscription brings its own secret, and a named action is used', () => {

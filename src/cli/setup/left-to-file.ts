@@ -1,0 +1,35 @@
+import { inputProblems } from '../../config/inputs.ts';
+import { readRunSettings, SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
+import { placeName } from '../../config/settings/settings.ts';
+import type { FoundSetting } from '../../core/settings/found-setting.ts';
+import type { FilesRead } from './checkout-files.ts';
+
+/** The settings file of another Ralph that runs read, and the inputs that it sets. `problems`: sentences with file and line. */
+export interface LeftToFile {
+  readonly path: string;
+  readonly settings: readonly FoundSetting[];
+  readonly problems: readonly string[];
+}
+
+/** What a checkout's settings file sets; null: there is none. */
+export function leftToFile(files: FilesRead): LeftToFile | null {
+  const there = SETTINGS_PATHS.flatMap((path) => {
+    const file = files.get(path);
+    return file === undefined || file.kind === 'absent' ? [] : [{ path, file }];
+  });
+  const [first] = there;
+  if (first === undefined) return null;
+  const { read } = readRunSettings(
+    {},
+    {
+      texts: Object.fromEntries(there.flatMap(({ path, file }) => (file.kind === 'text' ? [[path, file.text]] : []))),
+      unread: Object.fromEntries(
+        there.flatMap(({ path, file }) => (file.kind === 'refused' ? [[path, file.why]] : [])),
+      ),
+    },
+  );
+  const wrong = read.found.flatMap(({ input, text, places }) =>
+    inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
+  );
+  return { path: first.path, settings: read.found, problems: [...read.problems, ...wrong] };
+}

@@ -1,0 +1,90 @@
+import { claudeProvider } from '../../agents/claude/provider.ts';
+import { DEFAULT_ALLOWED_TOOLS, DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
+import { verifyEnvironment } from '../../config/agent-environment.ts';
+import { list } from '../../config/fields.ts';
+import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
+import { workingFolderOf } from '../../config/working-folder.ts';
+import type { PipelineTrial } from '../../core/doctor/facts.ts';
+import { isExpression } from '../../core/doctor/expression.ts';
+import type { Workflow } from '../../core/doctor/workflow.ts';
+import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
+import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
+import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import { textOf, UserError } from '../../errors.ts';
+import { findPipeline } from '../../gate/lane/pipeline.ts';
+import { readBaseTexts } from '../../git/checkout/base-texts.ts';
+import type { Repository } from '../../ports/repository.ts';
+
+type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'>;
+
+/** Reads the pipeline as a run does, and keeps what the run would log. */
+export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['found']> {
+  const says: string[] = [];
+  const log = {
+    info: (line: string) => {
+      says.push(line);
+    },
+  };
+  try {
+    const found = await findPipeline({ ...world, log });
+    const { base } = await world.repository.readTexts(PIPELINE_FILES, null);
+    const { problems } = signalsInFiles(base);
+    // Of a file with steps its own schema says it.
+    if (found.kind === 'wrong') return found;
+    if (problems.length > 0) return { kind: 'wrong', problems };
+    return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'unknown', why: textOf(error) };
+  }
+}
+
+/** The pipelines of a person's checkout, as they are committed: one for each workflow, or where there is none that of `ralph run`. */
+export async function tryPipelines(
+  workflows: readonly Workflow[],
+  settings: readonly AnsweredSettings[],
+  { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
+): Promise<readonly PipelineTrial[]> {
+  const asked =
+    workflows.length > 0
+      ? workflows.map(({ path, uses: [step] }) => ({ where: path, environment: step?.environment ?? {} }))
+      : [{ where: null, environment: env }];
+  const trials: PipelineTrial[] = [];
+  for (const { where, environment } of asked) {
+    const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
+    const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
+    const names = list().parse(inputs['agent-env'] ?? '');
+    const given = verifyEnvironment(environment, names, claudeProvider);
+    const known = Object.entries(given).filter(([, text]) => !isExpression(text));
+    const texts = new Set<string>();
+    const repository = committed(workingFolderOf(inputs), { folder, env, texts });
+    const tools = inputs['allowed-tools'] ?? DEFAULT_ALLOWED_TOOLS;
+    const found = await tryPipeline({
+      repository,
+      // What every program sees is that of another machine there, but it has a value.
+      variables: { ...verifyEnvironment(env, [], claudeProvider), ...Object.fromEntries(known) },
+      allowedTools: list().parse(tools),
+    });
+    const open = names.filter((name) => known.every(([one]) => one !== name));
+    const openVariables = open.filter((name) => [...texts].some((text) => text.includes(`\${${name}`)));
+    trials.push({ where, found, openVariables });
+  }
+  return trials;
+}
+
+/** Text files of the base branch of a checkout, as they are seen from a folder of it. `texts`: what was read, added to. */
+function committed(
+  within: Folder,
+  { folder, env, texts }: { readonly folder: string; readonly env: NodeJS.ProcessEnv; readonly texts: Set<string> },
+): Pick<Repository, 'readTexts'> {
+  return {
+    readTexts: async (asked) => {
+      const paths = asked.map((path) => fromRoot(within, path));
+      const read = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
+      if (read.kind === 'unknown') throw new UserError('configuration', 'this checkout does not have the base branch.');
+      const base = allSeenFrom(within, read.read.texts);
+      for (const text of Object.values(base)) texts.add(text);
+      return { base, unread: allSeenFrom(within, read.read.unread), links: {}, lane: null, fork: null };
+    },
+  };
+}
