@@ -164,7 +164,7 @@ describe('what a .ralphrc sets', () => {
     expect(out).toContain('.ralphrc sets task-label: the');
   });
 
-  test('is not asked for again', async () => {
+  test('is named in the JSON', async () => {
     await writeFile(join(folder, '.ralphrc'), rc);
     const { out } = await init('--json');
     expect(JSON.parse(out)).toMatchObject({ leftToFile: { path: '.ralphrc', inputs: ['task-label', 'verify'] } });
