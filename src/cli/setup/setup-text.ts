@@ -18,7 +18,7 @@ export function foundText({ project, leftToFile: left }: SetupReport): string {
   const settings =
     left === null || left.inputs.length === 0
       ? []
-      : [`  ${left.path} sets ${namesOf(left.inputs)}: the workflow leaves them to it\n`];
+      : [`  ${left.path} sets ${namesOf(left.inputs)}: the workflow changes none of them\n`];
   const nothing = stacks.length === 0 ? ['  no language with known commands\n'] : [];
   return `Found:\n${[...stacks, ...nothing, ...workflow, ...tasks, ...others, ...settings].join('')}`;
 }

@@ -145,7 +145,7 @@ describe('what a .ralphrc sets', () => {
     expect(text).not.toMatch(/^\s*(?:verify|task-label):/m);
     expect(text).toContain(`# verify: set in ${path}`);
     expect(text).toContain("github.event.label.name == 'agent'");
-    expect(out).toContain(`${path} sets task-label, verify: the workflow leaves them to it`);
+    expect(out).toContain(`${path} sets task-label, verify: the workflow changes none of them`);
     expect(out).toContain('Create the label agent, then put it on an issue.');
     expect(out).not.toContain('Set verify');
     expect(await readFile(join(folder, '.github/ISSUE_TEMPLATE/ralph-task.yml'), 'utf8')).toContain('labels: [agent]');
@@ -164,7 +164,7 @@ describe('what a .ralphrc sets', () => {
     expect(out).toContain('.ralphrc sets task-label: the');
   });
 
-  test('is not asked for again', async () => {
+  test('is named in the JSON', async () => {
     await writeFile(join(folder, '.ralphrc'), rc);
     const { out } = await init('--json');
     expect(JSON.parse(out)).toMatchObject({ leftToFile: { path: '.ralphrc', inputs: ['task-label', 'verify'] } });
