@@ -1,6 +1,13 @@
 /** A file that one job of a split run leaves for another: `gate/` and `loop/` say whose it is. */
 export type HandoffName =
-  'gate/intake.json' | 'gate/session.sealed' | 'loop/work.json' | 'loop/commits.bundle' | 'loop/session.sealed';
+  | 'gate/intake.json'
+  | 'gate/session.sealed'
+  | 'loop/work.json'
+  | (typeof COMMIT_BUNDLES)[number]
+  | 'loop/session.sealed';
+
+/** Where commits are handed over, and where they lie while the parcel still names those before. */
+export const COMMIT_BUNDLES = ['loop/commits.bundle', 'loop/commits.next.bundle'] as const;
 
 /** What can be said of a file without reading it whole: its hash, in hex digits, and its size. */
 interface Fingerprint {
@@ -17,6 +24,8 @@ export interface HandoffFolder {
   write(name: HandoffName, content: string | Uint8Array): Promise<void>;
   /** Where a program puts a file, or reads it; its folder is there. */
   pathOf(name: HandoffName): Promise<string>;
+  /** Puts what lies under one name in the place of another, whole. */
+  move(from: HandoffName, to: HandoffName): Promise<void>;
   /** Takes away what an earlier job or attempt left under that name. */
   remove(name: HandoffName): Promise<void>;
 }

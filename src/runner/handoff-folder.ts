@@ -13,6 +13,7 @@ const LARGEST: Readonly<Record<HandoffName, number>> = {
   'gate/session.sealed': 64 * MIB,
   'loop/work.json': 64 * MIB,
   'loop/commits.bundle': 512 * MIB,
+  'loop/commits.next.bundle': 512 * MIB,
   'loop/session.sealed': 64 * MIB,
 };
 
@@ -62,6 +63,7 @@ export function createHandoffFolder(path: string): HandoffFolder {
       }
     },
     pathOf,
+    move: (from, to) => rename(join(path, from), join(path, to)),
     remove: async (name) => {
       await rm(join(path, name), { recursive: true, force: true });
     },

@@ -8,7 +8,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import type { Work } from '../../handover/work.ts';
 import { UserError } from '../../errors.ts';
-import type { HandoffFolder, HandoffName } from '../../ports/handoff.ts';
+import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
 import type { Sealed, Transcript } from '../../ports/state.ts';
 
 /** A parcel of the gate as another job has taken it, and the hash that stands for it. */
@@ -67,7 +67,7 @@ export interface Giving extends TakenIntake {
   readonly bundle: (file: { readonly path: string; readonly since: string }) => Promise<void>;
 }
 
-/** Hands over the work as far as it is; the parcel last, so that what it names is there. `session`: null leaves it out. */
+/** Hands over the work as far as it is. Whoever is killed in it has handed over this work, or the one before: what a parcel names is there when it is written. `session`: null leaves it out. */
 export async function giveWork(
   { handed, of, folder, redact, bundle }: Giving,
   work: Work,
@@ -89,12 +89,12 @@ export async function giveWork(
     isolation: isolation === null ? null : changeFactTexts(isolation, redact),
   };
   await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));
+  if (commits !== null) await folder.move(NEXT_BUNDLE, BUNDLE);
 
   async function bundled(): Promise<HandedFile> {
-    const name = 'loop/commits.bundle';
-    await folder.remove(name);
-    await bundle({ path: await folder.pathOf(name), since });
-    const file = await folder.fingerprint(name);
+    await folder.remove(NEXT_BUNDLE);
+    await bundle({ path: await folder.pathOf(NEXT_BUNDLE), since });
+    const file = await folder.fingerprint(NEXT_BUNDLE);
     if (file === null)
       throw new UserError(
         'infrastructure',
@@ -102,6 +102,14 @@ export async function giveWork(
       );
     return file;
   }
+}
+
+const [BUNDLE, NEXT_BUNDLE] = COMMIT_BUNDLES;
+
+/** Where the commits lie that a parcel names; null: nowhere. */
+export async function namedBundle(folder: HandoffFolder, { sha256 }: HandedFile): Promise<HandoffName | null> {
+  for (const name of COMMIT_BUNDLES) if ((await folder.fingerprint(name))?.sha256 === sha256) return name;
+  return null;
 }
 
 /** Hands over that the loop failed before a call. */

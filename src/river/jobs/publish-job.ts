@@ -13,7 +13,7 @@ import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
 import { pushIteration } from '../../loop/pushing.ts';
 import { connectStages, type Stages } from '../stages.ts';
-import { namedFile, takeIntake, type TakenIntake } from './parcels.ts';
+import { namedBundle, namedFile, takeIntake, type TakenIntake } from './parcels.ts';
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
@@ -75,12 +75,9 @@ async function withCommits(
   const { work, commits } = received;
   const { fork, head: since } = handed.intake.opened;
   const folder = await connect.handoff();
-  const name = 'loop/commits.bundle';
-  if (commits !== null) {
-    const found = await folder.fingerprint(name);
-    if (found?.sha256 !== commits.sha256) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
-  }
-  const bundle = commits === null ? null : { path: await folder.pathOf(name), commit: work.head };
+  const name = commits === null ? null : await namedBundle(folder, commits);
+  if (commits !== null && name === null) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
+  const bundle = name === null ? null : { path: await folder.pathOf(name), commit: work.head };
   const branch = await (await connect.remote()).receive({ fork, since, bundle, names: work.tasks.map(nameInMessage) });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   return { ...received, work: reviewed(work, branch.review) };

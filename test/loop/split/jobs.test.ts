@@ -183,6 +183,25 @@ test('killed in its second call, the job of the loop has handed over its first',
   expect(await runSplit(project)).toMatchObject({ publish: { end: 'complete (plan_complete)' }, loop: { calls: 1 } });
 });
 
+test('killed at any call while it hands over again, the job of the loop has handed over what came before', async () => {
+  const behindFirst = async (stop: number | null): Promise<{ readonly done: boolean; readonly calls: number }> => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    let [agentCalls, handed] = [0, 0];
+    const tap = killAt((name) => {
+      if (name === 'agent.call') agentCalls += 1;
+      return agentCalls === 2 && name.startsWith('handoff.') && (handed += 1) === stop;
+    }, 'before');
+    const { publish } = await runSplit(project, { loop: { tap } });
+    // Behind its last parcel it had nothing left to do.
+    expect(['complete (plan_complete)', 'cancelled (killed)']).toContain(publish?.end);
+    return { done: savedState(project).tasks['issue-1']?.state === 'done', calls: handed };
+  };
+  const { calls } = await behindFirst(null);
+  expect(calls).toBeGreaterThan(4);
+  for (let stop = 1; stop <= calls; stop += 1)
+    expect(await behindFirst(stop), `#${String(stop)}`).toMatchObject({ done: true });
+});
+
 test('a run that left out more than a parcel has room for is published all the same', async () => {
   const project = createProject({ agent: [finisher] });
   const { publish } = await runSplit(project, {

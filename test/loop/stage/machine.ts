@@ -138,6 +138,12 @@ function handoffOf({ handoff, origin }: Project): HandoffFolder {
       return Promise.resolve();
     },
     pathOf: (name) => Promise.resolve(name),
+    move: (from, to) => {
+      const bundled = origin.bundles.get(from);
+      if (bundled !== undefined) origin.bundles.set(to, bundled);
+      origin.bundles.delete(from);
+      return Promise.resolve();
+    },
     remove: (name) => {
       handoff.delete(name);
       origin.bundles.delete(name);
