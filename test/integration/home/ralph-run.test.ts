@@ -225,6 +225,9 @@ describe('ralph run', () => {
     expect(await statusFile()).toMatchObject({
       ...{ status: 'halted', exit_reason: 'circuit_open', run: { circuit: 'open', tasks: { done: 0, all: 2 } } },
     });
+    expect(execFileSync(process.execPath, [program, 'status'], { cwd: checkout, encoding: 'utf8' })).toMatch(
+      /circuit: +open \(no_progress\), left by another Ralph, since .*; cools down until .* UTC \(in \d+ min\), then one/,
+    );
   });
 
   test('status.json says when the steps of a pipeline run, and when the agent does', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { openedBy } from '../../../src/core/others/opened-by.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
@@ -305,6 +306,25 @@ describe('a circuit that another Ralph left open in the checkout', () => {
     test('is what a status tells', async () => {
       const project = projectWith({ ...files, ...left(noon - MINUTE) });
       expect(shown(await runOnce(project, { event: dispatched('status') }))).toContain('Circuit: open');
+    });
+
+    test('is in the state once it held up a run, which keeps nothing else of it', async () => {
+      const project = projectWith(
+        { ...files, ...left(noon - MINUTE) },
+        { agent: [works], inputs: { 'max-iterations': '1' } },
+      );
+      expect(warningsIn(await runOnce(project)).join()).toContain('Another Ralph left its circuit open');
+      const { circuit: kept, tasks, lastRun, sequence, transitions } = savedState(project);
+      expect(kept).toMatchObject({ kind: 'open', openedAt: noon - MINUTE });
+      expect({ tasks, lastRun, sequence }).toEqual({ tasks: {}, lastRun: null, sequence: 1 });
+      expect(openedBy(transitions)).toBe('another-ralph');
+      const again = await runOnce(project);
+      expect(again).toMatchObject(held);
+      expect(warningsIn(again).join()).not.toContain('Another Ralph left its circuit open');
+      expect(savedState(project).sequence).toBe(1);
+      project.clock.advance(31 * MINUTE);
+      expect(await runOnce(project)).toMatchObject({ calls: 1 });
+      expect(project.script.calls[0]?.prompt).toContain('Circuit: half-open.');
     });
 
     test('is probed at once by a retry, and settled by the progress of it', async () => {
