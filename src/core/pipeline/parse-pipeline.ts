@@ -51,6 +51,8 @@ interface Reading {
   readonly variables: Variables;
   /** What is wrong with a rule of a tool, as a predicate; null: nothing. */
   readonly ruleProblem: (rule: string) => string | null;
+  /** What the file is called where something is wrong with it. */
+  readonly called: string;
 }
 
 type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line: number; readonly column: number };
@@ -58,11 +60,11 @@ type At = (path: readonly PropertyKey[], of: 'key' | 'value') => { readonly line
 /** Reads one of the files; answers any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
   const problem = (position: { readonly line: number; readonly column: number }, message: string): string =>
-    `${file}:${position.line}:${position.column} ${message}`;
+    `${reading.called}:${position.line}:${position.column} ${message}`;
   if (text.length > MAX_CHARS)
     return isAnybodys(file)
       ? { kind: 'no-pipeline' }
-      : { kind: 'wrong', problems: [`${file} is longer than ${MAX_CHARS / 1024} KiB`] };
+      : { kind: 'wrong', problems: [`${reading.called} is longer than ${MAX_CHARS / 1024} KiB`] };
   const located = readFileData(file, text);
   if (located.kind === 'malformed')
     return isAnybodys(file)
@@ -90,7 +92,10 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
       .sort((a, b) => a.line - b.line || a.column - b.column)
       .slice(0, MAX_PROBLEMS)
       .map(({ message, ...position }) => problem(position, message));
-    return { kind: 'wrong', problems: [...listed, ...(more > 0 ? [`${file} has ${more} more problems`] : [])] };
+    return {
+      kind: 'wrong',
+      problems: [...listed, ...(more > 0 ? [`${reading.called} has ${more} more problems`] : [])],
+    };
   }
   const steps = parsed.data.steps.flatMap((step, index) =>
     isEnabled(step) ? [planned(step, (key) => namedAt(at, ['steps', index, 'config', key], problem))] : [],

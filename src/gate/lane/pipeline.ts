@@ -1,4 +1,5 @@
 import { ruleProblem } from '../../config/tool-rules.ts';
+import { fromRoot } from '../../core/folder.ts';
 import {
   agentStepsOf,
   callsPerIteration,
@@ -23,7 +24,9 @@ export interface ReadPipeline {
 export async function readPipeline(
   deps: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>,
 ): Promise<ReadPipeline> {
-  const { policy } = deps.config;
+  const { policy, workingDirectory } = deps.config;
+  // People find files from the root.
+  const named = (file: string): string => fromRoot(workingDirectory, file);
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
   const unread = { ...read.unread, ...links };
   const places = PIPELINE_FILES.filter((place) => Object.hasOwn(base, place) || Object.hasOwn(unread, place));
@@ -33,21 +36,21 @@ export async function readPipeline(
   for (const [index, file] of places.entries()) {
     const text = base[file];
     if (text === undefined && isAnybodys(file)) {
-      deps.log.info(`No steps are read from ${file}: it ${unread[file] ?? ''}.`);
+      deps.log.info(`No steps are read from ${named(file)}: it ${unread[file] ?? ''}.`);
       continue;
     }
     const parsed =
       text === undefined
-        ? ({ kind: 'wrong', problems: [`${file} ${unread[file] ?? ''}`] } as const)
-        : parsePipeline(file, text, { variables: deps.variables, ruleProblem });
+        ? ({ kind: 'wrong', problems: [`${named(file)} ${unread[file] ?? ''}`] } as const)
+        : parsePipeline(file, text, { variables: deps.variables, ruleProblem, called: named(file) });
     if (parsed.kind === 'no-pipeline') {
-      others.push(file);
+      others.push(named(file));
       continue;
     }
     const counting =
       parsed.kind === 'wrong'
         ? parsed
-        : await resolved(deps, { file, planned: parsed, ignored: places.slice(index + 1) });
+        : await resolved(deps, { file: named(file), planned: parsed, ignored: places.slice(index + 1).map(named) });
     if (counting.kind === 'wrong') throw unusable(counting.problems);
     return counting;
   }

@@ -403,7 +403,10 @@ async function readRemote(
 
 function unreadable(url: string, stderr: string): UserError {
   const words = lastWords(stderr);
-  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`);
+  return new UserError(
+    'infrastructure',
+    `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
+  );
 }
 
 const nobody = {

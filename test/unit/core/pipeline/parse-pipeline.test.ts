@@ -7,7 +7,7 @@ import { HOUR, MINUTE } from '../core-fixtures.ts';
 const AGENT = '{ "type": "agent", "name": "work" }';
 
 function parse(text: string, file = '.ralph/config.json', variables: Readonly<Record<string, string>> = {}) {
-  return parsePipeline(file, text, { variables, ruleProblem });
+  return parsePipeline(file, text, { variables, ruleProblem, called: file });
 }
 
 /** A file of these steps, and one of an agent. */

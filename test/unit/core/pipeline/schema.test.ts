@@ -49,7 +49,7 @@ describe('the examples of the documents', () => {
 
   test.each(examples)('are pipelines, for the action and for the schema: $language', ({ language, text }) => {
     const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
-    const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem });
+    const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem, called: 'the file' });
     expect(read).toMatchObject({ kind: 'planned', unused: [] });
     // JSON is YAML.
     expect(parseYaml(text)).toMatchObject({
