@@ -238,6 +238,15 @@ test('the issue that an entry names is closed when it is done, and one that the 
   expect(body).not.toContain('#99');
 });
 
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['of a prd', { [PRD_PATH]: '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"b","depends_on":["T9"]}]}' }, 'T9'],
+  ['of a plan', { '.ralph/fix_plan.md': '- [ ] T1: a\n- [ ] T2: b, depends on T9\n' }, 'T9'],
+])('an entry %s that waits for something that does not exist is warned of once', async (_, files, name) => {
+  const run = await runOnce(projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } }));
+  const warned = warningsIn(run).filter((warning) => warning.includes(name));
+  expect(warned).toEqual([expect.stringMatching(/^\.ralph\/\S+:\d.* depends on "?T9"?, .*so it is not worked on/)]);
+});
+
 describe('a circuit that another Ralph left open in the checkout', () => {
   const circuit = (reason: string): Record<string, string> => ({
     '.ralph/.circuit_breaker_state': JSON.stringify({ state: 'OPEN', reason, opened_at: '2026-01-01T00:00:00Z' }),
