@@ -29,7 +29,7 @@ describe('the layout', () => {
 });
 
 describe('the layout, where only part of its files is there', () => {
-  const LAYOUT_OF: Readonly<Record<Ralph, LayoutName>> = {
+  const layoutNames: Readonly<Record<Ralph, LayoutName>> = {
     'ralph-claude-code': 'ralph-claude-code',
     bmalph: 'bmalph',
     'go-ralph': 'the Go Ralph',
@@ -40,7 +40,7 @@ describe('the layout, where only part of its files is there', () => {
   const isState = (path: string): boolean =>
     /(^|\/)\.(?!ralphrc)[^/]+$|(^|\/)logs\/|archive|(run_|aggregate|status|progress|learnings)/.test(path);
   const isRecognised = (name: Ralph, paths: readonly string[]): void => {
-    expect({ paths, layout: layoutOf(paths) }).toEqual({ paths, layout: LAYOUT_OF[name] });
+    expect({ paths, layout: layoutOf(paths) }).toEqual({ paths, layout: layoutNames[name] });
   };
 
   test.each(RALPHS)('%s without any one of its files, and without its state', (name) => {
