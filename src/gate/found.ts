@@ -12,7 +12,7 @@ export async function findForeign({
 }: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
   const lines = [...config.settings.lines];
   try {
-    const { promptFile, taskSources } = config;
+    const { promptFile, taskSources, workingDirectory: folder } = config;
     const found = await repository.readTexts([...new Set([...FIRST_PATHS, promptFile])], null);
     const there = [...Object.keys(found.base), ...Object.keys(found.unread)];
     const links = Object.keys(found.links);
@@ -22,7 +22,9 @@ export async function findForeign({
       const further = layout === null ? [] : await repository.namesOf(FURTHER_PATHS);
       const paths = [...there, ...Object.keys(specs?.base ?? {}), ...Object.keys(specs?.unread ?? {}), ...further];
       const steps = await stepsIn(found.base);
-      lines.unshift(...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources }));
+      lines.unshift(
+        ...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources, folder }),
+      );
     }
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);

@@ -4,8 +4,23 @@ import { cut } from '../core/text/cut.ts';
 export function explainRefusal(words: string): string {
   const answer = cut(words.trim(), 1000);
   if (isUnreachable(answer)) return `The git server could not be reached: ${answer}`;
-  const known = refusals.find(({ pattern }) => pattern.test(answer));
+  const meant = withoutAddresses(answer);
+  const known = refusals.find(({ pattern }) => pattern.test(meant));
   return known ? `${known.meaning} (The server said: ${answer})` : `The server refused the push: ${answer}`;
+}
+
+/** What to do about a remote that could not be read: a sentence. */
+export function adviceOnReading(words: string): string {
+  return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
+    withoutAddresses(words),
+  )
+    ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
+    : 'Check that the server can be reached.';
+}
+
+/** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */
+export function withoutAddresses(words: string): string {
+  return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
 /** Whether git's words are about the way to the server or a breakdown of it (5xx), not about an answer. */
@@ -44,7 +59,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[
   },
   {
     pattern:
-      /\b40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
+      /(returned error:|HTTP) 40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
     meaning: 'The token may not push. The workflow needs "permissions: contents: write".',
   },
 ];

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { openOwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/** The folder of the newest run's journal, with an empty one in place of that of the run before; `instead` where `.ralph/logs` cannot hold it, which is warned of. */
+/** The folder of the run's journal, with an empty one in place of that of the run before; `instead` where `.ralph/logs` cannot hold it, which is warned of. */
 export function openJournalFolder(
   worked: WorkedFolder,
   { instead, warn }: { readonly instead: string; readonly warn: (text: string) => void },

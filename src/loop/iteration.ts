@@ -13,7 +13,7 @@ import { namesOf } from '../core/text/lists.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
-import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
@@ -43,7 +43,7 @@ export async function iterate(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${task.id}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);

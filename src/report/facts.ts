@@ -82,6 +82,15 @@ export function lastVerification(report: RunReport): Verification {
   return ran.at(-1) ?? { kind: 'not-run' };
 }
 
+/** The commands of the pipeline that passed on what this run's last iteration left. */
+export function passedCommands(report: RunReport): readonly string[] {
+  const steps = iterationsOf(report).at(-1)?.evidence.steps ?? [];
+  const lastChange = steps.findLastIndex(({ kind, changed }) => kind === 'agent' && changed);
+  return steps
+    .filter(({ kind, result }, index) => index > lastChange && kind === 'command' && result.kind === 'passed')
+    .map(({ name }) => name);
+}
+
 /** Claims that the evidence contradicted, each with its iteration. */
 export function discrepancies(report: RunReport): readonly string[] {
   return iterationsOf(report).flatMap((entry) =>

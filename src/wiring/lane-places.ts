@@ -74,7 +74,8 @@ function directoryPlace(top: string): StatePlace {
   return placeOf(checkoutCells(top), async () => {
     try {
       check();
-      return { kind: 'lanes', lanes: (await directoryCellNames(folder)).filter(isLaneId) };
+      // What is on this machine is watched by its files.
+      return { kind: 'lanes', lanes: (await directoryCellNames(folder)).filter(isLaneId), trace: '' };
     } catch (error) {
       return { kind: 'unavailable', why: textOf(error) };
     }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { fromRoot } from '../core/folder.ts';
 import { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES } from '../core/others/left-circuit.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../river/deps.ts';
@@ -38,7 +39,7 @@ export function createMachine(
       const { readEnd } = await workFiles();
       for (const path of LEFT_CIRCUIT_PATHS) {
         const text = await readEnd(path, MAX_LEFT_CIRCUIT_BYTES);
-        if (text !== null) return { path, text };
+        if (text !== null) return { path: fromRoot(config.workingDirectory, path), text };
       }
       return null;
     },

@@ -189,7 +189,7 @@ deepTest('every command by a dispatch', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const table: readonly [string, string, number, RegExp][] = [
-    ['status', 'idle (answered)', 0, /0 of 1 tasks done/],
+    ['status', 'idle (answered)', 0, /0 of 1 task done/],
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
     ['retry', 'paused (by_person)', 0, /order: retry for the queue by octo, kept/],

@@ -2,7 +2,9 @@ import { renderSettings } from '../../core/settings/effective.ts';
 import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
-import { formatInstant } from '../../core/time.ts';
+import { openedBy } from '../../core/others/opened-by.ts';
+import { formatInstant, MINUTE_MS } from '../../core/time.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import { plainLine } from '../plain-line.ts';
 
 const MAX_TASKS = 30;
@@ -12,8 +14,9 @@ const USED_UP = 1e15;
 /** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
 export function renderLane({ lane, at, places, settings }: LaneReport, sameLane: string): string {
   const known = places.filter((place) => place.kind === 'lane');
+  const cooldown = cooldownOf(settings ?? []);
   return [
-    ...known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })),
+    ...known.map((place) => renderPlace(place, { lane, sameLane, cooldown, now: Date.parse(at) })),
     ...(settings ?? []).map(settingsOf),
   ].join('\n');
 }
@@ -23,10 +26,13 @@ function settingsOf({ workflow, settings, problems }: NonNullable<LaneReport['se
   return `${[`settings (${workflow})`, ...lines.map((line) => `  ${plainLine(line, 1_000)}`)].join('\n')}\n`;
 }
 
-function renderPlace(
-  place: KnownLane,
-  { lane, sameLane, now }: { readonly lane: string; readonly sameLane: string; readonly now: number },
-): string {
+interface Place {
+  readonly sameLane: string;
+  readonly cooldown: Cooldown;
+  readonly now: number;
+}
+
+function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place & { readonly lane: string }): string {
   const { saved, working, pause, park, session, lastRun, usage } = place;
   const facts: readonly (readonly [string, string])[] = [
     [
@@ -45,7 +51,7 @@ function renderPlace(
       'pause',
       pause === null ? 'none' : `by ${pause.by}, since ${formatIso(pause.at)}; to continue: ralph resume${sameLane}`,
     ],
-    ['circuit', describeCircuit(place.circuit, sameLane)],
+    ['circuit', describeCircuit(place, { sameLane, cooldown, now })],
     ['parked', park === null ? 'no' : `${park.reason}, continues from ${formatIsoFrom(park.resumeAt, now)}`],
     [
       'session',
@@ -77,9 +83,36 @@ function renderPlace(
   ].join('\n');
 }
 
-function describeCircuit(circuit: KnownLane['circuit'], sameLane: string): string {
-  if (circuit.kind === 'open')
-    return `open (${circuit.reason}) since ${formatIso(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
+interface Cooldown {
+  readonly ms: number;
+  /** The runs may have another one. */
+  readonly isDefault: boolean;
+}
+
+/** The one of all workflows; where they have several or none is known, the default. */
+function cooldownOf(settings: NonNullable<LaneReport['settings']>): Cooldown {
+  const texts = settings.flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'));
+  const minutes = new Set(texts.map(({ text }) => Number(text)));
+  const [one = Number.NaN] = minutes;
+  return minutes.size === 1 && one >= 0
+    ? { ms: one * MINUTE_MS, isDefault: false }
+    : { ms: DEFAULT_COOLDOWN_MINUTES * MINUTE_MS, isDefault: true };
+}
+
+function describeCircuit(
+  { circuit, transitions }: Pick<KnownLane, 'circuit' | 'transitions'>,
+  { sameLane, cooldown, now }: Place,
+): string {
+  if (circuit.kind === 'open') {
+    const left = openedBy(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
+    const until = Date.parse(circuit.openedAt) + cooldown.ms;
+    const byDefault = cooldown.isDefault ? ' by the default cooldown' : '';
+    const then =
+      until <= now
+        ? `has cooled down${byDefault === '' ? '' : `,${byDefault}`}: the next run probes with one iteration`
+        : `cools down until ${formatInstantFrom(until, now)}${byDefault}, then one iteration probes`;
+    return `open (${circuit.reason})${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ralph reset circuit${sameLane}`;
+  }
   return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 

@@ -10,7 +10,8 @@ export interface StatePlace {
   lanes(): Promise<FoundLanes>;
 }
 
-type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[] } | Unavailable;
+/** `trace`: another text whenever a state or a branch there is another one. */
+type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; readonly trace: string } | Unavailable;
 
 /** What the state commands have of a checkout: its top folder, its places, at least one, and the name of who asks. */
 export type OpenedPlaces =

@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
 import { conditionOf, laneWait, nameOf } from '../overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
@@ -48,7 +49,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
       continue;
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
-    add(name, `${conditionOf(lane)}, ${done} of ${lane.tasks.length} tasks done`);
+    add(name, `${conditionOf(lane)}, ${tasksDone(done, lane.tasks.length)}`);
     // The time that is left is not a change: a wait is said as of when it ends.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, laneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));

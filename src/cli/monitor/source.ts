@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import type { LookAtGitHub } from '../github.ts';
+import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/state-places.ts';
 import { readOverview } from '../overview/read-overview.ts';
 import type { Overview } from '../overview/overview-schema.ts';
@@ -38,10 +39,12 @@ export interface SourceOptions {
 const LOCAL_MS = 2000;
 /** A file that is being written may be half there. */
 const HALF_WRITTEN_MS = 2000;
-/** Each reading asks the remote. */
+/** One request asks the remote whether a state or a branch changed. */
+const TRACE_MS = 2000;
+/** Where the remote does not answer. With a token each reading also asks GitHub, dozens of times: not more often than this either. */
 const ALL_MS = 10_000;
-/** With a token each reading also asks GitHub, dozens of times. */
-const ALL_WITH_GITHUB_MS = 60_000;
+/** Some changes are no refs, such as an issue's label. */
+const ALL_AT_LATEST_MS = 60_000;
 
 interface Looked<T> {
   readonly at: number;
@@ -58,9 +61,13 @@ export function createSource({ folder: given, remote, open, look, world }: Sourc
   let reading: Promise<void> | null = null;
   let problem: string | null = null;
   let isStale = false;
-  /** When, and at which trace of `.ralph/state`, all branches were asked for last. */
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let stateThen = '';
+  /** Whether the remote is being asked for a change, and when it was last. */
+  let isLooking = false;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  /** When, and at which traces of this machine and of the remote, all branches were read last. */
+  let readAt = Number.NEGATIVE_INFINITY;
+  let filesThen = '';
+  let refsThen: string | null = null;
 
   return { local, all, allNow, refresh, open: openOnce };
 
@@ -112,15 +119,47 @@ export function createSource({ folder: given, remote, open, look, world }: Sourc
   }
 
   async function all(now: number): Promise<Picture> {
-    const age = overview?.value.repository == null ? ALL_MS : ALL_WITH_GITHUB_MS;
-    const places = await openOnce();
-    const state = places.kind === 'open' ? await traceOf(join(places.folder, '.ralph', 'state')) : '';
-    if (isStale || state !== stateThen || now - askedAt >= age) {
-      stateThen = state;
-      askedAt = now;
-      void read(now);
+    const files = await traceOfFiles();
+    if (!isLooking && (isStale || files !== filesThen || now - lookedAt >= TRACE_MS)) {
+      isLooking = true;
+      lookedAt = now;
+      void readIfDue(files, now).finally(() => {
+        isLooking = false;
+      });
     }
     return pictureOfAll(now);
+  }
+
+  /** Reads all branches where that is due. The traces are those of before: what changes meanwhile is read again. */
+  async function readIfDue(files: string, now: number): Promise<void> {
+    const refs = await traceOfRefs();
+    const age = now - readAt;
+    const isPolite = overview?.value.repository == null || age >= ALL_MS;
+    const isDue =
+      isStale ||
+      files !== filesThen ||
+      age >= (refs === null ? ALL_MS : ALL_AT_LATEST_MS) ||
+      (refs !== null && refs !== refsThen && isPolite);
+    if (!isDue) return;
+    [filesThen, refsThen, readAt] = [files, refs, now];
+    await read(now);
+  }
+
+  /** Of what a run on this machine, or a person, writes. */
+  async function traceOfFiles(): Promise<string> {
+    const places = await openOnce();
+    if (places.kind !== 'open') return '';
+    const names = ['.ralph/state', ...taskFilePaths.plan, ...taskFilePaths.prd];
+    return (await Promise.all(names.map((name) => traceOf(join(places.folder, name))))).join(' ');
+  }
+
+  /** null: a place does not answer. */
+  async function traceOfRefs(): Promise<string | null> {
+    const places = await openOnce();
+    if (places.kind !== 'open') return null;
+    const found = await Promise.all(places.places.map((place) => place.lanes().catch(() => null)));
+    const traces = found.flatMap((place) => (place?.kind === 'lanes' ? [place.trace] : []));
+    return traces.length === found.length ? traces.join('\n') : null;
   }
 
   async function allNow(now: number): Promise<Picture> {

@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/lists.ts';
 import { count, formatInstantFrom } from '../../report/format.ts';
 import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
@@ -74,7 +75,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : `${String(done)} of ${String(tasks.length)} tasks done`}`,
+    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : tasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [

@@ -6,7 +6,7 @@ import type { Project } from '../../core/setup/project.ts';
 import { callsWorkflow, verifyOf, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
-import { SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
+import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { leftToFile, type LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
@@ -66,7 +66,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     remote: given.values('remote')[0] ?? null,
   });
   if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
-  const texts = await readFiles(checkout.folder, [...filesToRead(checkout.paths), ...SETTINGS_PATHS]);
+  const texts = await readFiles(checkout.folder, [...filesToRead(checkout.paths), ...settingsPaths('')]);
   const left = leftToFile(texts);
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);

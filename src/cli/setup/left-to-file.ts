@@ -1,5 +1,5 @@
 import { inputProblems } from '../../config/inputs.ts';
-import { readRunSettings, SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
+import { readRunSettings, settingsPaths } from '../../config/settings/run-texts.ts';
 import { placeName } from '../../config/settings/settings.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import type { FilesRead } from './checkout-files.ts';
@@ -11,9 +11,12 @@ export interface LeftToFile {
   readonly problems: readonly string[];
 }
 
+/** Where `ralph init` sets up. */
+const ROOT = '';
+
 /** What a checkout's settings file sets; null: there is none. */
 export function leftToFile(files: FilesRead): LeftToFile | null {
-  const there = SETTINGS_PATHS.flatMap((path) => {
+  const there = settingsPaths(ROOT).flatMap((path) => {
     const file = files.get(path);
     return file === undefined || file.kind === 'absent' ? [] : [{ path, file }];
   });
@@ -27,6 +30,7 @@ export function leftToFile(files: FilesRead): LeftToFile | null {
         there.flatMap(({ path, file }) => (file.kind === 'refused' ? [[path, file.why]] : [])),
       ),
     },
+    ROOT,
   );
   const wrong = read.found.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),

@@ -1,6 +1,7 @@
 import { effectiveSettings, type AnsweredSettings } from '../../core/settings/effective.ts';
 import { inputProblems } from '../inputs.ts';
 import { KEY_INPUTS } from '../key-inputs.ts';
+import { workingFolderOf } from '../working-folder.ts';
 import { readRunSettings, textsWith } from './run-texts.ts';
 import { placeName } from './settings.ts';
 
@@ -23,7 +24,7 @@ const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, 'phase', 'h
 /** Answers what a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, inputs, environment, files, defaults }: SettingsQuestion): AnsweredSettings {
   const given = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
-  const run = readRunSettings(environment, files);
+  const run = readRunSettings(environment, files, workingFolderOf(inputs));
   const { counting, problems } = textsWith({ ...defaults, ...given }, run, defaults);
   const wrong = counting.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),

@@ -1,3 +1,4 @@
+import { fromRoot, type Folder } from '../../core/folder.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import { NO_SETTINGS, type ConfigTexts } from '../inputs.ts';
 import { describeSettings, readSettings, settle, type ReadSettings, type SettingsFile } from './settings.ts';
@@ -5,7 +6,12 @@ import { describeSettings, readSettings, settle, type ReadSettings, type Setting
 type Texts = Readonly<Record<string, string | undefined>>;
 
 /** Settings files of other Ralphs; of several the first one counts, as for those that know both. */
-export const SETTINGS_PATHS = ['.ralph/.ralphrc', '.ralphrc'] as const;
+const SETTINGS_FILES = ['.ralph/.ralphrc', '.ralphrc'];
+
+/** Their paths from the root, for a run that works in this folder. */
+export function settingsPaths(within: Folder): readonly string[] {
+  return SETTINGS_FILES.map((path) => fromRoot(within, path));
+}
 
 /** What the environment and the base branch say, as far as it is known. */
 export interface RunSettings {
@@ -16,12 +22,13 @@ export interface RunSettings {
   readonly unknown: string | null;
 }
 
-/** Reads what sets a run up beside its inputs. `files`: of the base branch; `null`: nobody knows what they say there. */
+/** Reads what sets a run up beside its inputs. `files`: of the base branch, by their paths from its root; `null`: nobody knows what they say there. `within`: where the run works. */
 export function readRunSettings(
   environment: Texts,
   files: { readonly texts: Readonly<Record<string, string>>; readonly unread: Readonly<Record<string, string>> } | null,
+  within: Folder,
 ): RunSettings {
-  const [file = null, ...others] = SETTINGS_PATHS.flatMap((path): readonly SettingsFile[] => {
+  const [file = null, ...others] = settingsPaths(within).flatMap((path): readonly SettingsFile[] => {
     const text = files?.texts[path];
     const why = files?.unread[path];
     if (text !== undefined) return [{ kind: 'text', path, text }];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fromRoot, type Folder } from '../folder.ts';
 import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
 import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { LEARNINGS_PATH } from '../prompt/learnings.ts';
@@ -144,7 +145,7 @@ export const LAYOUT_PATHS: readonly string[] = [
 /** Patterns of the folders that are asked for once a layout is known. */
 export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
 
-/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `steps`: how many a pipeline's file of these has, null where it has none; `promptFile` and `taskSources`: the inputs. */
+/** What a run says of files of another Ralph: one line for each kind that is there, what is used and what is not and why. Of a repository that is set up for none (`layout` null), only links are worth a line. `links`: symbolic links among the paths that tell a layout, and folders on the way to them; `texts`: files that can be read, by path; `steps`: how many a pipeline's file of these has, null where it has none; `promptFile` and `taskSources`: the inputs; `folder`: where the run works, from which all paths are seen, while people find files from the root. */
 export function describeLayout(
   layout: LayoutName | null,
   {
@@ -154,6 +155,7 @@ export function describeLayout(
     steps,
     promptFile,
     taskSources,
+    folder,
   }: {
     readonly paths: readonly string[];
     readonly links: readonly string[];
@@ -161,12 +163,14 @@ export function describeLayout(
     readonly steps: Readonly<Record<string, number | null>>;
     readonly promptFile: string;
     readonly taskSources: readonly TaskSourceName[];
+    readonly folder: Folder;
   },
 ): readonly string[] {
+  const lineOf: LineOf = (there, said) => lineFrom(folder, there, said);
   const prompts = promptPlaces(promptFile, paths);
   const plans = taskFilePaths.plan.filter((path) => path !== ROOT_PLAN || isRootPlan(paths));
   return [
-    ...(layout === null ? [] : [`This repository is set up for ${layout}.`]),
+    ...(layout === null ? [] : [`${folder === '' ? 'This repository' : `\`${folder}/\``} is set up for ${layout}.`]),
     ...KINDS.flatMap(({ paths: known, first, others, link, source }) => {
       const places = known === PROMPT_PLACES ? prompts : known === taskFilePaths.plan ? plans : known;
       const isLink = (path: string): boolean => link !== null && links.includes(path);
@@ -184,24 +188,30 @@ export function describeLayout(
         ? [...lineOf([counting], link ?? ''), ...lineOf(rest, 'used only where that link leads to no such file')]
         : [...lineOf([counting], said), ...lineOf(rest, others)];
     }),
-    ...describeLinks(links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN))),
-    ...SPECS.flatMap((folder) => {
-      const count = paths.filter((path) => path.startsWith(`${folder}/`)).length;
+    ...describeLinks(
+      links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN)),
+      lineOf,
+    ),
+    ...SPECS.flatMap((specs) => {
+      const count = paths.filter((path) => path.startsWith(`${specs}/`)).length;
       return count === 0
         ? []
-        : [`\`${folder}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`];
+        : [
+            `\`${fromRoot(folder, specs)}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`,
+          ];
     }),
     ...(layout === null
       ? []
       : describeLeft(
           layout,
           [...paths, ...links].filter((path) => !prompts.includes(path)),
+          folder,
         )),
   ];
 }
 
 /** Links that nothing follows: at the place of a file, and folders. */
-function describeLinks(links: readonly string[]): readonly string[] {
+function describeLinks(links: readonly string[], lineOf: LineOf): readonly string[] {
   const said = [...KINDS.flatMap(({ paths, link }) => (link === null ? [] : paths)), ...LEFT_PATHS];
   const files = links.filter((path) => LAYOUT_PATHS.includes(path) && !said.includes(path));
   const folders = links.filter((path) =>
@@ -213,13 +223,12 @@ function describeLinks(links: readonly string[]): readonly string[] {
   ];
 }
 
-/** Nothing is said of nothing. */
-function lineOf(paths: readonly string[], said: string): readonly string[] {
-  return paths.length === 0 ? [] : [`${namesOf(paths)}: ${said}.`];
-}
+type LineOf = (paths: readonly string[], said: string) => readonly string[];
 
-function namesOf(paths: readonly string[]): string {
-  return paths.map((path) => `\`${path}\``).join(', ');
+/** Nothing is said of nothing. */
+function lineFrom(folder: Folder, paths: readonly string[], said: string): readonly string[] {
+  if (paths.length === 0) return [];
+  return [`${paths.map((path) => `\`${fromRoot(folder, path)}\``).join(', ')}: ${said}.`];
 }
 
 function listOf(text: string): string {

@@ -15,12 +15,26 @@ interface Layout {
 
 /** The layouts, the more special ones first. What `ralph init` writes is no mark of any. */
 const LAYOUTS: readonly Layout[] = [
-  { name: 'bmalph', marks: ['.ralph/.ralphrc', '.ralph/ralph_loop.sh', 'bmalph/config.json'], together: [] },
+  {
+    name: 'bmalph',
+    marks: [
+      '.ralph/.ralphrc',
+      '.ralph/ralph_loop.sh',
+      '.ralph/ralph_import.sh',
+      '.ralph/ralph_monitor.sh',
+      '.ralph/RALPH-REFERENCE.md',
+      '.ralph/SPECS_INDEX.md',
+      '.ralph/SPECS_CHANGELOG.md',
+      'bmalph/config.json',
+    ],
+    together: [],
+  },
   {
     name: 'the Go Ralph',
     marks: [
       '.ralph/config.json',
       '.ralph/configs/default.json',
+      '.ralph/config.yaml',
       '.ralph/prompts/LOOP_PROMPT.md',
       '.ralph/prompts/SETUP_PROMPT.md',
       '.ralph/.ralph_setup_done',
@@ -38,17 +52,45 @@ const LAYOUTS: readonly Layout[] = [
       '.ralph/.circuit_breaker_state',
       '.ralph/.ralph_session',
       '.ralph/.claude_session_id',
+      '.ralph/.ralph_session_history',
       '.ralph/.call_count',
+      '.ralph/.token_count',
+      '.ralph/.last_reset',
       '.ralph/.exit_signals',
+      '.ralph/.response_analysis',
+      '.ralph/.circuit_breaker_history',
+    ],
+    together: [],
+  },
+  // Behind ralph-claude-code, whose older versions had these names as well.
+  { name: 'bmalph', marks: ['.ralph/@fix_plan.md', '.ralph/@AGENT.md'], together: [] },
+  {
+    name: 'snarktank/ralph',
+    marks: [
+      'scripts/ralph/ralph.sh',
+      'scripts/ralph/prd.json',
+      'scripts/ralph/progress.txt',
+      'scripts/ralph/prompt.md',
+      'scripts/ralph/CLAUDE.md',
+      'scripts/ralph/.last-branch',
+      'ralph.sh',
     ],
     together: [],
   },
   {
-    name: 'snarktank/ralph',
-    marks: ['scripts/ralph/ralph.sh', 'scripts/ralph/prd.json', 'scripts/ralph/progress.txt', 'ralph.sh'],
-    together: [],
+    name: 'the first Ralph in bash',
+    marks: [
+      '@fix_plan.md',
+      ...EARLY_MARKS,
+      'ralph_import.sh',
+      'ralph_monitor.sh',
+      '.token_count',
+      '.claude_session_id',
+      '.ralph_session',
+      '.ralph_session_history',
+    ],
+    together: ['PROMPT.md', ROOT_PLAN],
   },
-  { name: 'the first Ralph in bash', marks: ['@fix_plan.md', ...EARLY_MARKS], together: ['PROMPT.md', ROOT_PLAN] },
 ];
 
 /** Every path that tells a layout. */

@@ -1,3 +1,4 @@
+import { fromRoot, type Folder } from '../folder.ts';
 import { oneLine } from '../text/one-line.ts';
 import type { LayoutName } from './layouts.ts';
 
@@ -164,11 +165,11 @@ const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
 /** Every path of the tables; `*` stands for any part of a name. */
 export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ paths }) => paths);
 
-/** One line for each reason: which of `there` a run does not read by itself. */
-export function describeLeft(layout: LayoutName, there: readonly string[]): readonly string[] {
+/** One line for each reason: which of `there`, seen from the run's folder, a run does not read by itself. */
+export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => isNamed(path, known)));
-    return found.length === 0 ? [] : [`${fate}: ${shown(found)}: ${why}.`];
+    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => fromRoot(folder, path)))}: ${why}.`];
   });
 }
 

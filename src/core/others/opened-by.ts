@@ -7,7 +7,7 @@ export const LEFT_OPEN = 'left open by another Ralph';
 export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
 /** What opened the lane's circuit last, as its transitions tell; where they do not, a streak. */
-export function openedBy(transitions: readonly Transition[]): CircuitOpener {
+export function openedBy(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');
   if (ofCircuit[opening]?.reason === LEFT_OPEN) return 'another-ralph';

@@ -56,10 +56,12 @@ export function settleDependencies<T extends QueuedTask>(
     const { task, name } = dependent;
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
+    // What is missing in a file was said where the file was read, with line and column.
+    const unsaid = missing.flatMap((awaited) => (awaited.kind === 'issue' ? [`#${String(awaited.number)}`] : []));
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
-    if (missing.length > 0)
+    if (unsaid.length > 0)
       warnings.push(
-        `${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
+        `${name} depends on ${namesOf(unsaid)}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
       );
     return {
       ...dependent,
@@ -82,21 +84,21 @@ export function settleDependencies<T extends QueuedTask>(
 
   function sort({ task, waitsFor }: DependentTask): {
     readonly ids: readonly TaskId[];
-    readonly missing: readonly string[];
+    readonly missing: readonly Awaited[];
     readonly isSelf: boolean;
   } {
     const ids = new Set<TaskId>();
-    const missing = new Set<string>();
+    const missing = new Map<TaskId, Awaited>();
     let isSelf = false;
     for (const awaited of waitsFor) {
       const id = idOf(awaited);
       if (id === task.id) isSelf = true;
       else if (listed.has(id) || known.isDone(id) || awaited.kind === 'elsewhere') ids.add(id);
-      else if (awaited.kind === 'task') missing.add(id);
+      else if (awaited.kind === 'task') missing.set(id, awaited);
       else if (known.states.get(awaited.number) === 'open') ids.add(id);
-      else if (known.states.get(awaited.number) !== 'closed') missing.add(`#${String(awaited.number)}`);
+      else if (known.states.get(awaited.number) !== 'closed') missing.set(id, awaited);
     }
-    return { ids: [...ids], missing: [...missing], isSelf };
+    return { ids: [...ids], missing: [...missing.values()], isSelf };
   }
 }
 

@@ -98,6 +98,11 @@ function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null
   ];
 }
 
+/** `1 of 2 tasks done`. */
+export function tasksDone(done: number, all: number): string {
+  return `${String(done)} of ${String(all)} ${all === 1 ? 'task' : 'tasks'} done`;
+}
+
 /** Counts of the lane's tasks, for the prompt and for completion. */
 export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
   const states = tasks.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));

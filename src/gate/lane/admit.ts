@@ -19,6 +19,7 @@ import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
+import { keepLeftCircuit } from './keep-left.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
@@ -33,7 +34,10 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   let read: ReadPipeline | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
-    if (decided.kind === 'end') return (await goOnElsewhere(deps, decided)) ?? decided.intake;
+    if (decided.kind === 'end') {
+      await keepLeftCircuit(deps, decided.intake, decided.kept);
+      return (await goOnElsewhere(deps, decided)) ?? decided.intake;
+    }
     // Nothing is claimed yet: what is wrong with it costs nothing.
     read ??= await readPipeline(deps);
     const { policy } = read;
@@ -116,6 +120,7 @@ interface Ended {
   readonly kind: 'end';
   readonly intake: Extract<Intake, { kind: 'end' }>;
   readonly goesOn: readonly Issue[];
+  readonly kept: KeptLane;
 }
 
 /** A lane that may be worked on, as far as is known without claiming it. */
@@ -141,7 +146,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     ({ number }) =>
       unfinished.includes(issueLane(number)) && branches[config.branchPrefix + issueLane(number)] !== undefined,
   );
-  const ended = (intake: Ended['intake']): Ended => ({ kind: 'end', intake, goesOn });
+  const ended = (intake: Ended['intake']): Ended => ({ kind: 'end', intake, goesOn, kept });
 
   if (issuesOfLane(request, config, branches).length === 0 && request.files === null && request.prompt === null)
     return ended(allElsewhere(request));

@@ -1,4 +1,5 @@
 import { ruleProblem } from '../../config/tool-rules.ts';
+import { fromRoot, type Folder } from '../../core/folder.ts';
 import {
   agentStepsOf,
   callsPerIteration,
@@ -21,10 +22,10 @@ export interface ReadPipeline {
 
 /** Reads the pipeline from the base branch. Throws a UserError that names all that is wrong with it. */
 export async function readPipeline({
-  config: { policy },
+  config: { policy, workingDirectory },
   ...deps
 }: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>): Promise<ReadPipeline> {
-  const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools });
+  const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools, within: workingDirectory });
   if (found.kind === 'none') return { pipeline: null, policy, warnings: [] };
   if (found.kind === 'wrong') throw unusable(found.problems);
   const { pipeline, warnings } = found;
@@ -53,10 +54,13 @@ interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly log: Pick<GateDeps['log'], 'info'>;
   /** Those of the run. */
   readonly allowedTools: Policy['allowedTools'];
+  /** The folder that the files are in; people find them from the root. */
+  readonly within: Folder;
 }
 
 /** Looks for the pipeline on the base branch: the first file that has steps counts. */
 export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
+  const named = (file: string): string => fromRoot(deps.within, file);
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
   const unread = { ...read.unread, ...links };
   const places = PIPELINE_FILES.filter((place) => Object.hasOwn(base, place) || Object.hasOwn(unread, place));
@@ -66,7 +70,7 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   for (const [index, file] of places.entries()) {
     const text = base[file];
     if (text === undefined && isAnybodys(file)) {
-      deps.log.info(`No steps are read from ${file}: it ${unread[file] ?? ''}.`);
+      deps.log.info(`No steps are read from ${named(file)}: it ${unread[file] ?? ''}.`);
       continue;
     }
     const parsed =
@@ -74,10 +78,10 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
         ? ({ kind: 'wrong', problems: [{ at: null, message: unread[file] ?? '' }], steps: [] } as const)
         : parsePipeline(file, text, { variables: deps.variables, ruleProblem });
     if (parsed.kind === 'no-pipeline') {
-      others.push(file);
+      others.push(named(file));
       continue;
     }
-    return resolved(deps, { file, parsed, ignored: places.slice(index + 1) });
+    return resolved(deps, { file: named(file), parsed, ignored: places.slice(index + 1).map(named) });
   }
   if (others.length > 0)
     deps.log.info(

@@ -1,5 +1,5 @@
 import { cut } from '../../core/text/cut.ts';
-import { isUnreachable } from '../refusal.ts';
+import { isUnreachable, withoutAddresses } from '../refusal.ts';
 
 /** `refused`: it stays so until a person changes something; `unavailable`: it may pass, or nobody knows. `why` names the cure. */
 export interface StateRefusal {
@@ -21,7 +21,7 @@ export function explainStateRefusal(
   if (/got no answer|no time is left/.test(answer))
     return passing(`the git server of ${url} does not answer: ${answer}`);
   // A repository may be called `read-only`, and that is no refusal.
-  const meant = answer.replaceAll(url, '').replaceAll(/'[a-z+]+:\/\/[^']*'/gi, '');
+  const meant = withoutAddresses(answer.replaceAll(url, ''));
   const known = refusals.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
   if (isUnreachable(answer))

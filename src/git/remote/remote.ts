@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
-import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
+import { adviceOnReading, explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { newestPublished } from './published.ts';
 import { receiveBranch } from './receive.ts';
@@ -403,10 +403,10 @@ async function readRemote(
 
 function unreadable(url: string, stderr: string): UserError {
   const words = lastWords(stderr);
-  const advice = /40[134]|could not read Username|not found/i.test(words)
-    ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
-    : 'Check that the server can be reached.';
-  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${sentence(words)} ${advice}`);
+  return new UserError(
+    'infrastructure',
+    `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
+  );
 }
 
 const nobody = {

@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Settlement } from '../../core/people/needs.ts';
@@ -7,11 +8,21 @@ import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, markedIn } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { doneTasks, isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import {
+  doneTasks,
+  isQueue,
+  iterationsOf,
+  laneOf,
+  lastVerification,
+  passedCommands,
+  settingOf,
+  tasksOf,
+} from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
+import { passedWords } from '../sentences/test-state.ts';
 import { headline, taskLink, verificationWord } from './sections.ts';
 
 /** More needs are counted, and not described. */
@@ -221,10 +232,11 @@ function renderReady(report: RunReport): string {
   const name = pull === null ? 'The pull request' : `Pull request ${link(`#${String(pull.number)}`, pull.url)}`;
   const tasks = tasksOf(report);
   const verification = lastVerification(report);
-  const tested =
-    verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
+  const steps = passedCommands(report).map((step) => code(step, 60));
+  const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
+  const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   return [
-    `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${String(tasks.length)} tasks done. ${tested}`,
+    `**${name} is ready for review.** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${prose(`Review it and merge it. To request a change, ${howToChange(report)}; to reject it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }

@@ -80,7 +80,9 @@ function numberLines(report: RunReport): readonly string[] {
   return [
     ...(lane.tasks.length === 0
       ? []
-      : [`${progressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} tasks done`]),
+      : [
+          `${progressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} ${lane.tasks.length === 1 ? 'task' : 'tasks'} done`,
+        ]),
     ...(work === null || work.iterations.length === 0
       ? []
       : [

@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
 import { firstLines } from '../../core/text/lists.ts';
@@ -99,7 +100,7 @@ function headline(report: WorkedReport, tests: TestState): string {
 /** An open-ended task is not counted. */
 function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
   const [first] = tasks;
-  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return `${done} of ${String(all)} tasks done`;
+  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return tasksDone(done, all);
   return `${code(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 
@@ -113,7 +114,11 @@ function toDo(report: WorkedReport, tests: TestState): string {
   const { next } = describeOutcome({ ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } });
   const check = [
     ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
-    ...(tests.kind === 'unset' ? ['To have the work tested, set `verify` to the command that runs the tests.'] : []),
+    ...(tests.kind === 'unset'
+      ? [
+          `To have the work tested${tests.steps.length === 0 ? '' : ' in a clean clone'}, set \`verify\` to the command that runs the tests.`,
+        ]
+      : []),
   ];
   return [
     ...check,

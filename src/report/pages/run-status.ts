@@ -7,11 +7,14 @@ import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { cut } from '../../core/text/cut.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Work } from '../../handover/work.ts';
 
-/** How a local run stands. `work`: null before the loop. */
+/** How a local run stands. `work`: what this run knows of its lane; its journal is null outside the loop. */
 export interface StandsNow {
-  readonly work: Pick<Work, 'lane' | 'tasks' | 'state' | 'journal'> | null;
+  readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
+  /** What the run before said last of what this one does not know; null: nothing is known of one. */
+  readonly before: RunStatus | null;
   readonly lane: { readonly id: string; readonly branch: string };
   readonly doing: RunStatus['doing'];
   readonly task: Task | null;
@@ -38,9 +41,10 @@ function runStatusOf(stands: StandsNow): RunStatus {
   const { work, lane, doing, task, policy, startedAt, now, resumeAt, outcome, pid } = stands;
   const iso = (instant: number): string => new Date(instant).toISOString();
   const state = work?.state ?? null;
-  const usage = state === null ? { hour: null, day: null } : usageAt(state.windows, now);
-  const { done, all } = work === null ? { done: 0, all: 0 } : countTasks(work.tasks, work.state.tasks);
-  const finished = work?.journal.length ?? 0;
+  const known = work === null ? withoutLane(stands) : withLane(work, stands);
+  const journal = work?.journal ?? null;
+  // A run that ends before its first call has no iterations of its own: watchers keep the count they had.
+  const finished = journal === null ? (stands.before?.iteration ?? 0) : journal.length;
   return {
     version: 1,
     pid,
@@ -52,13 +56,13 @@ function runStatusOf(stands: StandsNow): RunStatus {
     iteration: doing === 'agent' || doing === 'verify' || doing === 'steps' ? finished + 1 : finished,
     maxIterations: policy.maxIterations,
     task: task === null ? null : { id: cut(nameOfTask(task), 120), title: cut(task.title, 300) },
-    tasks: { done, all },
-    circuit: state === null ? 'closed' : viewCircuit(state.circuit, policy.circuit, now).kind,
-    calls: { used: usage.hour?.calls ?? 0, limit: policy.maxCallsPerHour },
+    tasks: known.tasks,
+    circuit: known.circuit,
+    calls: { used: known.calls, limit: policy.maxCallsPerHour },
     cost: {
-      run: work?.journal.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0) ?? 0,
+      run: journal?.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0) ?? 0,
       runLimit: policy.maxCostUsd,
-      day: usage.day?.costUsd ?? 0,
+      day: known.costOfDay,
       dayLimit: policy.maxCostUsdPerDay,
     },
     signals: {
@@ -69,5 +73,30 @@ function runStatusOf(stands: StandsNow): RunStatus {
     },
     resumeAt: resumeAt === null ? null : iso(resumeAt),
     outcome: outcome === null ? null : { kind: outcome.kind, reason: outcome.reason },
+  };
+}
+
+interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
+  readonly calls: number;
+  readonly costOfDay: number;
+}
+
+function withLane({ tasks, state }: NonNullable<StandsNow['work']>, { policy, now }: StandsNow): KnownNow {
+  const { hour, day } = usageAt(state.windows, now);
+  return {
+    tasks: countTasks(tasks, state.tasks),
+    circuit: viewCircuit(state.circuit, policy.circuit, now).kind,
+    calls: hour?.calls ?? 0,
+    costOfDay: day?.costUsd ?? 0,
+  };
+}
+
+function withoutLane({ before, now }: StandsNow): KnownNow {
+  if (before === null) return { tasks: { done: 0, all: 0 }, circuit: 'closed', calls: 0, costOfDay: 0 };
+  const at = Date.parse(before.updatedAt);
+  return {
+    ...{ tasks: before.tasks, circuit: before.circuit },
+    calls: now - at < HOUR_MS ? before.calls.used : 0,
+    costOfDay: Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS) ? before.cost.day : 0,
   };
 }

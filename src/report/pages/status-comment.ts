@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
@@ -58,7 +59,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...stuckIn(report, task),
     ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
-    `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${String(report.tasks.length)} tasks done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
+    `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [

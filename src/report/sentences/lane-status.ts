@@ -1,3 +1,4 @@
+import { tasksDone } from '../../core/tasks/queue.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
@@ -61,9 +62,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const current = tasks.find(({ task }) => task.id === state?.currentTask);
   return [
-    tasks.length === 0
-      ? 'No task is open here.'
-      : `${style.own(tasksBar(tasks))} ${done} of ${String(tasks.length)} tasks done`,
+    tasks.length === 0 ? 'No task is open here.' : `${style.own(tasksBar(tasks))} ${tasksDone(done, tasks.length)}`,
     ...(current === undefined
       ? []
       : [

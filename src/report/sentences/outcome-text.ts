@@ -9,6 +9,7 @@ import {
   isScheduled,
   iterationsOf,
   lastVerification,
+  passedCommands,
   laneOf,
   settingOf,
   tasksOf,
@@ -17,12 +18,14 @@ import {
 } from '../facts.ts';
 import { alarms } from './alarms.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
+import { passedWords } from './test-state.ts';
 import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import { cut } from '../../core/text/cut.ts';
+import { tasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 
 /** So many waiting tasks the headline names. */
@@ -52,7 +55,14 @@ function withTests(what: string, report: RunReport): string {
   const [opening, ...lines] = what.split('\n');
   const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`, ...lines].join('\n');
   if (first === undefined && report.outcome.kind === 'failed') return what;
-  if (first === undefined) return told('⚠️ Nothing was tested: set `verify` to the command that runs the tests.');
+  if (first === undefined) {
+    const steps = passedCommands(report).map((step) => `\`${cut(step, 60).replaceAll('`', "'")}\``);
+    return told(
+      steps.length === 0
+        ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
+        : `⚠️ \`verify\` is not set; ${passedWords(steps)}.`,
+    );
+  }
   const name = others.length === 0 ? `\`${cut(first, 80).replaceAll('`', "'")}\`` : '`verify`';
   const verification = lastVerification(report);
   switch (verification.kind) {
@@ -161,6 +171,10 @@ function isPromptAlone(report: RunReport): boolean {
   return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
 }
 
+function doneWords(report: RunReport): string {
+  return tasksDone(doneTasks(report).length, tasksOf(report).length);
+}
+
 function promptName(report: RunReport): string {
   return tasksOf(report)
     .slice(0, 1)
@@ -169,9 +183,7 @@ function promptName(report: RunReport): string {
 }
 
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
-  const done = isPromptAlone(report)
-    ? `nothing is left of \`${promptName(report)}\``
-    : `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
+  const done = isPromptAlone(report) ? `nothing is left of \`${promptName(report)}\`` : doneWords(report);
   switch (reason) {
     case 'plan_complete':
       return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
@@ -327,7 +339,7 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
 
 function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
-  const done = `${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done`;
+  const done = doneWords(report);
   const limits = {
     iterations: {
       title: 'Iteration limit',
@@ -377,7 +389,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
         title: 'Idle',
         what: isPromptAlone(report)
           ? 'Nothing to do: what the prompt asks for is done already.'
-          : `Nothing to do: ${doneTasks(report).length} of ${String(tasksOf(report).length)} tasks done already.`,
+          : `Nothing to do: ${doneWords(report)} already.`,
         next: isPromptAlone(report)
           ? `Merge the pull request. Work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\`.`
           : `Merge the pull request. For more work, ${taskInvitation(where)}.`,

@@ -29,12 +29,18 @@ import { createHomeOutlet } from './outlet.ts';
 export interface Shown {
   readonly doing: RunStatus['doing'];
   /** null: nothing is known yet, or as before. */
-  readonly work: Work | null;
+  readonly work: ShownWork | null;
   readonly task: Task | null;
   /** What it waits for; null: it does not wait. */
   readonly resumeAt: number | null;
   /** null: it goes on. */
   readonly outcome: Outcome | null;
+}
+
+/** What is known of the lane. `journal`: null where the gate ends the run. */
+interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
+  readonly lane: Pick<Work['lane'], 'id' | 'branch'> | null;
+  readonly journal: Work['journal'] | null;
 }
 
 /** A run on a person's machine: no GitHub, but where issues are read, and nobody who is to be notified. */
@@ -72,6 +78,9 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
+    const { lane, tasks, state } = intake;
+    const known = state === null ? null : { lane, tasks, state, journal: null };
+    deps.show({ doing: 'starting', work: known, task: null, resumeAt: null, outcome: null });
     const frame = { config, context, redact, now: clock.now() };
     return reportOfEnd(frame, intake, deps.startedAt);
   }

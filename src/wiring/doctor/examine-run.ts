@@ -69,7 +69,12 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const pipeline: PipelineTrial['found'] =
     checkoutProblems.length > 0
       ? { kind: 'unknown', why: 'the checkout is not usable.' }
-      : await tryPipeline({ repository, variables: world.variables, allowedTools: config.policy.allowedTools });
+      : await tryPipeline({
+          repository,
+          variables: world.variables,
+          allowedTools: config.policy.allowedTools,
+          within: config.workingDirectory,
+        });
   const verify: BaseTrial = isSplit
     ? { kind: 'not-tried' }
     : await tryBase(world, known, { ...by, isUsable: checkoutProblems.length === 0 });

@@ -57,13 +57,15 @@ export async function tryPipelines(
     const given = verifyEnvironment(environment, names, claudeProvider);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
-    const repository = committed(workingFolderOf(inputs), { folder, env, texts });
+    const within = workingFolderOf(inputs);
+    const repository = committed(within, { folder, env, texts });
     const tools = inputs['allowed-tools'] ?? DEFAULT_ALLOWED_TOOLS;
     const found = await tryPipeline({
       repository,
       // What every program sees is that of another machine there, but it has a value.
       variables: { ...verifyEnvironment(env, [], claudeProvider), ...Object.fromEntries(known) },
       allowedTools: list().parse(tools),
+      within,
     });
     const open = names.filter((name) => known.every(([one]) => one !== name));
     const openVariables = open.filter((name) => [...texts].some((text) => text.includes(`\${${name}`)));

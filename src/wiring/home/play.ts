@@ -3,11 +3,12 @@ import type { CountdownLine } from '../../home/countdown-line.ts';
 import type { Interruption } from '../../home/interruption.ts';
 import type { StatusFiles } from '../../home/status-files.ts';
 import type { CellStore } from '../../ports/state.ts';
+import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../river/deps.ts';
 import { runAtHome, type HomeDeps, type Shown } from '../../river/home/at-home.ts';
 import { renderStatusDocument } from '../../report/pages/run-status.ts';
-import { createJournalFile } from '../../runner/journal-file.ts';
+import { createJournalFile, type JournalFile } from '../../runner/journal-file.ts';
 import { createBudgetStore } from '../../state/budget-store.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { connect } from '../connect.ts';
@@ -31,7 +32,10 @@ interface Play {
   /** null: there is no terminal to draw it on. */
   readonly countdown: Pick<CountdownLine, 'begin' | 'end'> | null;
   readonly runName: string;
-  readonly journalFolder: string;
+  /** Asked for once, before the first line: a run that makes no call leaves the journal of the one before. */
+  readonly journalFolder: () => string;
+  /** What the run before said last of itself; null: nothing is known of one. */
+  readonly before: RunStatus | null;
 }
 
 /** The run, over the adapters of a job and the person's own repository. */
@@ -47,7 +51,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
     },
   });
   const guarded = guardedConnections(connections, guard);
-  const journal = createJournalFile(play.journalFolder, () => undefined);
+  let journal: JournalFile | null = null;
   const { show, verifying } = shower(play, world);
   const machine = createMachine(world, { startedAt: play.startedAt, workFiles: wired.workFiles });
   try {
@@ -63,8 +67,11 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
         },
       },
       startedAt: play.startedAt,
-      appendJournal: journal.append,
-      journalHash: journal.hash,
+      appendJournal: (line) => {
+        journal ??= createJournalFile(play.journalFolder(), () => undefined);
+        journal.append(line);
+      },
+      journalHash: () => journal?.hash() ?? null,
       leave: () => undefined,
       runName: play.runName,
       task: play.task,
@@ -99,7 +106,7 @@ export function homeConnections(
 
 /** Writes how the run stands for whoever watches it. */
 function shower(
-  { status, startedAt, countdown }: Pick<Play, 'status' | 'startedAt' | 'countdown'>,
+  { status, startedAt, countdown, before: last }: Pick<Play, 'status' | 'startedAt' | 'countdown' | 'before'>,
   { config, clock }: World,
 ): { readonly show: (change: Partial<Shown>) => void; readonly verifying: (verifier: Verifier) => Verifier } {
   let shown: Shown = { doing: 'starting', work: null, task: null, resumeAt: null, outcome: null };
@@ -109,7 +116,7 @@ function shower(
     const lane = shown.work?.lane ?? { id: QUEUE, branch: config.branchPrefix + QUEUE };
     status?.status(
       renderStatusDocument({
-        ...{ ...shown, lane, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
+        ...{ ...shown, lane, before: last, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
       }),
     );
     if (shown.doing === 'waiting' && shown.resumeAt !== null) {

@@ -3,9 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
+import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
+import { parseStatus } from '../../core/local/found-status.ts';
+import type { RunStatus } from '../../core/local/run-status.ts';
 import { conclude } from '../../core/outcome.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
@@ -198,7 +201,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       ...{ top, place, cells, gate, interruption, startedAt, status, countdown },
       task: asked.task,
       runName: `local-${String(claim.number)}`,
-      journalFolder: openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
+      journalFolder: () => openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
+      before: await lastStatus(worked),
     });
     print('\n');
     log.info(renderEndAtHome(report));
@@ -214,6 +218,13 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     // The broker still listens, and a socket may hang: neither keeps this process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }
+}
+
+/** What the run before said last of itself; what another Ralph or a newer version wrote is not known. */
+async function lastStatus({ top, folder }: WorkedFolder): Promise<RunStatus | null> {
+  const file = await readCheckoutFile(top, fromRoot(folder, '.ralph/status.json'));
+  const found = file.kind === 'text' ? parseStatus(file.text) : null;
+  return found?.kind === 'ours' ? found.run : null;
 }
 
 function runFolderOf({ temp }: Place, number: number): string {

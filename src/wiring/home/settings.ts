@@ -1,6 +1,7 @@
 import { parseConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
+import { workingFolderOf } from '../../config/working-folder.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/lane/settle.ts';
 import { UserError } from '../../errors.ts';
@@ -36,7 +37,7 @@ export async function readSettings({
   const inputs = Object.entries(defaults).filter(([name]) => !KEYS.has(name));
   const texts = { ...Object.fromEntries(inputs), ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
-  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null);
+  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
   const config = parseConfig(textsWith(texts, settings, defaults));
   if (config.handoff.phase !== 'all')
     throw new UserError('configuration', '`phase` is for jobs on GitHub: at home a run is all of it.');

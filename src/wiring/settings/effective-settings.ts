@@ -1,7 +1,7 @@
 import { answerSettings } from '../../config/settings/effective-settings.ts';
-import { SETTINGS_PATHS } from '../../config/settings/run-texts.ts';
+import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { workingFolderOf } from '../../config/working-folder.ts';
-import { allSeenFrom, fromRoot, type Folder } from '../../core/folder.ts';
+import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/base-texts.ts';
@@ -78,9 +78,7 @@ async function settingsTexts({
   readonly within: Folder;
   readonly env: NodeJS.ProcessEnv;
 }): Promise<SettingsTexts> {
-  const paths = SETTINGS_PATHS.map((path) => fromRoot(within, path));
+  const paths = settingsPaths(within);
   const base = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
-  if (base.kind === 'unknown') return null;
-  const { texts, unread } = base.read;
-  return { texts: allSeenFrom(within, texts), unread: allSeenFrom(within, unread) };
+  return base.kind === 'unknown' ? null : base.read;
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
 import { parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
-import { readRunSettings, SETTINGS_PATHS, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
+import { readRunSettings, settingsPaths, textsWith, textsWithFound } from '../../config/settings/run-texts.ts';
 import { workingFolderOf } from '../../config/working-folder.ts';
-import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import type { FoundSetting } from '../../core/settings/found-setting.ts';
 import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/base-texts.ts';
@@ -24,7 +23,7 @@ export async function configTexts(
   if (handoff !== null && (handoff.phase === 'loop' || handoff.phase === 'publish'))
     return settledTexts(texts, await handedSettings(handoff), actionFolder);
   const base = await readBase(texts, { environment, context });
-  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null);
+  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
   return textsWith(texts, settings, await defaultsFor(settings.read.found, actionFolder));
 }
 
@@ -66,20 +65,16 @@ export async function readSettingsFiles(
   { folder, baseBranch, env }: Pick<BaseOnDisk, 'folder' | 'baseBranch'> & { readonly env: NodeJS.ProcessEnv },
 ): Promise<BaseTexts> {
   const named = (texts['base-branch'] ?? '').trim();
-  const within = workingFolderOf(texts);
   const wanted: BaseOnDisk = {
     folder,
-    paths: SETTINGS_PATHS.map((path) => fromRoot(within, path)),
+    paths: settingsPaths(workingFolderOf(texts)),
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? '').trim(),
   };
   // Most repositories have none, and most events ask for nothing: then no code of git is loaded.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/base-texts.ts');
-  const base = await readBaseTexts({ ...wanted, env });
-  if (base.kind === 'unknown') return base;
-  const { texts: found, unread } = base.read;
-  return { kind: 'texts', read: { texts: allSeenFrom(within, found), unread: allSeenFrom(within, unread) } };
+  return readBaseTexts({ ...wanted, env });
 }
 
 /** Where nothing was found, nobody asks for them. */

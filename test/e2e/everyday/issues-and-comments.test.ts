@@ -84,7 +84,7 @@ test('commands of a writer: status and unknown ones are answered in one sticky c
     outputs: { outcome: 'idle', reason: 'answered' },
   });
   expect(ours()).toMatchObject([{ body: expect.stringContaining('Last run: none yet') as string }]);
-  expect(ours()[0]?.body).toContain('0 of 1 tasks done');
+  expect(ours()[0]?.body).toContain('0 of 1 task done');
 
   expect(await say('/ralph stats')).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { reason: 'answered' } });
   expect(ours()).toMatchObject([{ body: expect.stringContaining('Did you mean `/ralph status`?') as string }]);

@@ -113,7 +113,7 @@ test('verify decides there as in one job, and what it said of the clean clone is
     workflow: withInputs('verify: test -f package.json'),
   });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete' });
-  expect(scene.pullOf('ralph/queue').body).toContain('## ✅ 1 of 1 tasks done');
+  expect(scene.pullOf('ralph/queue').body).toContain('## ✅ 1 of 1 task done');
 });
 
 test("the project's own set-up steps run in the job of the agent alone, and what they install is there", async () => {

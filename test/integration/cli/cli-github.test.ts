@@ -128,7 +128,7 @@ describe('ralph status --all', () => {
       '  #3 Ship: waits for #2',
       '  #4 Greet: to do',
       '',
-      'issue-5  paused        0 of 1 tasks done',
+      'issue-5  paused        0 of 1 task done',
       '  paused by octo; to continue: ralph resume --lane issue-5',
       '  #5 Own lane: in progress, 2 iterations',
       '',
@@ -148,7 +148,7 @@ describe('ralph status --all', () => {
     expect(out.split('\n').slice(0, 5)).toEqual([
       expect.stringMatching(/: 1 branch, 1 pull request to review$/),
       '',
-      'queue  to review     1 of 1 tasks done',
+      'queue  to review     1 of 1 task done',
       `  pull request #1 Sign in (open)  ${world.github.url}/octo/demo/pull/1`,
       '  waits for a review of #1',
     ]);

@@ -157,7 +157,12 @@ describe('ralph run', () => {
   test('once it is merged, the branch begins again', async () => {
     await start([]).ended;
     git('merge', '--quiet', '--ff-only', 'ralph/queue');
+    const journal = await readFile(join(checkout, '.ralph/logs/journal.jsonl'), 'utf8');
     expect((await start([]).ended).out).toMatch(/Nothing to do|all_done|done/i);
+    expect(await statusFile()).toMatchObject({
+      ...{ exit_reason: 'all_done', loop_count: 4, calls_made_this_hour: 4, tasks_completed: 2, tasks_total: 2 },
+    });
+    expect(await readFile(join(checkout, '.ralph/logs/journal.jsonl'), 'utf8')).toBe(journal);
     await writeFile(
       join(checkout, '.ralph/fix_plan.md'),
       `${git('show', 'HEAD:.ralph/fix_plan.md')}\n- [ ] Add a shelf\n`,
@@ -217,6 +222,12 @@ describe('ralph run', () => {
     expect(out.match(/Another Ralph left its circuit open/g)).toHaveLength(1);
     expect(out).toContain('No call was made: another Ralph left its circuit open.');
     expect(out).not.toContain('in a row');
+    expect(await statusFile()).toMatchObject({
+      ...{ status: 'halted', exit_reason: 'circuit_open', run: { circuit: 'open', tasks: { done: 0, all: 2 } } },
+    });
+    expect(execFileSync(process.execPath, [program, 'status'], { cwd: checkout, encoding: 'utf8' })).toMatch(
+      /circuit: +open \(no_progress\), left by another Ralph, since .*; cools down until .* UTC \(in \d+ min\), then one/,
+    );
   });
 
   test('status.json says when the steps of a pipeline run, and when the agent does', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { openedBy } from '../../../src/core/others/opened-by.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
@@ -237,6 +238,15 @@ test('the issue that an entry names is closed when it is done, and one that the 
   expect(body).not.toContain('#99');
 });
 
+test.each<[string, Readonly<Record<string, string>>, string]>([
+  ['of a prd', { [PRD_PATH]: '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"b","depends_on":["T9"]}]}' }, 'T9'],
+  ['of a plan', { '.ralph/fix_plan.md': '- [ ] T1: a\n- [ ] T2: b, depends on T9\n' }, 'T9'],
+])('an entry %s that waits for something that does not exist is warned of once', async (_, files, name) => {
+  const run = await runOnce(projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } }));
+  const warned = warningsIn(run).filter((warning) => warning.includes(name));
+  expect(warned).toEqual([expect.stringMatching(/^\.ralph\/\S+:\d.* depends on "?T9"?, .*so it is not worked on/)]);
+});
+
 describe('a circuit that another Ralph left open in the checkout', () => {
   const circuit = (reason: string): Record<string, string> => ({
     '.ralph/.circuit_breaker_state': JSON.stringify({ state: 'OPEN', reason, opened_at: '2026-01-01T00:00:00Z' }),
@@ -305,6 +315,25 @@ describe('a circuit that another Ralph left open in the checkout', () => {
     test('is what a status tells', async () => {
       const project = projectWith({ ...files, ...left(noon - MINUTE) });
       expect(shown(await runOnce(project, { event: dispatched('status') }))).toContain('Circuit: open');
+    });
+
+    test('is in the state once it held up a run, which keeps nothing else of it', async () => {
+      const project = projectWith(
+        { ...files, ...left(noon - MINUTE) },
+        { agent: [works], inputs: { 'max-iterations': '1' } },
+      );
+      expect(warningsIn(await runOnce(project)).join()).toContain('Another Ralph left its circuit open');
+      const { circuit: kept, tasks, lastRun, sequence, transitions } = savedState(project);
+      expect(kept).toMatchObject({ kind: 'open', openedAt: noon - MINUTE });
+      expect({ tasks, lastRun, sequence }).toEqual({ tasks: {}, lastRun: null, sequence: 1 });
+      expect(openedBy(transitions)).toBe('another-ralph');
+      const again = await runOnce(project);
+      expect(again).toMatchObject(held);
+      expect(warningsIn(again).join()).not.toContain('Another Ralph left its circuit open');
+      expect(savedState(project).sequence).toBe(1);
+      project.clock.advance(31 * MINUTE);
+      expect(await runOnce(project)).toMatchObject({ calls: 1 });
+      expect(project.script.calls[0]?.prompt).toContain('Circuit: half-open.');
     });
 
     test('is probed at once by a retry, and settled by the progress of it', async () => {

@@ -93,4 +93,27 @@ describe('a run in a folder of the repository', () => {
     const run = await runOnce(project);
     expect(warningsIn(run).join('\n')).toContain('packages/a/.ralph/prd.json:1:2 not valid JSON');
   });
+
+  test('names what is found of another Ralph from the root, and nothing by its path from the folder', async () => {
+    const found: Readonly<Record<string, string>> = {
+      '.ralphrc': 'MAX_CALLS_PER_HOUR=50\nMAX_CALL_PER_HOUR=5\n',
+      '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=40\n',
+      '.ralph/.circuit_breaker_state': '{"state":"OPEN"}',
+      '.ralph/.call_count': '1',
+      '.ralph/config.json': '{"steps":[{"type":"agent","name":"work","config":{"model":"${NOT_THERE}"}}]}',
+      '.ralph/specs/a.md': 'A',
+      [PLAN]: '- [ ] Of the package\n',
+    };
+    const inFolder = Object.fromEntries(Object.entries(found).map(([path, text]) => [inPackage(path), text]));
+    const run = await runOnce(monorepo(inFolder, [ticks]));
+    const lines = run.work?.notes.found ?? [];
+    expect(lines[0]).toBe('`packages/a/` is set up for bmalph.');
+    const said = [...lines, ...warningsIn(run)].join('\n');
+    for (const path of Object.keys(found).filter((one) => one !== '.ralph/specs/a.md'))
+      expect(said).toContain(inPackage(path));
+    expect(said).toContain('`packages/a/.ralph/specs/`: named in the prompt (1 file).');
+    expect(said).toMatch(/^`packages\/a\/\.ralph\/\.ralphrc`: 1 setting used/m);
+    expect(said).toContain('Another Ralph left its circuit open (packages/a/.ralph/.circuit_breaker_state)');
+    expect(said.match(/(?<!packages\/a\/|packages\/a\/\.ralph\/)\.ralph(rc|\/[.\w])/g)).toBeNull();
+  });
 });

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
+import { workingFolderOf } from '../../../src/config/working-folder.ts';
 import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
+import { fromRoot } from '../../../src/core/folder.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
 import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
@@ -67,7 +69,8 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
-  return parseConfig(textsWith(given, readRunSettings(project.environment, { texts, unread: {} }), defaults));
+  const settings = readRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
+  return parseConfig(textsWith(given, settings, defaults));
 }
 
 const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
@@ -266,7 +269,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     readLeftCircuit: () =>
       tap.call('place.readLeftCircuit', () => {
-        const path = '.ralph/.circuit_breaker_state';
+        const path = fromRoot(config.workingDirectory, '.ralph/.circuit_breaker_state');
         const text = machine.checkout.files[path];
         return Promise.resolve(text === undefined ? null : { path, text });
       }),

@@ -54,7 +54,7 @@ describe('who waits for whom', () => {
 
   test.each<[string, Partial<LaneState>, readonly string[]]>([
     ['nothing to do', {}, ['queue  idle          no tasks']],
-    ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 tasks done']],
+    ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 task done']],
     [
       'an open circuit',
       { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null } },

@@ -121,7 +121,7 @@ export function createPlace(name: 'ref' | 'directory'): Place {
       lanes: () =>
         Promise.resolve(
           faulty.outage === null
-            ? { kind: 'lanes', lanes: [...kept.texts.keys()].filter(isLaneId) }
+            ? { kind: 'lanes', lanes: [...kept.texts.keys()].filter(isLaneId), trace: JSON.stringify([...kept.texts]) }
             : { kind: 'unavailable', why: faulty.outage },
         ),
     },

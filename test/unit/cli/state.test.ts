@@ -6,9 +6,10 @@ import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';
+import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
-import { ralph } from './fixture.ts';
+import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
 
 const status = (place: Awaited<ReturnType<typeof placeWith>>) => ralph(['status'], '', at(place));
@@ -22,7 +23,7 @@ describe('ralph status', () => {
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
       '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
       '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to continue: ralph resume',
-      '  circuit:      open (no_progress) since 2026-11-21 11:40 UTC; when it has cooled down, one iteration probes; to close it now: ralph reset circuit',
+      '  circuit:      open (no_progress) since 2026-11-21 11:40 UTC; cools down until 2026-11-21 12:10 UTC (in 10 min) by the default cooldown, then one iteration probes; to close it now: ralph reset circuit',
       '  parked:       usage_limit, continues from 2026-11-21 12:42 UTC (in 42 min)',
       '  session:      since 2026-11-21 10:30 UTC, last used 2026-11-21 11:30 UTC',
       '  this hour:    22 calls, 34.5k tokens, until 2026-11-21 12:30 UTC (in 30 min)',
@@ -115,6 +116,28 @@ describe('ralph status', () => {
     const { out } = await ralph(['status', ...options], '', at(place));
     expect(out).toContain(`; to continue: ralph resume${named}\n`);
     expect(out).toContain(`; to close it now: ralph reset circuit${named}\n`);
+  });
+
+  test.each<[string, string | null, number, string]>([
+    ['with the cooldown of the settings', '45', 20, 'cools down until 2026-11-21 12:25 UTC (in 25 min), then'],
+    ['that is over', '10', 20, 'has cooled down: the next run probes with one iteration; to close'],
+    ['that is over by default', null, 31, 'has cooled down, by the default cooldown: the next run probes'],
+  ])('a circuit that another Ralph left open, %s', async (_title, minutes, ago, words) => {
+    const left = { path: '.ralph/.circuit_breaker_state', hash: 'a'.repeat(64) };
+    const text = JSON.stringify({ state: 'OPEN', opened_at: new Date(noon - ago * MINUTE).toISOString() });
+    const place = await placeWith(honourLeftCircuit(initialState('queue', noon), { ...left, text }, noon).state);
+    const setting = {
+      input: 'circuit-cooldown-minutes',
+      text: minutes ?? '',
+      origin: 'file',
+      where: '.ralphrc:1',
+    } as const;
+    if (minutes !== null)
+      settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings: [setting], problems: [] }]);
+    const { out } = await ralph(['status', '--dir', import.meta.dirname], '', at(place));
+    settingsOf.clear();
+    expect(out).toContain('open (no_progress), left by another Ralph, since 2026-11-21 11:');
+    expect(out).toContain(words);
   });
 
   test('what a server said is one sentence', async () => {

@@ -129,7 +129,7 @@ describe('ralph tasks --json', () => {
     );
     expect(rows.map(({ id, dependsOn }) => [id, dependsOn])).toEqual([['prd-T3', ['prd-T2']]]);
     expect(problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining('depends on "T2", which is not in this file'),
+      expect.stringContaining('depends on "T2", which is not in this file, so it is not worked on'),
     ]);
   });
 
@@ -253,13 +253,25 @@ describe('ralph tasks --json', () => {
       'a name that is missing, however often an item says it',
       { '@fix_plan.md': '- [ ] T1: depends on T9, t9\n\n  Depends on T9.' },
       ['plan'],
-      [{ file: '@fix_plan.md', line: 1, message: 'depends on T9, but no item begins with that name' }],
+      [
+        {
+          file: '@fix_plan.md',
+          line: 1,
+          message: 'depends on T9, but no item begins with that name, so it is not worked on',
+        },
+      ],
     ],
     [
       'an entry that is missing, however often another names it',
       { '.ralph/prd.json': '{"tasks":[{"title":"a","depends_on":["q","q"],"dependencies":["q"]}]}' },
       ['prd'],
-      [{ file: '.ralph/prd.json', line: 1, message: 'column 38: depends on "q", which is not in this file' }],
+      [
+        {
+          file: '.ralph/prd.json',
+          line: 1,
+          message: 'column 38: depends on "q", which is not in this file, so it is not worked on',
+        },
+      ],
     ],
     [
       'an issue that is missing, in whatever way another waits for it',
@@ -269,7 +281,13 @@ describe('ralph tasks --json', () => {
         }),
       },
       ['beads'],
-      [{ file: '.beads/issues.jsonl', line: 1, message: 'depends on "q", which is not in this file' }],
+      [
+        {
+          file: '.beads/issues.jsonl',
+          line: 1,
+          message: 'depends on "q", which is not in this file, so it is not worked on',
+        },
+      ],
     ],
     ['issues', {}, ['issues'], [offline]],
     ['nothing', {}, ['plan', 'prd', 'beads'], []],

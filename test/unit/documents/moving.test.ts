@@ -104,6 +104,7 @@ describe('every file that other Ralphs lay', () => {
     const said = describeLayout(layout, {
       ...{ paths, links: [], texts: filesOf(ralph), steps: {}, promptFile: '.ralph/PROMPT.md' },
       taskSources: taskSourceNames,
+      folder: '',
     });
     const isSaid = (path: string): boolean =>
       said.some((line) => line.includes(`\`${path}\``)) || (path !== './' && isSaid(`${dirname(path)}/`));

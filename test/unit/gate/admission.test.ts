@@ -162,9 +162,9 @@ describe('commands', () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event: commented('/ralph status', { issue: 1 }) });
-    expect(status(project, 1)).toContain('1 of 1 tasks done');
+    expect(status(project, 1)).toContain('1 of 1 task done');
     await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });
-    expect(status(project, 2)).toContain('0 of 1 tasks done');
+    expect(status(project, 2)).toContain('0 of 1 task done');
   });
 
   test('status on the pull request of the queue reports all its tasks', async () => {

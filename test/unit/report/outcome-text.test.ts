@@ -4,6 +4,7 @@ import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
+import { record } from '../core/pipeline/pipeline-fixtures.ts';
 
 const inMinutes = (minutes: number) => END + minutes * 60_000;
 const onIssueLane: Partial<WorkedReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
@@ -356,7 +357,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'idle with all done',
     { kind: 'idle', reason: 'all_done' },
     { tasks: [taskReport(1, { state: 'done' })] },
-    '1 of 1 tasks done already',
+    '1 of 1 task done already',
     'Merge the pull request',
   ],
   [
@@ -440,6 +441,30 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   const text = describeOutcome(report(outcome, change));
   expect(text.what).toContain(what);
   expect(text.next).toContain(next);
+});
+
+test.each<[string, Parameters<typeof record>[], string]>([
+  ['nothing', [], '⚠️ Nothing was tested: set `verify`'],
+  ['one command', [['lint']], '⚠️ `verify` is not set; the step `lint` of the pipeline passed in the last iteration.'],
+  ['several', [['lint'], ['a`b']], "; the steps `lint`, `a'b` of the pipeline passed in the last iteration."],
+  ['one that failed', [['lint', { result: { kind: 'failed', why: 'x', code: 1 } }]], '⚠️ Nothing was tested'],
+  [
+    'one before the agent changed something',
+    [['lint'], ['work', { kind: 'agent', changed: true }]],
+    '⚠️ Nothing was tested',
+  ],
+  [
+    'no command',
+    [
+      ['work', { kind: 'agent' }],
+      ['commit', { kind: 'git-commit' }],
+    ],
+    '⚠️ Nothing was tested',
+  ],
+])('without verify, of the steps of a pipeline counts what passed: %s', (_title, steps, expected) => {
+  const iterations = [entry(1, { evidence: { steps: steps.map((step) => record(...step)) } })];
+  const { what } = describeOutcome(report({ kind: 'limit', reason: 'iterations' }, { verifyCommands: [], iterations }));
+  expect(what).toContain(expected);
 });
 
 test('a limit with failing tests does not recommend more of the same', () => {

@@ -10,6 +10,7 @@ import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
 import { changeOf, entry, OUTCOMES, planTask, report, sharing, taskReport } from './fixtures.ts';
 import { runs } from '../../runs.ts';
+import { record } from '../core/pipeline/pipeline-fixtures.ts';
 
 const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 
@@ -92,6 +93,12 @@ describe('headline', () => {
       { tasks: open, iterations: [] },
       '⚠️ 1 of 2 tasks done; nothing was tested: `npm test` has not run',
     ],
+    [
+      'nothing to test with but steps of a pipeline, which passed',
+      { tasks: done, verifyCommands: [], iterations: [entry(1, { evidence: { steps: [record('unit-tests')] } })] },
+      '⚠️ 2 of 2 tasks done; no `verify` is set; the step `unit-tests` of the pipeline passed in the last iteration',
+    ],
+    ['one task', { tasks: done.slice(1), ...verified(passed) }, '✅ 1 of 1 task done, `npm test` passes'],
     ['no tasks', { tasks: [], verifyCommands: [] }, '⚠️ Nothing was tested: no `verify` is set'],
   ])('%s', (_rule, change, expected) => {
     expect(

@@ -259,7 +259,10 @@ function dependencies(
     problemsOf: (bead) =>
       [...new Set(blockers(bead))]
         .filter((id) => !beads.has(id))
-        .map((id) => ({ line: bead.line, message: `depends on ${shown(id)}, which is not in this file` })),
+        .map((id) => ({
+          line: bead.line,
+          message: `depends on ${shown(id)}, which is not in this file, so it is not worked on`,
+        })),
   };
 }
 

@@ -173,7 +173,7 @@ function dependencies(
         .filter((name) => !ids.has(name))
         .map((name) => ({
           line: item.line,
-          message: `depends on ${name.toUpperCase()}, but no item begins with that name`,
+          message: `depends on ${name.toUpperCase()}, but no item begins with that name, so it is not worked on`,
         })),
     };
   };

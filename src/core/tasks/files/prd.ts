@@ -161,7 +161,8 @@ function dependenciesOf(
   for (const { key, node } of dependencyKeys(entry, note)) {
     const id = idOfKey.get(key);
     if (id === undefined && archived.has(key)) continue;
-    if (id === undefined && !ids.has(key)) note(node, `depends on ${quoted(key)}, which is not in this file`);
+    if (id === undefined && !ids.has(key))
+      note(node, `depends on ${quoted(key)}, which is not in this file, so it is not worked on`);
     ids.set(key, id ?? taskIdOfEntry('prd', safeKey(key)));
   }
   return [...new Set(ids.values())];

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../../src/cli/lane/state-places.ts';
 import { pictureJsonSchema, type Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import type { LastRun, MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/screen-port.ts';
-import { initialState } from '../../../../src/core/lane/state.ts';
+import { initialState, serializeState } from '../../../../src/core/lane/state.ts';
+import { emptyRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { noon } from '../../core/core-fixtures.ts';
@@ -572,6 +573,60 @@ describe('on a terminal', () => {
     expect(fake.seen[2]?.slice(0, 2)).toEqual([`${basename(folder)} · all branches`, 'Reading all branches …']);
     expect((await ref.record()).orders).toMatchObject([{ kind: 'pause' }]);
     expect(fake.seen.at(-1)?.join('\n')).toContain('PID 4711');
+  });
+
+  test('what changes on the remote is read within two seconds, for one question in two seconds', async () => {
+    const ref = await placeWith({ ...initialState('queue', noon), sequence: 1 });
+    let asked = 0;
+    const counted: Place = {
+      ...ref,
+      at: {
+        ...ref.at,
+        lanes: () => {
+          asked += 1;
+          return ref.at.lanes();
+        },
+        store: {
+          ...ref.at.store,
+          restore: (lane) => {
+            if (changedAt > 0) readAt ??= now;
+            return ref.at.store.restore(lane);
+          },
+        },
+      },
+    };
+    let now = noon;
+    let changedAt = 0;
+    let readAt: number | null = null;
+    let [askedBefore, askedAfter] = [0, 0];
+    const quiet = Array.from({ length: 40 }, () => tick);
+    const fake = fakeScreen(
+      [
+        until('› queue'),
+        tick,
+        () => {
+          askedBefore = asked;
+          return Promise.resolve();
+        },
+        ...quiet,
+        async () => {
+          askedAfter = asked;
+          changedAt = now;
+          const pause = { by: 'ann', at: noon };
+          const document = serializeState({ ...initialState('queue', noon), sequence: 2, pause });
+          await ref.put(serializeRecord({ ...emptyRecord('queue'), sequence: 2, document }));
+        },
+        until('paused'),
+      ],
+      (ms) => {
+        now += ms;
+      },
+    );
+    await followed(fake, here(counted), [], () => now);
+    expect((readAt ?? Infinity) - changedAt).toBeLessThanOrEqual(2500);
+    // 40 looks of half a second.
+    expect(askedAfter - askedBefore).toBeGreaterThan(7);
+    expect(askedAfter - askedBefore).toBeLessThanOrEqual(10);
   });
 
   test('a remote that does not answer leaves the picture as it was, and says so', async () => {

@@ -21,7 +21,7 @@ interface Setting {
 }
 
 function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {
-  return textsWith({ ...defaults, ...inputs }, readRunSettings(environment, { texts: files, unread }), defaults);
+  return textsWith({ ...defaults, ...inputs }, readRunSettings(environment, { texts: files, unread }, ''), defaults);
 }
 const configOf = (setting: Setting): Config => parseConfig(textsOf(setting));
 const ofFile = (text: string): Config => configOf({ files: { '.ralphrc': text } });
@@ -306,7 +306,7 @@ describe('problems: all at once, with their places', () => {
 });
 
 test('where nobody knows what the base branch says, that is said', () => {
-  const { settings } = parseConfig(textsWith(defaults, readRunSettings({}, null), defaults));
+  const { settings } = parseConfig(textsWith(defaults, readRunSettings({}, null, ''), defaults));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');
 });

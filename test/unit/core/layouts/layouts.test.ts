@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { describeLayout, LAYOUT_PATHS } from '../../../../src/core/layouts/found-files.ts';
 import { layoutOf, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
 import { stepCounts } from '../../../../src/core/pipeline/reading/file-data.ts';
+import { filesOf, RALPHS, type Ralph } from '../../../ralphs.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 
 describe('the layout', () => {
@@ -27,11 +28,61 @@ describe('the layout', () => {
   });
 });
 
+describe('the layout, where only part of its files is there', () => {
+  const layoutNames: Readonly<Record<Ralph, LayoutName>> = {
+    'ralph-claude-code': 'ralph-claude-code',
+    bmalph: 'bmalph',
+    'go-ralph': 'the Go Ralph',
+    'early-bash': 'the first Ralph in bash',
+    snarktank: 'snarktank/ralph',
+  };
+  /** Written by runs, and often ignored. */
+  const isState = (path: string): boolean =>
+    /(^|\/)\.(?!ralphrc)[^/]+$|(^|\/)logs\/|archive|(run_|aggregate|status|progress|learnings)/.test(path);
+  const isRecognised = (name: Ralph, paths: readonly string[]): void => {
+    expect({ paths, layout: layoutOf(paths) }).toEqual({ paths, layout: layoutNames[name] });
+  };
+
+  test.each(RALPHS)('%s without any one of its files, and without its state', (name) => {
+    const files = Object.keys(filesOf(name));
+    for (const gone of files)
+      isRecognised(
+        name,
+        files.filter((path) => path !== gone),
+      );
+    isRecognised(
+      name,
+      files.filter((path) => !isState(path)),
+    );
+  });
+
+  test.each<[Ralph, readonly string[]]>([
+    ['ralph-claude-code', ['.ralphrc']],
+    ['ralph-claude-code', ['.ralph/PROMPT.md', '.ralph/fix_plan.md', '.ralph/.circuit_breaker_history']],
+    ['ralph-claude-code', ['.ralph/PROMPT.md', '.ralph/fix_plan.md', '.ralph/.response_analysis']],
+    ['ralph-claude-code', ['.ralphrc', '.ralph/PROMPT.md', '.ralph/@fix_plan.md', '.ralph/@AGENT.md']],
+    ['bmalph', ['.ralph/PROMPT.md', '.ralph/@fix_plan.md']],
+    ['bmalph', ['.ralph/PROMPT.md', '.ralph/@AGENT.md', '.ralph/specs/a.md']],
+    ['bmalph', ['.ralph/SPECS_INDEX.md', '.ralph/fix_plan.md']],
+    ['bmalph', ['.ralph/RALPH-REFERENCE.md']],
+    ['go-ralph', ['.ralph/prd.json', '.ralph/config.yaml']],
+    ['go-ralph', ['.ralph/prompts/LOOP_PROMPT.md']],
+    ['go-ralph', ['.ralph/prd.json', '.ralph/.ralph_setup_done']],
+    ['early-bash', ['PROMPT.md', '@AGENT.md']],
+    ['early-bash', ['PROMPT.md', 'specs/a.md', '.claude_session_id']],
+    ['early-bash', ['PROMPT.md', 'ralph_monitor.sh']],
+    ['snarktank', ['scripts/ralph/CLAUDE.md']],
+    ['snarktank', ['scripts/ralph/prompt.md', 'AGENTS.md']],
+    ['snarktank', ['scripts/ralph/progress.txt']],
+  ])('%s: %j', isRecognised);
+});
+
 describe('what is said of its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
     describeLayout('bmalph', {
       ...{ paths, links: [], texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' },
       taskSources: ['issues', 'plan', 'prd'],
+      folder: '',
     }).slice(1);
 
   test.each<[string, readonly string[], readonly string[]]>([
@@ -123,6 +174,7 @@ describe('what is said of symbolic links', () => {
       steps: {},
       promptFile: '.ralph/PROMPT.md',
       taskSources: ['plan', 'prd'],
+      folder: '',
     });
 
   test.each<[string, readonly string[], readonly string[], readonly string[]]>([

@@ -53,13 +53,20 @@ describe('what a task waits for', () => {
   test.each<[string, number | Awaited, Readonly<Record<number, State>>, string]>([
     ['an issue that does not exist', 99, { 99: 'missing' }, '#99'],
     ['an issue that nobody could be asked about', 99, {}, '#99'],
-    ['an entry that its file does not have', { kind: 'task', id: 'prd-US-9' }, {}, 'prd-US-9'],
   ])('%s: the task is held, and the report names which', (_, on, states, name) => {
     const settled = settle({ 1: [on], 2: [] }, states);
     expect(obstacles(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
     expect(settled.warnings).toEqual([
       `#1 depends on ${name}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
     ]);
+  });
+
+  test('an entry that its file does not have: the task is held, and its file has said which', () => {
+    const settled = settle({ 1: [{ kind: 'task', id: 'prd-US-9' }, 99], 2: [] });
+    expect(obstacles(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
+    expect(settled.warnings.join()).toMatch(/^#1 depends on #99, which does not exist[^9]*$/);
+    const alone = settle({ 1: [{ kind: 'task', id: 'prd-US-9' }] });
+    expect([obstacles(alone), alone.warnings]).toEqual([{ 'issue-1': 'dependency-unknown' }, []]);
   });
 
   test('nothing, once it is done', () => {

@@ -226,14 +226,25 @@ describe('dependencies', () => {
       bead('a', { dependencies: [link('a', 'x', 'blocks'), link('a', 'x', 'waits-for')] }),
     );
     expect(problems).toEqual([
-      { file: PATH, line: 2, column: null, message: 'depends on "x", which is not in this file' },
+      {
+        file: PATH,
+        line: 2,
+        column: null,
+        message: 'depends on "x", which is not in this file, so it is not worked on',
+      },
     ]);
   });
 
   test('what is not in the file stays, and is said', () => {
     expect(read(bead('a', { dependencies: [link('a', 'external:shop:cart', 'blocks')] }))).toMatchObject({
       tasks: [{ task: { dependsOn: [expect.stringMatching(/^beads-external-shop-cart-[0-9a-f]{12}$/)] } }],
-      problems: [{ file: PATH, line: 1, message: 'depends on "external:shop:cart", which is not in this file' }],
+      problems: [
+        {
+          file: PATH,
+          line: 1,
+          message: 'depends on "external:shop:cart", which is not in this file, so it is not worked on',
+        },
+      ],
     });
   });
 

@@ -290,8 +290,8 @@ describe('dependencies', () => {
       expect(
         problems(lines(`- [ ] ${title}`, '- [ ] T1: a', '- [ ] ABC-1: a', '', '  depends on T7 and ABC-7')),
       ).toEqual([
-        '3: depends on T7, but no item begins with that name',
-        '3: depends on ABC-7, but no item begins with that name',
+        '3: depends on T7, but no item begins with that name, so it is not worked on',
+        '3: depends on ABC-7, but no item begins with that name, so it is not worked on',
       ]);
     },
   );
@@ -302,7 +302,7 @@ describe('dependencies', () => {
 
   test('a name that no item begins with is said, with the line', () => {
     expect(problems(lines('- [ ] T1: a', '', '- [ ] T2: b (depends on T3)'))).toEqual([
-      '3: depends on T3, but no item begins with that name',
+      '3: depends on T3, but no item begins with that name, so it is not worked on',
     ]);
   });
 

@@ -279,12 +279,17 @@ describe('dependencies', () => {
 
   test.each<[string, object, readonly string[], readonly string[]]>([
     ['done in the archive: nothing waits for it', { id: 'Z', title: 'z', status: 'done' }, [], []],
-    ['open in the archive', { id: 'Z', title: 'z' }, ['prd-Z'], ['depends on "Z", which is not in this file']],
+    [
+      'open in the archive',
+      { id: 'Z', title: 'z' },
+      ['prd-Z'],
+      ['depends on "Z", which is not in this file, so it is not worked on'],
+    ],
     [
       'done in the archive without an id',
       { title: 'Z', status: 'done' },
       ['prd-Z'],
-      ['depends on "Z", which is not in this file'],
+      ['depends on "Z", which is not in this file, so it is not worked on'],
     ],
   ])('%s', (_, archived, dependsOn, messages) => {
     const { tasks, problems } = parsePrd(
@@ -305,7 +310,7 @@ describe('dependencies', () => {
     const prd = { tasks: [{ id: 'A', title: 'a', depends_on: ['x y'], dependencies: ['x y', true, ['B'], null] }] };
     expect(read(prd).tasks[0]?.task.dependsOn).toEqual([`prd-x-y-${hashId('x y')}`]);
     expect(problemsOf(prd)).toEqual([
-      '7: depends on "x y", which is not in this file',
+      '7: depends on "x y", which is not in this file, so it is not worked on',
       '11: `dependencies` names other entries by their ids, but this is true or false',
       '12: `dependencies` names other entries by their ids, but this is an array',
       '15: `dependencies` names other entries by their ids, but this is null',
@@ -316,7 +321,7 @@ describe('dependencies', () => {
     const prd = { tasks: [{ id: 'A', title: 'a', depends_on: ['B', {}] }] };
     expect(read(prd).tasks[0]?.task.dependsOn).toEqual(['prd-B']);
     expect(problemsOf(prd)).toEqual([
-      '7: depends on "B", which is not in this file',
+      '7: depends on "B", which is not in this file, so it is not worked on',
       '8: `depends_on` names other entries by their ids, but this is an object',
     ]);
   });
