@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, nearestCommand, parseCommand } from '../../../src/core/people/command.ts';
-import type { Lease } from '../../../src/core/sharing/lease.ts';
-import type { OrderKind } from '../../../src/core/sharing/orders.ts';
-import { laneStatusLines, renderLaneStatus } from '../../../src/report/sentences/lane-status.ts';
-import { headline } from '../../../src/report/pages/sections.ts';
+import { COMMANDS, nearestCommand, parseCommand } from '../../../../src/core/people/command.ts';
+import type { Lease } from '../../../../src/core/sharing/lease.ts';
+import type { OrderKind } from '../../../../src/core/sharing/orders.ts';
+import { laneStatusLines, renderLaneStatus } from '../../../../src/report/sentences/lane-status.ts';
+import { headline } from '../../../../src/report/pages/sections.ts';
 import {
   REFUSAL_MARKER,
   renderAnswer,
   renderStatusComment,
   withAnswer,
   STATUS_MARKER,
-} from '../../../src/report/pages/status-comment.ts';
-import { renderSummary } from '../../../src/report/pages/summary.ts';
-import type { LaneView } from '../../../src/handover/report.ts';
+} from '../../../../src/report/pages/status-comment.ts';
+import { renderSummary } from '../../../../src/report/pages/summary.ts';
+import type { LaneView } from '../../../../src/handover/report.ts';
 import {
   END,
   entry,
@@ -24,8 +24,8 @@ import {
   policy,
   report,
   taskReport,
-} from './fixtures.ts';
-import { runs } from '../../runs.ts';
+} from '../fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const lines = (comment: string) =>
   comment

@@ -7,11 +7,11 @@ import {
   ralphStatusJsonSchema,
   renderHiddenStatus,
   renderStatusJson,
-} from '../../../src/report/pages/status-json.ts';
-import { reportWithoutLane } from '../../../src/handover/report.ts';
-import { END, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
-import { capped } from '../../../src/core/text/cut.ts';
-import { runs } from '../../runs.ts';
+} from '../../../../src/report/pages/status-json.ts';
+import { reportWithoutLane } from '../../../../src/handover/report.ts';
+import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
+import { capped } from '../../../../src/core/text/cut.ts';
+import { runs } from '../../../runs.ts';
 
 const done = report({ kind: 'complete', reason: 'plan_complete' });
 
@@ -89,7 +89,7 @@ test('says what the run did, in the published shape', () => {
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(ralphStatusJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../schemas/ralph-status.schema.json',
+    '../../../../schemas/ralph-status.schema.json',
   );
 });
 

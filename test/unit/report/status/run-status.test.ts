@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Outcome } from '../../../src/core/outcome.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
-import { runStatusSchema, type RunStatus } from '../../../src/core/local/run-status.ts';
-import { renderStatusDocument, type StandsNow } from '../../../src/report/pages/run-status.ts';
-import { HOUR, MINUTE, noon, policy, task } from '../core/core-fixtures.ts';
+import type { Outcome } from '../../../../src/core/outcome.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { runStatusSchema, type RunStatus } from '../../../../src/core/local/run-status.ts';
+import { renderStatusDocument, type StandsNow } from '../../../../src/report/pages/run-status.ts';
+import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';
 
 const before: RunStatus = {
   ...{ version: 1, pid: 4711, startedAt: '2026-11-21T11:00:00.000Z', updatedAt: '2026-11-21T11:50:00.000Z' },
