@@ -94,7 +94,7 @@ function shortly({ says }: TriedEvent): string {
 }
 
 /** A repository's row in the table of the documents. */
-function rowOf(name: string, { project, files }: SetupReport): readonly string[] {
+function rowOf(name: string, { project, files, leftToFile: left }: SetupReport): readonly string[] {
   const stacks = project.stacks.map(
     ({ language, frameworks, packageManager, folder: within }) =>
       `${[language, ...frameworks].join(', ')} (${packageManager})${within === '' ? '' : ` in \`${within}/\``}`,
@@ -107,7 +107,7 @@ function rowOf(name: string, { project, files }: SetupReport): readonly string[]
   return [
     `\`${name}\``,
     [...stacks, ...[...others].map((other) => `files of ${other}`), ...tasks].join('; ') || 'nothing',
-    verify.join(', ') || 'left to you',
+    verify.join(', ') || (left?.inputs.includes('verify') === true ? `left to \`${left.path}\`` : 'left to you'),
     ...(ends[name] ?? USUAL),
   ];
 }
