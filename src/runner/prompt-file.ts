@@ -42,7 +42,7 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
   if (problems.length > 0)
     throw new UserError(
       'configuration',
-      `The done signals cannot be used:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+      `The done signals cannot be used:\n${problems.map((problem) => `- ${fromRoot(places.folder, problem)}`).join('\n')}`,
     );
   if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the queue's first iteration`);
   return { ...prompt, setup, instructions, specifications, signals };

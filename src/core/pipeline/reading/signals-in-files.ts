@@ -5,7 +5,7 @@ import { isAnybodys, PIPELINE_FILES } from '../pipeline.ts';
 
 const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
 
-/** What the files of a pipeline add to the known signals: each up to the first with steps, which is the one that counts. `texts`: by path. `problems`: sentences with file, line, column and key. */
+/** What the files of a pipeline add to the known signals: each up to the first with steps, which is the one that counts. `texts`: by path. `problems`: sentences that begin with file, line, column and key. */
 export function signalsInFiles(texts: Readonly<Record<string, string>>): {
   readonly signals: DoneSignals;
   readonly problems: readonly string[];
