@@ -28,7 +28,10 @@ export const taskSources = list()
 
 /** What inputs set of the Config. */
 type Settings = Omit<Config, 'policy' | 'settings'> & {
-  readonly policy: Omit<Config['policy'], 'verifies' | 'callsPerIteration' | 'agentSteps' | 'maxCalls' | 'maxWaitMs'>;
+  readonly policy: Omit<
+    Config['policy'],
+    'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
+  >;
 };
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
@@ -195,7 +198,14 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     ...rest,
     policy: {
       ...policy,
-      ...{ verifies: rest.verify.length > 0, callsPerIteration: 1, agentSteps: [], maxCalls: 0, maxWaitMs: 0 },
+      ...{
+        verifies: rest.verify.length > 0,
+        callsPerIteration: 1,
+        agentSteps: [],
+        otherSteps: [],
+        maxCalls: 0,
+        maxWaitMs: 0,
+      },
     },
     settings: found,
   };

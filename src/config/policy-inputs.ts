@@ -9,7 +9,10 @@ import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type
 const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 
 /** What inputs set of a policy. */
-type PolicySettings = Omit<Policy, 'verifies' | 'callsPerIteration' | 'agentSteps' | 'maxCalls' | 'maxWaitMs'>;
+type PolicySettings = Omit<
+  Policy,
+  'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
+>;
 
 /** The inputs that make the policy of a run. */
 export const policyInputs: InputTable<PolicySettings> = {

@@ -67,6 +67,8 @@ export const policySchema = z.object({
   callsPerIteration: count.default(1),
   /** The pipeline's steps that may call the agent; empty without a pipeline. Journals of before have none. */
   agentSteps: z.array(agentStepSchema).default([]),
+  /** Its required steps that call no agent and have a circuit of their own. Journals of before have none. */
+  otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: count })).default([]),
   /** Agent calls of the run, where what it reserved allows fewer than its iterations could make; 0 = no limit of its own. */
   maxCalls: count.default(0),
   /** Whether verify commands are configured. */
@@ -81,9 +83,9 @@ export type Policy = Immutable<z.infer<typeof policySchema>>;
 /** The user's policy with what its pipeline makes of it, which no reservation changes. */
 export function withPipelineOf(
   policy: Policy,
-  { callsPerIteration, agentSteps, maxIterationsPerTask }: Policy,
+  { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,
 ): Policy {
-  return { ...policy, callsPerIteration, agentSteps, maxIterationsPerTask };
+  return { ...policy, callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask };
 }
 
 /** The policy of a run that has waited for so long: its time ends later by what of the wait is beside it. */

@@ -137,6 +137,8 @@ function inDoubleQuotes(scan: Scan, key: string): string {
       return value;
     }
     if (character === '\\') value += escaped(scan, /[$`"\\]/);
+    // Within double quotes a `$` before a quote is a `$`.
+    else if (character === '$' && /["']/.test(scan.text[scan.at + 1] ?? '')) value += take(scan);
     else if (/[$`]/.test(character)) value += expanded(scan, key);
     else value += take(scan);
   }

@@ -26,8 +26,13 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
       (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
     );
 
+  // As it is written, emphasis included: `__DONE__` is not the word alone.
   const isAgreed = linesOf(prose).some((line) =>
-    doneTexts.some((text) => line.includes(flat(text)) && isPlainlyStated(line, wholeWords(text))),
+    doneTexts.some((text) =>
+      [line, withoutEmphasis(line)].some(
+        (read) => read.includes(flat(text)) && isPlainlyStated(read, wholeWords(text)),
+      ),
+    ),
   );
   const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
   const [only = ''] = sentences;
@@ -171,11 +176,11 @@ function linesOf(prose: string): readonly string[] {
 }
 
 function flat(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[*_]{2,3}/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  return text.toLowerCase().replace(/\s+/g, ' ').trim();
+}
+
+function withoutEmphasis(text: string): string {
+  return text.replace(/[*_]{2,3}/g, '').trim();
 }
 
 /** The text where no letter or digit goes on before or behind it. */

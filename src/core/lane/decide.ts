@@ -262,7 +262,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = usedUp(state.windows, policy, now);
   const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park.resumeAt : null;
-  const steps = openSteps(state.steps, policy.agentSteps, now);
+  const steps = openSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
     ...(provider === null ? [] : [{ kind: 'parked', reason: 'usage_limit', resumeAt: provider } as const]),
     // An iteration that calls nobody, or can finish nothing, would be no more than an attempt and its calls lost.

@@ -48,13 +48,19 @@ export function endsTheRun({ analysis }: Pick<Heard, 'analysis'>): string | null
 
 /**
  * The calls of an iteration as one. The last one's word counts: it has seen what those before it made; before it counts
- * what ends the run. What was used and refused is that of all. `sessionId`: the lane's conversation as the iteration leaves it.
+ * what ends the run. What was used and refused is that of all. `failed`: those of them whose step may fail and did, so that they
+ * overrule nothing; `sessionId`: the lane's conversation as the iteration leaves it.
  */
 export function heardTogether(
   calls: readonly Heard[],
-  { sessionId, cancelled }: { readonly sessionId: string | null; readonly cancelled: boolean },
+  {
+    failed,
+    sessionId,
+    cancelled,
+  }: { readonly failed: readonly Heard[]; readonly sessionId: string | null; readonly cancelled: boolean },
 ): Heard {
-  const last = calls.find((call) => endsTheRun(call) !== null) ?? calls.at(-1);
+  const last =
+    calls.find((call) => endsTheRun(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
   if (last === undefined) return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false };
   const analyses = calls.map(({ analysis }) => analysis);

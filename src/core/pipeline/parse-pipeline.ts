@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { unsetIn } from './reading/command-variables.ts';
 import { parseDuration } from './reading/duration.ts';
-import { hasSteps, readFileData } from './reading/file-data.ts';
+import { areSteps, hasSteps, looksLikeSteps, readFileData } from './reading/file-data.ts';
 import { wrongBySchema, type Wrong } from './reading/file-problems.ts';
 import type { Position, Problem } from './reading/problem.ts';
 import {
@@ -66,13 +66,15 @@ interface Reading {
 /** Reads one of the files; answers any text. */
 export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
   const unreadable = (problems: readonly Problem[]): ParsedPipeline =>
-    isAnybodys(file) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
+    isAnybodys(file) && !looksLikeSteps(text) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
   if (text.length > MAX_CHARS) return unreadable([{ at: null, message: `is longer than ${MAX_CHARS / 1024} KiB` }]);
   const located = readFileData(file, text);
   if (located.kind === 'malformed')
     return unreadable(located.problems.map(({ message, ...position }) => ({ at: position, message })));
   const { at } = located;
   if (!hasSteps(file, located.data)) {
+    if (!isAnybodys(file) && areSteps(located.data))
+      return unreadable([{ at: at([], 'value'), message: 'is a list: put it into an object, `{ "steps": [ … ] }`' }]);
     const meant = isAnybodys(file) ? null : meantAsSteps(located.data);
     if (meant === null) return { kind: 'no-pipeline' };
     const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;

@@ -113,6 +113,13 @@ export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentS
   );
 }
 
+/** The required steps that call no agent and have a circuit of their own. */
+export function otherStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['otherSteps'] {
+  return steps.flatMap(({ kind, name, breaker, continueOnError }) =>
+    kind === 'agent' || breaker === null || continueOnError ? [] : [{ name, resetAfterMs: breaker.resetAfterMs }],
+  );
+}
+
 /** The most agent calls that one iteration can make, retries included. */
 export function callsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {
   return steps.reduce((sum, step) => sum + (step.kind === 'agent' ? 1 + step.maxRetries : 0), 0);

@@ -28,24 +28,28 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
   return (Object.hasOwn(circuits, name) ? circuits[name] : undefined) ?? { failures: 0, openedAt: null };
 }
 
-/** What keeps iterations from being worth a call, and until when. `step`: the required agent step; null: none is required, and none may run. */
+type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
+
+/** What keeps iterations from being worth a call, and until when. `step`: the required one; null: none that is open is required, and no agent step may run. */
 export interface OpenSteps {
   readonly step: string | null;
   readonly resumeAt: number;
 }
 
-/** Whether an iteration would be in vain: of the agent steps that are still to run the circuit of a required one is open, or that of each; null: it would not. */
+/** Whether an iteration would be in vain: of the steps that are still to run the circuit of a required one is open, or that of each agent step; null: it would not. */
 export function openSteps(
   { markers, circuits }: StepMemory,
-  agentSteps: Policy['agentSteps'],
+  { agentSteps, otherSteps }: PipelinePolicy,
   now: number,
 ): OpenSteps | null {
   const due = agentSteps.filter(({ marker }) => marker === null || !markers.includes(marker));
-  const open = due.flatMap(({ name, resetAfterMs, required }) => {
+  const openOf = ({ name, resetAfterMs }: { readonly name: string; readonly resetAfterMs: number | null }) => {
     const probeAt = resetAfterMs === null ? null : probeAtOf(circuitOf({ circuits }, name), { resetAfterMs }, now);
-    return probeAt === null ? [] : [{ step: name, resumeAt: probeAt, required }];
-  });
-  const byProbe = [...open].sort((a, b) => a.resumeAt - b.resumeAt);
+    return probeAt === null ? [] : [{ step: name, resumeAt: probeAt }];
+  };
+  const open = due.flatMap((step) => openOf(step).map((one) => ({ ...one, required: step.required })));
+  const others = otherSteps.flatMap(openOf).map((one) => ({ ...one, required: true }));
+  const byProbe = [...open, ...others].sort((a, b) => a.resumeAt - b.resumeAt);
   // Nothing is done before the last required one may run, while one of the others is enough for a call.
   const last = byProbe.findLast(({ required }) => required);
   if (last !== undefined) return { step: last.step, resumeAt: last.resumeAt };
@@ -72,8 +76,8 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
 }
 
 /** The step that another job says was waited for; null: the pipeline has no such step, or none was named. */
-export function believableStep(step: string | null, agentSteps: Policy['agentSteps']): string | null {
-  return agentSteps.some(({ name }) => name === step) ? step : null;
+export function believableStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
+  return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }
 
 /** What the lane keeps after an iteration. Of steps that the pipeline does not have any more nothing is kept; without a pipeline nothing changes. */

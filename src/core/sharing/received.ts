@@ -67,13 +67,13 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
 /** How long another job says that it is to be waited, and for which step: no longer than for a provider, and for a step of the pipeline. */
 export function believablePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
   park: Park,
-  { agentSteps }: Pick<Policy, 'agentSteps'>,
+  policy: Pick<Policy, 'agentSteps' | 'otherSteps'>,
   now: number,
 ): Park {
   return {
     ...park,
     resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS),
-    ...(park.step === undefined ? {} : { step: believableStep(park.step, agentSteps) }),
+    ...(park.step === undefined ? {} : { step: believableStep(park.step, policy) }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   agentStepsOf,
   callsPerIteration,
   isAnybodys,
+  otherStepsOf,
   PIPELINE_FILES,
   type Pipeline,
 } from '../../core/pipeline/pipeline.ts';
@@ -37,6 +38,7 @@ export async function readPipeline({
       maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
       callsPerIteration: callsPerIteration(pipeline),
       agentSteps: agentStepsOf(pipeline),
+      otherSteps: otherStepsOf(pipeline),
     },
     warnings,
   };

@@ -28,6 +28,7 @@ export async function runSteps(
   let walk: Walk = {
     work,
     heard: [],
+    failed: [],
     earlier: [],
     records: [],
     sessionId: work.state.session?.id ?? null,
@@ -54,7 +55,11 @@ export async function runSteps(
         ? withRecord(deps, walk, { ...unrun(walk, action.step), result: action.result })
         : await runStep(deps, { commands, iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
-  const together = heardTogether(walk.heard, { sessionId: walk.reached, cancelled: deps.signal.aborted });
+  const together = heardTogether(walk.heard, {
+    failed: walk.failed,
+    sessionId: walk.reached,
+    cancelled: deps.signal.aborted,
+  });
   return { ...walk, together };
 }
 
@@ -90,7 +95,12 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const { circuit } = unrun(walk, step);
   return withRecord(
     deps,
-    { ...walk, tree, doneMarker: walk.doneMarker ?? marked },
+    {
+      ...walk,
+      tree,
+      doneMarker: walk.doneMarker ?? marked,
+      failed: passed || !step.continueOnError ? walk.failed : [...walk.failed, ...calls.map(({ heard }) => heard)],
+    },
     {
       ...unrun(walk, step),
       result,

@@ -16,6 +16,8 @@ export interface Walk {
   readonly work: Work;
   /** What every call said, retries included. */
   readonly heard: readonly Heard[];
+  /** Those of them whose step may fail, and did. */
+  readonly failed: readonly Heard[];
   readonly earlier: readonly EarlierStep[];
   readonly records: readonly StepRecord[];
   /** The lane's conversation, which the next call may continue. */

@@ -298,33 +298,32 @@ describe('a command', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
   });
 
-  test('whose circuit is open is skipped, also by later runs, and nothing is done meanwhile', async () => {
+  test('whose circuit is open is skipped where it may fail, also by later runs; otherwise they wait for it', async () => {
     const breaker = { circuit_breaker: { threshold: 2, reset_after: '1h' } };
-    const project = createProject({
-      agent: [steadyWorker],
-      files: filesWith([work, lint(breaker)]),
-      inputs: { 'max-iterations': '1' },
-    });
-    project.command = () => exits(1);
-    const results: unknown[] = [];
-    for (let run = 0; run < 3; run += 1)
-      results.push(
-        resultsIn(await runOnce(project))
-          .flat()
-          .at(-1),
-      );
+    const lastOfRuns = async (step: object, count: number) => {
+      const project = createProject({
+        agent: [steadyWorker],
+        files: filesWith([work, step]),
+        inputs: { 'max-iterations': '1' },
+      });
+      project.command = () => exits(1);
+      const results: unknown[] = [];
+      for (let run = 0; run < count; run += 1)
+        results.push(
+          resultsIn(await runOnce(project))
+            .flat()
+            .at(-1),
+        );
+      return { project, results };
+    };
+    const failed = 'lint: failed (exit code 1)';
+    const optional = await lastOfRuns(lint({ ...breaker, continue_on_error: true }), 3);
+    expect(optional.results).toEqual([failed, failed, 'lint: skipped (circuit-open)']);
+
+    const { project, results } = await lastOfRuns(lint(breaker), 2);
+    expect(results).toEqual([failed, failed]);
     project.script.behaviours = [finisher];
-    results.push(
-      resultsIn(await runOnce(project))
-        .flat()
-        .at(-1),
-    );
-    expect(results).toEqual([
-      'lint: failed (exit code 1)',
-      'lint: failed (exit code 1)',
-      'lint: skipped (circuit-open)',
-      'lint: skipped (circuit-open)',
-    ]);
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
     expect(savedState(project)).toMatchObject({
       steps: { circuits: { lint: { failures: 2 } } },
       tasks: { 'issue-1': { state: 'in-progress' } },
@@ -389,6 +388,21 @@ describe('an agent step whose own circuit is open', () => {
     const first = await runOnce(project);
     expect(first).toMatchObject({ end: 'parked (step_circuit)', calls: 2, outcome: { step: 'review' } });
     expect(savedState(project).park).toMatchObject({ reason: 'step_circuit', step: 'review' });
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
+  });
+
+  test('parks the run as well where the step calls no agent, since nothing is done before it passes', async () => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [finisher],
+      files: filesWith([work, lint({ circuit_breaker: { threshold: 1, reset_after: '1h' } })]),
+    });
+    project.command = () => ({ end: { kind: 'exited', code: 3 }, tail: '' });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'parked (step_circuit)',
+      calls: 1,
+      outcome: { step: 'lint', resumeAt: expect.any(Number) },
+    });
     expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
   });
 
@@ -473,6 +487,14 @@ describe('what an agent of one step says of every call', () => {
     expect(run.outcome).toMatchObject({ message: expect.stringContaining('Invalid API key') });
     expect(resultsIn(run)[0]?.[2]).toBe('more: not-reached (the agent cannot work (auth))');
   });
+});
+
+test('a step that may fail, and does, overrules no claim of the step before it', async () => {
+  const project = createProject({
+    agent: [finisher, crashing],
+    files: filesWith([work, { type: 'agent', name: 'review', continue_on_error: true }]),
+  });
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
 });
 
 test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {

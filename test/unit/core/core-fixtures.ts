@@ -45,6 +45,7 @@ export const policy: Policy = {
   maxLinesPerPr: 1500,
   callsPerIteration: 1,
   agentSteps: [],
+  otherSteps: [],
   maxCalls: 0,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,

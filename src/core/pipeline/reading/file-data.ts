@@ -1,5 +1,6 @@
 import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
+import { nearest } from '../../text/nearest.ts';
 import { isAnybodys, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
 /** A file as plain data, with variables as it names them: `${MAX:-5}` is that text, in quotes or not. */
@@ -12,21 +13,37 @@ export function readFileData(file: string, text: string): FileData {
   return parseLocatedJson(masked, texts);
 }
 
-/** Whether data of that file is a pipeline. The root's `config.yaml` may be anybody's: it counts where a step has a type of ours. */
+/** Whether data of that file is a pipeline. The root's `config.yaml` may be anybody's: it counts where a step is ours. */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
-  if (!isAnybodys(file)) return true;
+  return !isAnybodys(file) || areSteps(data.steps);
+}
+
+/** Whether it is a list with a step whose type is ours, or nearly one of ours beside a name. */
+export function areSteps(steps: unknown): boolean {
   return (
-    Array.isArray(data.steps) &&
-    data.steps.some(
+    Array.isArray(steps) &&
+    steps.some(
       (step: unknown) =>
         typeof step === 'object' &&
         step !== null &&
         'type' in step &&
-        (stepKinds as readonly unknown[]).includes(step.type),
+        typeof step.type === 'string' &&
+        (isKind(step.type) || ('name' in step && nearest(step.type, stepKinds) !== null)),
     )
   );
 }
+
+function isKind(type: string): boolean {
+  return (stepKinds as readonly string[]).includes(type);
+}
+
+/** The same of a text that cannot be read as YAML. */
+export function looksLikeSteps(text: string): boolean {
+  return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
+}
+
+const STEP_TYPE = new RegExp(String.raw`(?:^|[{,-])[ \t]*["']?type["']?:[ \t]+["']?(?:${stepKinds.join('|')})\b`, 'm');
 
 /** How many steps each of these files has, without those that are switched off; null where it has none. Without files that cannot be read. `texts`: by path. */
 export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {

@@ -11,7 +11,8 @@ export interface Position {
   readonly column: number;
 }
 
-const MAX_PROBLEMS = 20;
+/** More than a person corrects before the next try, and less than any comment takes. */
+const MAX_PROBLEMS = 60;
 
 /** All that is wrong with a file as sentences with file, line and column, in the order of the file. */
 export function problemLines(file: string, problems: readonly Problem[]): readonly string[] {

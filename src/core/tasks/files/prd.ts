@@ -57,7 +57,9 @@ function issueOf(entry: JsonNode, note: Note): number | null {
   const text = node.type === 'string' || node.type === 'number' ? String(node.value).trim() : '';
   const number = /^#?([1-9]\d{0,8})$/.exec(text)?.[1];
   if (number !== undefined) return Number(number);
-  if (text !== '') note(node, `the issue ${quoted(text)} is not a number, so the pull request names none`);
+  const isEmpty = node.type === 'string' && text === '';
+  if (!isEmpty)
+    note(node, `the issue${text === '' ? '' : ` ${quoted(text)}`} is not a number, so the pull request names none`);
   return null;
 }
 

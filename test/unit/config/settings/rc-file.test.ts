@@ -37,6 +37,7 @@ describe('values as bash reads them', () => {
     ['an empty default of its own', 'A="${A:-}"', { A: '' }],
     ['a reference to a line above', 'A=7\nB="$A${A}"', { A: '7', B: '77' }],
     ['a line above instead of a default', 'A=7\nB=${A:-8}', { A: '7', B: '7' }],
+    ['a $ before a quote in double quotes', `A="grep 'ok$' x"\nB="^a$"`, { A: "grep 'ok$' x", B: '^a$' }],
     ['of two lines the last', 'A=1\nA=2', { A: '2' }],
   ])('%s', (_, text, values) => {
     expect(valuesOf(text)).toEqual(values);

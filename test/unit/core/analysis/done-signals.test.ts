@@ -43,6 +43,10 @@ test.each<[string, string, boolean]>([
   ['[all] done (100%)', 'Report: [all] done (100%)', true],
   ['.*', 'anything', false],
   ['fertig: alles', 'Fertig: alles', true],
+  ['SHIP IT', 'Built it.\n**SHIP IT**', true],
+  ['__DONE__', 'All is built.\n__DONE__', true],
+  ['__DONE__', 'I have done the parser.', false],
+  ['**DONE**', 'I have done the lexer.', false],
 ])('a text of the repository, %j, in %j as whole words: %s', (text, prose, expected) => {
   expect(findPhrases(prose, [text]).confidence >= 60).toBe(expected);
 });

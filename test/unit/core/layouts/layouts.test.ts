@@ -9,6 +9,8 @@ describe('the layout', () => {
   test.each<[string | null, readonly string[]]>([
     ['ralph-claude-code', ['.ralphrc', '.ralph/PROMPT.md', '.ralph/fix_plan.md', '.ralph/AGENT.md']],
     ['ralph-claude-code', ['.ralph/PROMPT.md', '.ralph/.call_count']],
+    ['ralph-claude-code', ['.ralph/PROMPT.md', '.ralph/live.log', '.ralph/status.json']],
+    ['the Go Ralph', ['.ralph/requirements.md', '.ralph/prd.json', '.ralph/.ralph_session']],
     ['bmalph', ['.ralph/.ralphrc', '.ralph/@fix_plan.md', '.ralph/@AGENT.md', 'bmalph/config.json']],
     ['bmalph', ['.ralphrc', '.ralph/.ralphrc']],
     ['the Go Ralph', ['.ralph/config.json', '.ralph/prd.json', '.ralph/prompts/LOOP_PROMPT.md']],

@@ -6,7 +6,13 @@ import {
   retryAfter,
   type Progress,
 } from '../../../../src/core/pipeline/next-action.ts';
-import { agentStepsOf, type AgentStep, type Step } from '../../../../src/core/pipeline/pipeline.ts';
+import {
+  agentStepsOf,
+  otherStepsOf,
+  type AgentStep,
+  type CommandStep,
+  type Step,
+} from '../../../../src/core/pipeline/pipeline.ts';
 import { afterRun, probeAtOf, type StepCircuit } from '../../../../src/core/pipeline/step-circuit.ts';
 import {
   believableSteps,
@@ -213,8 +219,18 @@ describe('an iteration would be in vain', () => {
     ],
   ])('%s', (_, agentSteps, circuits, until) => {
     const memory = { markers: ['m'], circuits };
-    expect(openSteps(memory, agentSteps, noon)).toEqual(until);
-    expect(openSteps(probingSteps(memory), agentSteps, noon)).toBeNull();
+    expect(openSteps(memory, { agentSteps, otherSteps: [] }, noon)).toEqual(until);
+    expect(openSteps(probingSteps(memory), { agentSteps, otherSteps: [] }, noon)).toBeNull();
+  });
+
+  test.each<[string, Partial<CommandStep>, OpenSteps | null]>([
+    ['until a required command may be tried', { breaker }, { step: 'lint', resumeAt: noon + 5 * MINUTE }],
+    ['not for a command that may fail', { breaker, continueOnError: true }, null],
+    ['not for a command without a circuit', {}, null],
+  ])('%s', (_, change, until) => {
+    const steps = [agentStep('work'), commandStep('lint', { continueOnError: false, ...change })];
+    const policies = { agentSteps: agentStepsOf({ steps }), otherSteps: otherStepsOf({ steps }) };
+    expect(openSteps({ markers: [], circuits: { lint: openAt(noon) } }, policies, noon)).toEqual(until);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
+import { problemLines } from '../../../../src/core/pipeline/reading/problem.ts';
 import { problemsWith } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { HOUR, MINUTE } from '../core-fixtures.ts';
@@ -237,9 +238,28 @@ describe('a file without steps is no pipeline', () => {
     ['config.yaml', 'steps: [{ run: make }]'],
     ['config.yaml', 'steps: 3'],
     ['config.yaml', 'a: [broken'],
+    ['config.yaml', 'steps: [{ name: a, type: docker }]'],
     ['config.yaml', '#'.repeat(300_000)],
   ])('%s: %s', (file, text) => {
     expect(parse(text, file)).toEqual({ kind: 'no-pipeline' });
+  });
+});
+
+describe("the root's config.yaml with a step of ours is a pipeline, whatever else is wrong with it", () => {
+  test.each([
+    ['a wrong indent', 'steps:\n  - type: agent\n    name: work\n - type: command\n', /^config\.yaml:\d+:\d+ /],
+    ['a key that is there twice', 'steps:\n  - type: agent\n    name: a\n    name: b\n', /^config\.yaml:4:5 .*unique/],
+    ['a type that is nearly one', 'steps: [{ type: agnet, name: work }]', /did you mean "agent"/],
+  ])('%s', (_, text, problem) => {
+    const read = parse(text, 'config.yaml');
+    expect(read.kind === 'wrong' ? problemLines('config.yaml', read.problems)[0] : '').toMatch(problem);
+  });
+});
+
+test('a bare list of steps is wrong, and says what to do', () => {
+  expect(parse('[{ "type": "agent", "name": "work" }]')).toMatchObject({
+    kind: 'wrong',
+    problems: [{ message: expect.stringContaining('put it into an object') }],
   });
 });
 
@@ -453,11 +473,11 @@ describe('what is wrong is said with file, line and column', () => {
     expect(problemsOf(parse(text))).toHaveLength(1);
   });
 
-  test('of more than twenty the first, and how many there are', () => {
-    const step = (at: number): string => `{ "type": "noop", "name": "n${String(at)}", "a": 1, "b": 2 }`;
-    const problems = problemsOf(parse(withSteps(...Array.from({ length: 15 }, (_, at) => step(at)))));
-    expect(problems).toHaveLength(21);
-    expect(problems.at(-1)).toBe('.ralph/config.json has 10 more problems');
+  test('of more than sixty the first, and how many there are', () => {
+    const step = (at: number): string => `{ "type": "noop", "name": "n${String(at)}", "a": 1, "b": 2, "c": 3, "d": 4 }`;
+    const problems = problemsOf(parse(withSteps(...Array.from({ length: 18 }, (_, at) => step(at)))));
+    expect(problems).toHaveLength(61);
+    expect(problems.at(-1)).toBe('.ralph/config.json has 12 more problems');
   });
 
   test('in YAML as well', () => {

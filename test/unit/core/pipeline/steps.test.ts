@@ -64,7 +64,7 @@ describe('the calls of an iteration together', () => {
   };
 
   test('say what the last one says, and used what all of them used', () => {
-    expect(heardTogether([one, two], { sessionId: 's', cancelled: false })).toMatchObject({
+    expect(heardTogether([one, two], { failed: [], sessionId: 's', cancelled: false })).toMatchObject({
       analysis: { signal: { status: 'COMPLETE' }, tokens: 10, costUsd: 3, denials: [{ command: 'a' }], sessionId: 's' },
       outputChars: 9,
       fencedBlock: false,
@@ -81,14 +81,24 @@ describe('the calls of an iteration together', () => {
   ])('with %s in one of them', (_, change, why) => {
     const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
     expect(endsTheRun(first)).toBe(why);
-    const together = heardTogether([first, two], { sessionId: 's', cancelled: false });
+    const together = heardTogether([first, two], { failed: [], sessionId: 's', cancelled: false });
     expect(together.analysis).toMatchObject(
       why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },
     );
   });
 
+  test('where one of a step that may fail did, it overrules nothing and its cost counts', () => {
+    const failed = { ...one, analysis: analysis({ costUsd: 5 }), end: { kind: 'exited', code: 1 } } as const;
+    const together = heardTogether([two, failed], { failed: [failed], sessionId: 's', cancelled: false });
+    expect(together).toMatchObject({
+      analysis: { signal: { status: 'COMPLETE' }, costUsd: 7 },
+      end: { kind: 'exited', code: 0 },
+    });
+    expect(heardTogether([failed], { failed: [failed], sessionId: 's', cancelled: false }).end).toBe(failed.end);
+  });
+
   test('say nothing where there was none', () => {
-    expect(heardTogether([], { sessionId: null, cancelled: true })).toMatchObject({
+    expect(heardTogether([], { failed: [], sessionId: null, cancelled: true })).toMatchObject({
       analysis: { signal: { from: 'none' }, tokens: null, costUsd: null },
       end: { kind: 'cancelled' },
     });
