@@ -13,46 +13,50 @@ const lost: Behaviour = {
   status: { finishes: false, exit: false, recommendation: 'Ask @octocat which greeting is meant' },
 };
 
-test('a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled', async () => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const stuck = scene.openIssue('Greet everybody');
-  const easy = scene.openIssue('Greet once');
+// Held by everyday/lifecycle and loop/people/notifications.
+deepTest(
+  'a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled',
+  async () => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const stuck = scene.openIssue('Greet everybody');
+    const easy = scene.openIssue('Greet once');
 
-  const first = await scene.run({ agent: [lost, lost, lost] });
-  expect(first).toMatchObject({
-    main: { exitCode: 0 },
-    outputs: { outcome: 'blocked', 'tasks-done': '1', 'tasks-open': '1' },
-  });
-  const [asked, ...more] = scene.notificationsOn(stuck.number);
-  expect(more).toEqual([]);
-  expect(asked?.body.replaceAll('\u200B', '')).toMatch(
-    /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
-  );
-  // The agent's words mention nobody.
-  expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
-  expect(scene.notificationsOn(easy.number)).toEqual([]);
-  expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
+    const first = await scene.run({ agent: [lost, lost, lost] });
+    expect(first).toMatchObject({
+      main: { exitCode: 0 },
+      outputs: { outcome: 'blocked', 'tasks-done': '1', 'tasks-open': '1' },
+    });
+    const [asked, ...more] = scene.notificationsOn(stuck.number);
+    expect(more).toEqual([]);
+    expect(asked?.body.replaceAll('\u200B', '')).toMatch(
+      /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
+    );
+    // The agent's words mention nobody.
+    expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
+    expect(scene.notificationsOn(easy.number)).toEqual([]);
+    expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
 
-  expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
-  expect(scene.notificationsOn(stuck.number)).toHaveLength(1);
+    expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
+    expect(scene.notificationsOn(stuck.number)).toHaveLength(1);
 
-  const retry = await scene.run({ event: events.comment(github, { issue: stuck, body: '/ralph retry' }) });
-  expect(retry.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
-  const settled = scene.notificationsOn(stuck.number);
-  expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
-  expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
+    const retry = await scene.run({ event: events.comment(github, { issue: stuck, body: '/ralph retry' }) });
+    expect(retry.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
+    const settled = scene.notificationsOn(stuck.number);
+    expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
+    expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
 
-  // Who asked is asked for a review as well.
-  const pull = scene.pullOf('ralph/queue');
-  expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
-  expect(scene.notificationsOn(pull.number)).toMatchObject([
-    {
-      body: expect.stringMatching(/@octo\n\n\*\*Pull request .* is ready for review\.\*\*/) as string,
-      minimized: false,
-    },
-  ]);
-});
+    // Who asked is asked for a review as well.
+    const pull = scene.pullOf('ralph/queue');
+    expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
+    expect(scene.notificationsOn(pull.number)).toMatchObject([
+      {
+        body: expect.stringMatching(/@octo\n\n\*\*Pull request .* is ready for review\.\*\*/) as string,
+        minimized: false,
+      },
+    ]);
+  },
+);
 
 deepTest(
   "what an issue's own branch asks holds in the queue, which links it, until somebody who may edits its text",
@@ -201,7 +205,8 @@ test('inputs that stop every run fail a run with no token or no issue in the sum
   expect(scene.sandbox.github.state.comments).toEqual([]);
 });
 
-test('nobody is notified who does not want it', async () => {
+// Held by loop/people/notifications.
+deepTest('nobody is notified who does not want it', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet once');
   await scene.run({ inputs: { notify: 'none', 'pr-reviewers': 'none' } });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import { createScene, KEY, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
-import { rows } from '../../runs.ts';
+import { deepTest, rows } from '../../runs.ts';
 
 const template = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
 
@@ -85,7 +85,8 @@ describe('the template, played', () => {
     );
   });
 
-  test('merged: the branch goes, also when a person deleted it already', async () => {
+  // Held by everyday/lifecycle.
+  deepTest('merged: the branch goes, also when a person deleted it already', async () => {
     await using scene = await createScene();
     const { github, git } = scene.sandbox;
     expect(ending(await play(scene, events.labeled(scene.openIssue('Greet'))))).toBe(COMPLETE);
