@@ -181,7 +181,8 @@ deepTest('an agent that breaks the checkout does not keep its work from being pu
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
 });
 
-test('what may not be published is left out, the rest is published, and the pull request says so', async () => {
+// Held by attacks/paths and attacks/secrets.
+deepTest('what may not be published is left out, the rest is published, and the pull request says so', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const key = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');

@@ -6,80 +6,84 @@ import { TOKEN } from '../../sandbox/sandbox.ts';
 import { KEY, createScene, isNotification } from './e2e-fixture.ts';
 import { deepTest } from '../runs.ts';
 
-test('scheduled runs on new machines: limit, then resumed and complete, then idle; one pull request, one comment each', async () => {
-  await using scene = await createScene();
-  const { github, cache } = scene.sandbox;
-  const first = scene.openIssue('Add a farewell');
-  const second = scene.openIssue('Add a product', ['ralph', 'P0']);
+// Held by ralphs/scheduled and everyday/lifecycle.
+deepTest(
+  'scheduled runs on new machines: limit, then resumed and complete, then idle; one pull request, one comment each',
+  async () => {
+    await using scene = await createScene();
+    const { github, cache } = scene.sandbox;
+    const first = scene.openIssue('Add a farewell');
+    const second = scene.openIssue('Add a product', ['ralph', 'P0']);
 
-  const limited = await scene.run({ inputs: { 'max-iterations': '3', verify: 'npm test' } });
-  expect(limited.main.exitCode).toBe(0);
-  expect(limited.outputs).toMatchObject({
-    outcome: 'limit',
-    reason: 'iterations',
-    iterations: '3',
-    'tasks-done': '1',
-    'tasks-open': '1',
-    branch: 'ralph/queue',
-    'pr-number': '3',
-    circuit: 'closed',
-    'calls-remaining': '97',
-    'cost-usd': '0.0300',
-    tokens: '4500',
-    'resume-at': '',
-    'state-saved': 'true',
-  });
-  expect(limited.outputs['head-sha']).toBe(await scene.sandbox.git('rev-parse', 'ralph/queue'));
-  expect(scene.pullOf('ralph/queue')).toMatchObject({
-    draft: true,
-    status: { outcome: 'limit', tasksDone: 1, tests: 'passing' },
-  });
-  expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(second.number)}`);
-  expect(scene.pullOf('ralph/queue').body).not.toContain(`Closes #${String(first.number)}`);
-  expect(JSON.parse(limited.outputs['status-json'] ?? '')).toMatchObject({
-    version: 1,
-    outcome: 'limit',
-    iterations: 3,
-  });
+    const limited = await scene.run({ inputs: { 'max-iterations': '3', verify: 'npm test' } });
+    expect(limited.main.exitCode).toBe(0);
+    expect(limited.outputs).toMatchObject({
+      outcome: 'limit',
+      reason: 'iterations',
+      iterations: '3',
+      'tasks-done': '1',
+      'tasks-open': '1',
+      branch: 'ralph/queue',
+      'pr-number': '3',
+      circuit: 'closed',
+      'calls-remaining': '97',
+      'cost-usd': '0.0300',
+      tokens: '4500',
+      'resume-at': '',
+      'state-saved': 'true',
+    });
+    expect(limited.outputs['head-sha']).toBe(await scene.sandbox.git('rev-parse', 'ralph/queue'));
+    expect(scene.pullOf('ralph/queue')).toMatchObject({
+      draft: true,
+      status: { outcome: 'limit', tasksDone: 1, tests: 'passing' },
+    });
+    expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(second.number)}`);
+    expect(scene.pullOf('ralph/queue').body).not.toContain(`Closes #${String(first.number)}`);
+    expect(JSON.parse(limited.outputs['status-json'] ?? '')).toMatchObject({
+      version: 1,
+      outcome: 'limit',
+      iterations: 3,
+    });
 
-  const complete = await scene.run({ inputs: { verify: 'npm test' } });
-  expect(complete.outputs).toMatchObject({
-    outcome: 'complete',
-    reason: 'plan_complete',
-    iterations: '1',
-    'tasks-done': '2',
-    'tasks-open': '0',
-    'calls-remaining': '96',
-    'state-saved': 'true',
-  });
-  expect(complete.main.log).toContain('state: restored #4 (ref)');
-  expect(complete.main.log).toContain('session: resumed');
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, number: 3 });
-  expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(first.number)}`);
-  expect(await scene.commitsOf('ralph/queue')).toEqual([
-    'Add a product',
-    'Add a product, with a test',
-    'Add a farewell',
-    'Add a farewell, with a test',
-  ]);
+    const complete = await scene.run({ inputs: { verify: 'npm test' } });
+    expect(complete.outputs).toMatchObject({
+      outcome: 'complete',
+      reason: 'plan_complete',
+      iterations: '1',
+      'tasks-done': '2',
+      'tasks-open': '0',
+      'calls-remaining': '96',
+      'state-saved': 'true',
+    });
+    expect(complete.main.log).toContain('state: restored #4 (ref)');
+    expect(complete.main.log).toContain('session: resumed');
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, number: 3 });
+    expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(first.number)}`);
+    expect(await scene.commitsOf('ralph/queue')).toEqual([
+      'Add a product',
+      'Add a product, with a test',
+      'Add a farewell',
+      'Add a farewell, with a test',
+    ]);
 
-  const requests = github.requests.length;
-  const idle = await scene.run();
-  expect(idle).toMatchObject({
-    calls: 0,
-    outputs: { outcome: 'idle', reason: 'all_done', 'tasks-done': '2', 'tasks-open': '0' },
-  });
-  expect(github.requests.length - requests).toBeLessThanOrEqual(5);
-  expect(cache.entries.filter(({ state }) => state === 'complete')).toHaveLength(2);
-  // One comment on each issue and on the pull request, updated by the second run.
-  expect(
-    github.state.comments
-      .filter((comment) => !isNotification(comment))
-      .map(({ issue }) => issue)
-      .sort(),
-  ).toEqual([first.number, second.number, 3]);
-  expect(scene.commentsOn(3)[0]?.body).toContain('Complete');
-});
+    const requests = github.requests.length;
+    const idle = await scene.run();
+    expect(idle).toMatchObject({
+      calls: 0,
+      outputs: { outcome: 'idle', reason: 'all_done', 'tasks-done': '2', 'tasks-open': '0' },
+    });
+    expect(github.requests.length - requests).toBeLessThanOrEqual(5);
+    expect(cache.entries.filter(({ state }) => state === 'complete')).toHaveLength(2);
+    // One comment on each issue and on the pull request, updated by the second run.
+    expect(
+      github.state.comments
+        .filter((comment) => !isNotification(comment))
+        .map(({ issue }) => issue)
+        .sort(),
+    ).toEqual([first.number, second.number, 3]);
+    expect(scene.commentsOn(3)[0]?.body).toContain('Complete');
+  },
+);
 
 // Held by attacks/people and attacks/claims.
 deepTest(

@@ -59,64 +59,68 @@ function plays(
 }
 
 describe('task files, over scheduled runs', () => {
-  test('plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities', async () => {
-    await using scene = await sceneWith({
-      [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
-      [PRD_PATH]: JSON.stringify({
-        name: 'shop',
-        tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
-        userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
-      }),
-      [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
-    });
-    const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
-    const asked = scene.sandbox.github.requests.length;
-    const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
-    expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
-    // The queue of files alone asks for no issues.
-    expect(
-      scene.sandbox.github.requests
-        .slice(asked)
-        .map(({ path }) => path)
-        .filter((path) => /\/issues(\?|$)/.test(path)),
-    ).toEqual([]);
-    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
+  // Held by ralphs/scheduled, loop/sources and unit/core/tasks/files.
+  deepTest(
+    'plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities',
+    async () => {
+      await using scene = await sceneWith({
+        [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
+        [PRD_PATH]: JSON.stringify({
+          name: 'shop',
+          tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
+          userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
+        }),
+        [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
+      });
+      const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
+      const asked = scene.sandbox.github.requests.length;
+      const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
+      expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
+      // The queue of files alone asks for no issues.
+      expect(
+        scene.sandbox.github.requests
+          .slice(asked)
+          .map(({ path }) => path)
+          .filter((path) => /\/issues(\?|$)/.test(path)),
+      ).toEqual([]);
+      expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
 
-    const second = await scene.run({ inputs });
-    expect(second.outputs).toMatchObject({
-      outcome: 'complete',
-      reason: 'plan_complete',
-      'tasks-done': '7',
-      'tasks-open': '0',
-    });
-    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
-    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
-      tasks: [{ id: 'T1', status: 'done' }],
-      userStories: [{ id: 'US-1', passes: true }],
-    });
-    expect(JSON.parse((await onLane(scene, PRD_PATH)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
-    const archived = 'Archive finished tasks and old notes';
-    expect(await scene.commitsOf('ralph/queue')).toEqual([
-      'Add a cart',
-      'Add a cart, with a test',
-      'Write terms',
-      'Mark prd-T1 as in progress',
-      'Write terms, with a test',
-      archived,
-      'Add a till',
-      'Add a till, with a test',
-      'Log in',
-      'Log in, with a test',
-      'Bead bd-1',
-      'Bead bd-1, with a test',
-      archived,
-    ]);
-    const pull = scene.pullOf('ralph/queue');
-    expect(pull).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 7 } });
-    for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1'])
-      expect(pull.body).toContain(title);
-    expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
-  });
+      const second = await scene.run({ inputs });
+      expect(second.outputs).toMatchObject({
+        outcome: 'complete',
+        reason: 'plan_complete',
+        'tasks-done': '7',
+        'tasks-open': '0',
+      });
+      expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
+      expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
+        tasks: [{ id: 'T1', status: 'done' }],
+        userStories: [{ id: 'US-1', passes: true }],
+      });
+      expect(JSON.parse((await onLane(scene, PRD_PATH)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
+      const archived = 'Archive finished tasks and old notes';
+      expect(await scene.commitsOf('ralph/queue')).toEqual([
+        'Add a cart',
+        'Add a cart, with a test',
+        'Write terms',
+        'Mark prd-T1 as in progress',
+        'Write terms, with a test',
+        archived,
+        'Add a till',
+        'Add a till, with a test',
+        'Log in',
+        'Log in, with a test',
+        'Bead bd-1',
+        'Bead bd-1, with a test',
+        archived,
+      ]);
+      const pull = scene.pullOf('ralph/queue');
+      expect(pull).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 7 } });
+      for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1'])
+        expect(pull.body).toContain(title);
+      expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+    },
+  );
 
   test('without issues among the sources no permission for issues is needed', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });

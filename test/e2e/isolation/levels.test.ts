@@ -107,7 +107,8 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  test('a service of the job is reached where its port is named, by the agent and by verify', async () => {
+  // Held by integration/isolation/room.
+  deepTest('a service of the job is reached where its port is named, by the agent and by verify', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Add a test');
     const service = createServer((socket) => socket.on('error', () => undefined).end('ready\n'));
