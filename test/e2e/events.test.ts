@@ -108,8 +108,8 @@ const leavings: readonly [string, (scene: Scene, issue: StoredIssue) => SceneJob
   ],
 ];
 
-// The others are held by loop/events.
-test.each(rows(1, leavings))(
+// Held by workflows/template and loop/events.
+deepTest.each(leavings)(
   '%s while it is in progress: out of the queue, without our labels, without a comment',
   async (_, happens, message, requests) => {
     await using scene = await createScene();

@@ -125,7 +125,8 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.summary).toContain('own user, processes, files and network');
   });
 
-  test('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
+  // Held by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
+  deepTest('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Greet');
     const { loop, publish } = await runSplit(scene);

@@ -46,7 +46,8 @@ deepTest(
   },
 );
 
-test('what a person changes on the branch of Ralph alone changes no setting', async () => {
+// Held by loop/settings and integration/git/git-base-texts.
+deepTest('what a person changes on the branch of Ralph alone changes no setting', async () => {
   await using scene = await sceneWith(RC);
   scene.openIssue('Count', ['todo']);
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { reason: 'calls_per_hour' } });
