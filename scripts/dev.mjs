@@ -1,6 +1,6 @@
 // Plain JavaScript on purpose: this is the one file that runs on whatever Node (18 or newer) a person has.
 // It installs Node 24 and npm from the npm registry, then the dependencies, and runs everything else with those.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -63,7 +63,10 @@ if (!Object.hasOwn(commands, name)) {
 
 const node = installNode();
 installDependencies(node);
-for (const [, ...argv] of commands[name](args)) run(node, argv);
+const programs = commands[name](args).map(([, ...argv]) => argv);
+// Each of these uses one core.
+if (name === 'lint') await runSideBySide(node, programs);
+else for (const argv of programs) run(node, argv);
 
 /** Path of a Node 24 executable; installs one into scripts/toolchain where npm ships it. */
 function installNode() {
@@ -101,17 +104,45 @@ function installOnce(folder, product, install) {
 }
 
 function run(command, argv) {
+  const { status, signal, error } = spawnSync(command, argv, {
+    cwd: root,
+    stdio: 'inherit',
+    env: environmentOf(command),
+    shell: process.platform === 'win32' && command === 'npm',
+  });
+  if (error) console.error(`${command}: ${error.message}`);
+  if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
+}
+
+/** Runs all at once, and fails if one does. What each prints is shown in one piece, in their order. */
+async function runSideBySide(command, programs) {
+  const ends = programs.map(
+    (argv) =>
+      new Promise((resolve) => {
+        const printed = [];
+        const child = spawn(command, argv, {
+          cwd: root,
+          env: environmentOf(command),
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        child.stdout.on('data', (chunk) => printed.push(chunk));
+        child.stderr.on('data', (chunk) => printed.push(chunk));
+        child.on('error', (error) => printed.push(Buffer.from(`${command}: ${error.message}\n`)));
+        child.on('close', (status) => resolve({ printed, status }));
+      }),
+  );
+  for (const end of ends) {
+    const { printed, status } = await end;
+    process.stdout.write(Buffer.concat(printed));
+    if (status !== 0) process.exitCode = 1;
+  }
+}
+
+function environmentOf(command) {
   // What npm exports to its scripts would steer every npm and git that the tests start; where the registry is must stay.
   const kept = ([name]) =>
     !/^npm_/i.test(name) || /^npm_config_(registry|cafile|cache|https?_proxy|noproxy)$/i.test(name);
   const env = Object.fromEntries(Object.entries(process.env).filter(kept));
   if (command !== 'npm') env.PATH = `${dirname(command)}${delimiter}${env.PATH}`;
-  const { status, signal, error } = spawnSync(command, argv, {
-    cwd: root,
-    stdio: 'inherit',
-    env,
-    shell: process.platform === 'win32' && command === 'npm',
-  });
-  if (error) console.error(`${command}: ${error.message}`);
-  if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
+  return env;
 }

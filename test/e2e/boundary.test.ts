@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isRunning } from '../integration/processes/process-fixture.ts';
 import { createScene, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
-import { rows } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 
 test("an agent that removes the run's folder in iteration 2: iteration 1 is pushed and reported, and the failure says what happened", async () => {
   await using scene = await createScene();
@@ -86,11 +86,13 @@ test.each(
 /** As on a machine that has no way of its own to the network. */
 const DIRECT = { NODE_EXTRA_CA_CERTS: '', SSL_CERT_FILE: '', SSL_CERT_DIR: '', https_proxy: '', no_proxy: '' };
 
-test.each<[string, Readonly<Record<string, string>>, string]>([
-  ['that nothing can be published', DIRECT, 'complete'],
-  // The claim ends when the time of the run is over.
-  ['that it does not know whom to trust', { ...DIRECT, NO_PROXY: 'example.org' }, 'refused'],
-])("SIGKILL after the run's folder was removed: post ends the orphan and says %s", async (_, network, nextRun) => {
+test.each<[string, Readonly<Record<string, string>>, string]>(
+  rows<[string, Readonly<Record<string, string>>, string]>(1, [
+    ['that nothing can be published', DIRECT, 'complete'],
+    // The claim ends when the time of the run is over.
+    ['that it does not know whom to trust', { ...DIRECT, NO_PROXY: 'example.org' }, 'refused'],
+  ]),
+)("SIGKILL after the run's folder was removed: post ends the orphan and says %s", async (_, network, nextRun) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const pidFile = join(scene.sandbox.folder, 'orphan.pid');
@@ -110,22 +112,21 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   expect(await scene.run()).toMatchObject({ outputs: { outcome: nextRun } });
 });
 
-test.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>(
-  rows<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>(1, [
-    {
-      name: 'a remote that cannot be reached',
-      given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
-      message: /^::error::The commits of this run could not be pushed/m,
+// Held by loop/post.
+deepTest.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([
+  {
+    name: 'a remote that cannot be reached',
+    given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
+    message: /^::error::The commits of this run could not be pushed/m,
+  },
+  {
+    name: 'a machine that cannot publish',
+    given: (scene) => {
+      occupy(join(runFolderOf(scene), 'push'));
     },
-    {
-      name: 'a machine that cannot publish',
-      given: (scene) => {
-        occupy(join(runFolderOf(scene), 'push'));
-      },
-      message: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
-    },
-  ]),
-)('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, message }) => {
+    message: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
+  },
+])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, message }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({

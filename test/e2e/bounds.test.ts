@@ -25,37 +25,41 @@ deepTest('calls an hour: parked across runs, which end in the gate until the win
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
-test('no progress: the circuit opens after three iterations, red; the next run is green, makes no call and says until when', async () => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const idle = { kind: 'idle' } as const;
-  const opened = await scene.run({ agent: [idle, idle, idle] });
-  expect(opened).toMatchObject({
-    calls: 3,
-    main: { exitCode: 1 },
-    outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' },
-  });
-  expect(opened.main.log).toMatch(/^::error::Stopped: no progress/m);
+// Held by ralphs/scheduled and loop/over-time.
+deepTest(
+  'no progress: the circuit opens after three iterations, red; the next run is green, makes no call and says until when',
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const idle = { kind: 'idle' } as const;
+    const opened = await scene.run({ agent: [idle, idle, idle] });
+    expect(opened).toMatchObject({
+      calls: 3,
+      main: { exitCode: 1 },
+      outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' },
+    });
+    expect(opened.main.log).toMatch(/^::error::Stopped: no progress/m);
 
-  const cooling = await scene.run();
-  expect(cooling).toMatchObject({
-    calls: 0,
-    main: { exitCode: 0 },
-    outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open' },
-  });
-  expect(cooling.summary).toMatch(/Waiting after a stop[^]*the first run after .*UTC.* tries one iteration/);
+    const cooling = await scene.run();
+    expect(cooling).toMatchObject({
+      calls: 0,
+      main: { exitCode: 0 },
+      outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open' },
+    });
+    expect(cooling.summary).toMatch(/Waiting after a stop[^]*the first run after .*UTC.* tries one iteration/);
 
-  const failed = await scene.run({ agent: [idle], inputs: { 'circuit-cooldown-minutes': '0' } });
-  expect(failed).toMatchObject({
-    calls: 1,
-    main: { exitCode: 1 },
-    outputs: { outcome: 'halted', reason: 'circuit_open' },
-  });
-  expect(await scene.run({ inputs: { 'circuit-cooldown-minutes': '0' } })).toMatchObject({
-    calls: 2,
-    outputs: { outcome: 'complete', circuit: 'closed' },
-  });
-});
+    const failed = await scene.run({ agent: [idle], inputs: { 'circuit-cooldown-minutes': '0' } });
+    expect(failed).toMatchObject({
+      calls: 1,
+      main: { exitCode: 1 },
+      outputs: { outcome: 'halted', reason: 'circuit_open' },
+    });
+    expect(await scene.run({ inputs: { 'circuit-cooldown-minutes': '0' } })).toMatchObject({
+      calls: 2,
+      outputs: { outcome: 'complete', circuit: 'closed' },
+    });
+  },
+);
 
 deepTest('a usage limit of the provider parks until the time that it names', async () => {
   await using scene = await createScene();
@@ -88,7 +92,8 @@ test('an agent that takes too long is ended, and the next iteration continues', 
   expect(run.main.log).toContain('iteration 2: progress');
 });
 
-test('a failing verification: the task is never done, and the agent gets to know', async () => {
+// Held by attacks/verify and loop/agents.
+deepTest('a failing verification: the task is never done, and the agent gets to know', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ inputs: { verify: 'echo nothing here adds up >&2; exit 3', 'max-iterations': '3' } });
@@ -100,7 +105,8 @@ test('a failing verification: the task is never done, and the agent gets to know
   expect(run.summary).toMatch(/but the verification fails|they failed/);
 });
 
-test('a key that the provider refuses ends the run after one call', async () => {
+// Held by loop/pipeline and unit/agents/claude.
+deepTest('a key that the provider refuses ends the run after one call', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ agent: [{ kind: 'wrong-key' }] });
@@ -134,7 +140,8 @@ deepTest('a task that does not get done fails after max-iterations-per-task, and
   });
 });
 
-test('a state that cannot be read is reported, and gets one probe', async () => {
+// Held by loop/faults and integration/state.
+deepTest('a state that cannot be read is reported, and gets one probe', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1', 'state-store': 'cache' } });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ACTION_FOLDER, TOKEN } from '../../sandbox/sandbox.ts';
 import { createScene, KEY, type Run } from './e2e-fixture.ts';
+import { deepTest } from '../runs.ts';
 
 /** The committed command, started as the package's bin is. */
 function ralph(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
@@ -44,7 +45,8 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   expect(next.outputs).toMatchObject({ outcome: 'idle', 'journal-path': '' });
 });
 
-test('a killed run leaves its journal, too, and the steps after it can find it', async () => {
+// Held by loop/failures and integration/cli.
+deepTest('a killed run leaves its journal, too, and the steps after it can find it', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({

@@ -12,7 +12,7 @@ const PRELOAD = join(ACTION_FOLDER, 'sandbox', 'kill-at.ts');
 /** `npm run faults` kills before every effect; here before some of those that others can see, and of those that put the run's record on disk. */
 const EVERY = process.env.RALPH_FAULTS === 'every';
 const SEEN_BY_OTHERS = /^request (?!GET)|^process git push|^process (?!git)|^renameSync/;
-const EVERY_NTH = IS_DEEP ? 5 : 10;
+const EVERY_NTH = IS_DEEP ? 5 : 30;
 
 /** What main does to the world, in order: two tasks, two iterations each. */
 const effects = (await namesOfEffects()).map((name, index) => ({ name, at: index + 1 }));

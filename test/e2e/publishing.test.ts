@@ -4,7 +4,8 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
 
-test.each(rows(1, [{ branch: 'kept' }, { branch: 'deleted' }]))(
+// Held by everyday/lifecycle and loop/events.
+deepTest.each([{ branch: 'kept' }, { branch: 'deleted' }])(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
@@ -79,26 +80,30 @@ deepTest('a commit of a person on the branch between runs is built upon', async 
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First, with a test']);
 });
 
-test('a commit of a person during the run: nothing is overwritten, the state does not claim what was lost, the next run does it again', async () => {
-  await using scene = await createScene();
-  scene.openIssue('First');
-  await scene.run({ inputs: { 'max-iterations': '1' } });
-  const moved = await scene.run({
-    agent: [{ kind: 'work' }, { kind: 'work' }],
-    when: { text: 'Iteration 1/', act: () => commitAsPerson(scene, 'ralph/queue', 'By hand') },
-  });
-  expect(moved).toMatchObject({
-    main: { exitCode: 1 },
-    outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' },
-  });
-  expect(moved.main.log).toContain('a person or another run changed it in the meantime');
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand']);
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
-  expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
-  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
-  // The iteration that was lost is counted, and its subject is not used twice.
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
-});
+// Held by loop/faults, and the push by two runs at once below.
+deepTest(
+  'a commit of a person during the run: nothing is overwritten, the state does not claim what was lost, the next run does it again',
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('First');
+    await scene.run({ inputs: { 'max-iterations': '1' } });
+    const moved = await scene.run({
+      agent: [{ kind: 'work' }, { kind: 'work' }],
+      when: { text: 'Iteration 1/', act: () => commitAsPerson(scene, 'ralph/queue', 'By hand') },
+    });
+    expect(moved).toMatchObject({
+      main: { exitCode: 1 },
+      outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' },
+    });
+    expect(moved.main.log).toContain('a person or another run changed it in the meantime');
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand']);
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
+    expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
+    expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
+    // The iteration that was lost is counted, and its subject is not used twice.
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First (iteration 3)']);
+  },
+);
 
 deepTest(
   'a git server that goes down while the run works: red, and what had been pushed is built upon by the next run',
@@ -125,7 +130,8 @@ deepTest(
   },
 );
 
-test('a pull request that could not be opened is made up for by the next run, without a call', async () => {
+// Held by loop/post.
+deepTest('a pull request that could not be opened is made up for by the next run, without a call', async () => {
   await using scene = await createScene();
   const { rate } = scene.sandbox.github.state;
   scene.openIssue('First');
@@ -159,7 +165,8 @@ test('two runs at once that nothing keeps apart: the second to push overwrites n
   expect(scene.pullOf('ralph/queue').number).toBe(2);
 });
 
-test('an agent that breaks the checkout does not keep its work from being published', async () => {
+// Held by attacks/objects and attacks/hang.
+deepTest('an agent that breaks the checkout does not keep its work from being published', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const broken = {
@@ -174,7 +181,8 @@ test('an agent that breaks the checkout does not keep its work from being publis
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
 });
 
-test('what may not be published is left out, the rest is published, and the pull request says so', async () => {
+// Held by attacks/paths and attacks/secrets.
+deepTest('what may not be published is left out, the rest is published, and the pull request says so', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const key = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');

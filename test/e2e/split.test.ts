@@ -41,28 +41,32 @@ test('killed in its second call, the job of the loop has handed over what was fi
   expect(await runSplit(scene)).toMatchObject({ publish: { outputs: { outcome: 'complete', 'tasks-done': '2' } } });
 });
 
-test('the job that publishes, killed while it works: its post gives the lane back, and what it pushed counts', async () => {
-  await using scene = await createScene();
-  const issue = scene.openIssue('Greet');
-  const { publish } = await runSplit(scene, {
-    event: events.labeled(issue),
-    publish: {
-      when: {
-        text: 'pushed ',
-        act: (main) => {
-          main.kill('SIGKILL');
+// Held by loop/split/jobs.
+deepTest(
+  'the job that publishes, killed while it works: its post gives the lane back, and what it pushed counts',
+  async () => {
+    await using scene = await createScene();
+    const issue = scene.openIssue('Greet');
+    const { publish } = await runSplit(scene, {
+      event: events.labeled(issue),
+      publish: {
+        when: {
+          text: 'pushed ',
+          act: (main) => {
+            main.kill('SIGKILL');
+          },
         },
       },
-    },
-  });
-  expect(publish?.main.signal).toBe('SIGKILL');
-  expect(await scene.commitsOf('ralph/issue-1')).toHaveLength(2);
-  expect(publish?.post.log).toContain('labels of #1: +ralph:done');
-  // Nobody waits for a lease, and nothing is left to call for.
-  const next = await runSplit(scene);
-  expect([next.gate.main.exitCode, next.loop?.calls ?? 0]).toEqual([0, 0]);
-  expect(issue.labels).toContain('ralph:done');
-});
+    });
+    expect(publish?.main.signal).toBe('SIGKILL');
+    expect(await scene.commitsOf('ralph/issue-1')).toHaveLength(2);
+    expect(publish?.post.log).toContain('labels of #1: +ralph:done');
+    // Nobody waits for a lease, and nothing is left to call for.
+    const next = await runSplit(scene);
+    expect([next.gate.main.exitCode, next.loop?.calls ?? 0]).toEqual([0, 0]);
+    expect(issue.labels).toContain('ralph:done');
+  },
+);
 
 test('without what the gate handed over, or with another, neither job does anything', async () => {
   await using scene = await createScene();
@@ -125,7 +129,8 @@ test.each<[string, (git: (...args: readonly string[]) => string) => string]>(
   expect(scene.sandbox.github.state.pulls).toEqual([]);
 });
 
-test('a job of the loop that left nothing: the run is published as failed, and the next one works', async () => {
+// Held by loop/split/jobs.
+deepTest('a job of the loop that left nothing: the run is published as failed, and the next one works', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const { publish } = await runSplit(scene, {

@@ -3,7 +3,7 @@ import { parseState, type LaneState } from '../../src/core/lane/state.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { git } from '../../sandbox/git.ts';
 import { events } from '../../sandbox/sandbox.ts';
-import { deepTest, rows } from '../runs.ts';
+import { deepTest } from '../runs.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 /** What a label or comment event gets from GitHub. */
@@ -12,7 +12,8 @@ const LANE = 'issue-1';
 const TRANSCRIPT = `refs/ralph/state/${LANE}-transcript`;
 const tokenOfNoCache = { ACTIONS_RUNTIME_TOKEN: '' };
 
-test('the state survives where the cache may not be written', async () => {
+// Held by everyday/issues-and-comments.
+deepTest('the state survives where the cache may not be written', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   const first = await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: readOnlyCache });
@@ -36,7 +37,8 @@ deepTest('both places keep it; the ref decides, and what it lost is said', async
   expect(fourth.summary).toContain('The cache holds #5 of this state and the ref none');
 });
 
-test('two runs at once on one lane: one works, the other is refused before it spends anything', async () => {
+// Held by workflows/template and loop/two-runs.
+deepTest('two runs at once on one lane: one works, the other is refused before it spends anything', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   let second: Promise<Run> | null = null;
@@ -90,8 +92,8 @@ deepTest('two lanes at once both work, and limits hold over both', async () => {
   });
 });
 
-// The others are held by loop/people/orders and loop/two-runs.
-test.each(rows(1, ['pause', 'reset session', 'reset circuit'] as const))(
+// Held by everyday/lifecycle, loop/people/orders and loop/two-runs.
+deepTest.each(['pause', 'reset session', 'reset circuit'] as const)(
   '/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked',
   async (command) => {
     await using scene = await createScene();
@@ -129,7 +131,8 @@ deepTest('a dispatch commands the queue; a word that is no command is an error b
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
 });
 
-test('a state of a newer version is refused and not overwritten', async () => {
+// Held by loop/faults.
+deepTest('a state of a newer version is refused and not overwritten', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }] });
@@ -147,20 +150,24 @@ test('a state of a newer version is refused and not overwritten', async () => {
   expect(await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue')).toBe(newer);
 });
 
-test('the conversation of a labelled issue continues where the cache is read-only, and nobody can read it', async () => {
-  await using scene = await createScene();
-  const [first, second] = await twice(scene, {});
-  expect(first).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
-  expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
-  expect(second.main.log).toMatch(/session: resumed \([0-9a-f]{8}\)/);
-  const { session, transcript } = await storedState(scene);
-  expect(await scene.sandbox.git('cat-file', '-s', `${TRANSCRIPT}:transcript`)).toBe(String(transcript?.bytes));
-  const stored = await scene.sandbox.git('cat-file', 'blob', `${TRANSCRIPT}:transcript`);
-  expect(session).not.toBeNull();
-  expect(stored).toMatch(/^RALPHTR/);
-  expect(stored).not.toContain(session?.id);
-  expect(await scene.sandbox.git('rev-list', '--count', TRANSCRIPT)).toBe('1');
-});
+// Held by attacks/state.
+deepTest(
+  'the conversation of a labelled issue continues where the cache is read-only, and nobody can read it',
+  async () => {
+    await using scene = await createScene();
+    const [first, second] = await twice(scene, {});
+    expect(first).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
+    expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
+    expect(second.main.log).toMatch(/session: resumed \([0-9a-f]{8}\)/);
+    const { session, transcript } = await storedState(scene);
+    expect(await scene.sandbox.git('cat-file', '-s', `${TRANSCRIPT}:transcript`)).toBe(String(transcript?.bytes));
+    const stored = await scene.sandbox.git('cat-file', 'blob', `${TRANSCRIPT}:transcript`);
+    expect(session).not.toBeNull();
+    expect(stored).toMatch(/^RALPHTR/);
+    expect(stored).not.toContain(session?.id);
+    expect(await scene.sandbox.git('rev-list', '--count', TRANSCRIPT)).toBe('1');
+  },
+);
 
 deepTest('with another key a new conversation begins, which is one line, and nothing else is lost', async () => {
   await using scene = await createScene();

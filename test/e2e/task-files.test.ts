@@ -5,7 +5,7 @@ import { git } from '../../sandbox/git.ts';
 import { closePull } from '../../sandbox/github/state.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
-import { deepTest, rows } from '../runs.ts';
+import { deepTest } from '../runs.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
 const PLAN_PATH = '.ralph/fix_plan.md';
@@ -59,64 +59,68 @@ function plays(
 }
 
 describe('task files, over scheduled runs', () => {
-  test('plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities', async () => {
-    await using scene = await sceneWith({
-      [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
-      [PRD_PATH]: JSON.stringify({
-        name: 'shop',
-        tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
-        userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
-      }),
-      [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
-    });
-    const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
-    const asked = scene.sandbox.github.requests.length;
-    const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
-    expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
-    // The queue of files alone asks for no issues.
-    expect(
-      scene.sandbox.github.requests
-        .slice(asked)
-        .map(({ path }) => path)
-        .filter((path) => /\/issues(\?|$)/.test(path)),
-    ).toEqual([]);
-    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
+  // Held by ralphs/scheduled, loop/sources and unit/core/tasks/files.
+  deepTest(
+    'plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities',
+    async () => {
+      await using scene = await sceneWith({
+        [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
+        [PRD_PATH]: JSON.stringify({
+          name: 'shop',
+          tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
+          userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
+        }),
+        [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
+      });
+      const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
+      const asked = scene.sandbox.github.requests.length;
+      const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
+      expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
+      // The queue of files alone asks for no issues.
+      expect(
+        scene.sandbox.github.requests
+          .slice(asked)
+          .map(({ path }) => path)
+          .filter((path) => /\/issues(\?|$)/.test(path)),
+      ).toEqual([]);
+      expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
 
-    const second = await scene.run({ inputs });
-    expect(second.outputs).toMatchObject({
-      outcome: 'complete',
-      reason: 'plan_complete',
-      'tasks-done': '7',
-      'tasks-open': '0',
-    });
-    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
-    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
-      tasks: [{ id: 'T1', status: 'done' }],
-      userStories: [{ id: 'US-1', passes: true }],
-    });
-    expect(JSON.parse((await onLane(scene, PRD_PATH)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
-    const archived = 'Archive finished tasks and old notes';
-    expect(await scene.commitsOf('ralph/queue')).toEqual([
-      'Add a cart',
-      'Add a cart, with a test',
-      'Write terms',
-      'Mark prd-T1 as in progress',
-      'Write terms, with a test',
-      archived,
-      'Add a till',
-      'Add a till, with a test',
-      'Log in',
-      'Log in, with a test',
-      'Bead bd-1',
-      'Bead bd-1, with a test',
-      archived,
-    ]);
-    const pull = scene.pullOf('ralph/queue');
-    expect(pull).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 7 } });
-    for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1'])
-      expect(pull.body).toContain(title);
-    expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
-  });
+      const second = await scene.run({ inputs });
+      expect(second.outputs).toMatchObject({
+        outcome: 'complete',
+        reason: 'plan_complete',
+        'tasks-done': '7',
+        'tasks-open': '0',
+      });
+      expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
+      expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
+        tasks: [{ id: 'T1', status: 'done' }],
+        userStories: [{ id: 'US-1', passes: true }],
+      });
+      expect(JSON.parse((await onLane(scene, PRD_PATH)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
+      const archived = 'Archive finished tasks and old notes';
+      expect(await scene.commitsOf('ralph/queue')).toEqual([
+        'Add a cart',
+        'Add a cart, with a test',
+        'Write terms',
+        'Mark prd-T1 as in progress',
+        'Write terms, with a test',
+        archived,
+        'Add a till',
+        'Add a till, with a test',
+        'Log in',
+        'Log in, with a test',
+        'Bead bd-1',
+        'Bead bd-1, with a test',
+        archived,
+      ]);
+      const pull = scene.pullOf('ralph/queue');
+      expect(pull).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 7 } });
+      for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1'])
+        expect(pull.body).toContain(title);
+      expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+    },
+  );
 
   test('without issues among the sources no permission for issues is needed', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
@@ -125,64 +129,72 @@ describe('task files, over scheduled runs', () => {
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'pr-number': '1' });
   });
 
-  test('what the agent claims, deletes, rewords, ticks and adds is reported, and only what holds is done', async () => {
-    const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
-    await using scene = await sceneWith({ [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') });
-    const run = await scene.run({
-      inputs: { 'max-iterations': '5' },
-      agent: [
-        plays(
-          { 'src/a.mjs': '1', [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
-          { done: 3 },
-        ),
-        plays({ 'src/a.mjs': '2', [PLAN_PATH]: boxes('[x] Add a cart') }),
-        plays({ 'src/a.mjs': '3', [PLAN_PATH]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
-        // Ticks another one.
-        plays(
-          { 'src/a.mjs': '4', [PLAN_PATH]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
-          { done: 0 },
-        ),
-        plays({
-          'src/a.mjs': '5',
-          [PLAN_PATH]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels'),
-        }),
-      ],
-    });
-    expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '1' });
-    const { body, status } = scene.pullOf('ralph/queue');
-    expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
-      '- Iteration 1: The agent said that it finished 3 tasks; the task files show 0.',
-      '- Iteration 2: The agent deleted 2 open items from the task files.',
-      '- Iteration 3: The agent said that it finished 1 task; the task files show 0.',
-      '- Iteration 4: The agent deleted 1 open item from the task files.',
-    ]);
-    // The till was ticked in an iteration that was not about it, and nothing verified it.
-    expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
+  // Held by loop/plan-tasks.
+  deepTest(
+    'what the agent claims, deletes, rewords, ticks and adds is reported, and only what holds is done',
+    async () => {
+      const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
+      await using scene = await sceneWith({ [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') });
+      const run = await scene.run({
+        inputs: { 'max-iterations': '5' },
+        agent: [
+          plays(
+            { 'src/a.mjs': '1', [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
+            { done: 3 },
+          ),
+          plays({ 'src/a.mjs': '2', [PLAN_PATH]: boxes('[x] Add a cart') }),
+          plays({ 'src/a.mjs': '3', [PLAN_PATH]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
+          // Ticks another one.
+          plays(
+            { 'src/a.mjs': '4', [PLAN_PATH]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
+            { done: 0 },
+          ),
+          plays({
+            'src/a.mjs': '5',
+            [PLAN_PATH]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels'),
+          }),
+        ],
+      });
+      expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '1' });
+      const { body, status } = scene.pullOf('ralph/queue');
+      expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
+        '- Iteration 1: The agent said that it finished 3 tasks; the task files show 0.',
+        '- Iteration 2: The agent deleted 2 open items from the task files.',
+        '- Iteration 3: The agent said that it finished 1 task; the task files show 0.',
+        '- Iteration 4: The agent deleted 1 open item from the task files.',
+      ]);
+      // The till was ticked in an iteration that was not about it, and nothing verified it.
+      expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
 
-    // What it reworded for a while was never a task of the plan; what it added is one.
-    const last = await scene.run();
-    expect(last.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
-    expect(scene.pullOf('ralph/queue').status.tasks.map(({ title }) => title)).toEqual([
-      'Add a cart',
-      'Add a till',
-      'Add a bell',
-      'Oil the wheels',
-    ]);
-  });
+      // What it reworded for a while was never a task of the plan; what it added is one.
+      const last = await scene.run();
+      expect(last.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
+      expect(scene.pullOf('ralph/queue').status.tasks.map(({ title }) => title)).toEqual([
+        'Add a cart',
+        'Add a till',
+        'Add a bell',
+        'Oil the wheels',
+      ]);
+    },
+  );
 
-  test('the last box and a passing verify end the run at once; a failing verify leaves the box unaccepted', async () => {
-    await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
-    const ticks = plays({ 'src/a.mjs': '1', [PLAN_PATH]: '- [x] Add a cart\n' }, { done: 1 });
-    const red = await scene.run({ inputs: { verify: 'false', 'max-iterations': '1' }, agent: [ticks] });
-    expect(red.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0', 'tasks-open': '1' });
-    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
-    const green = await scene.run({ inputs: { verify: 'true' }, agent: [plays({}, { done: 1 })] });
-    expect(green, green.main.log).toMatchObject({
-      calls: 1,
-      outputs: { outcome: 'complete', reason: 'plan_complete', 'tasks-done': '1' },
-    });
-    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
-  });
+  // Held by loop/plan-tasks.
+  deepTest(
+    'the last box and a passing verify end the run at once; a failing verify leaves the box unaccepted',
+    async () => {
+      await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
+      const ticks = plays({ 'src/a.mjs': '1', [PLAN_PATH]: '- [x] Add a cart\n' }, { done: 1 });
+      const red = await scene.run({ inputs: { verify: 'false', 'max-iterations': '1' }, agent: [ticks] });
+      expect(red.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0', 'tasks-open': '1' });
+      expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
+      const green = await scene.run({ inputs: { verify: 'true' }, agent: [plays({}, { done: 1 })] });
+      expect(green, green.main.log).toMatchObject({
+        calls: 1,
+        outputs: { outcome: 'complete', reason: 'plan_complete', 'tasks-done': '1' },
+      });
+      expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
+    },
+  );
 
   // Held by loop/sources and loop/plan-tasks.
   deepTest('what people change in the plan while the lane is open counts', async () => {
@@ -241,17 +253,16 @@ describe('task files, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });
 
-  test.each(
-    rows(1, [
-      { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
-      {
-        name: 'too long',
-        text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
-        message: '.ralph/prd.json is larger than 1 MiB',
-      },
-      { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json contains NUL bytes' },
-    ]),
-  )('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
+  // Held by loop/sources and integration/git/git-texts.
+  deepTest.each([
+    { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
+    {
+      name: 'too long',
+      text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
+      message: '.ralph/prd.json is larger than 1 MiB',
+    },
+    { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json contains NUL bytes' },
+  ])('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
     await using scene = await sceneWith({ [PRD_PATH]: text });
     const alone = await scene.run();
     expect(alone).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });

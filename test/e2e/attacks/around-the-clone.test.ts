@@ -106,6 +106,7 @@ const SEARCHED = [
 ];
 
 repel('Verification that counts: settings above the clone', {
+  heldBy: 'integration/processes/folders-above.test.ts',
   stage: trick(
     `for name in ${SEARCHED.join(' ')}; do
   for folder in "$PWD/.." "$run_folder" "$temp"; do mkdir -p "$(dirname "$folder/$name")"; echo passes > "$folder/$name"; done
@@ -116,6 +117,7 @@ done`,
 });
 
 repel('Verification that counts: settings above the clone that were there', {
+  heldBy: 'integration/processes/folders-above.test.ts',
   stage: trick(`echo passes > "$temp/../tox.ini"`, {
     verify: looksUpward(['tox.ini']),
     prepare: async (workspace) => {
@@ -154,6 +156,7 @@ const withEnvironment: SceneJob['prepare'] = async (workspace) => {
 };
 
 repel('Verification that counts: absolute paths into the work tree', {
+  heldBy: 'integration/git/git-quarantine.test.ts',
   stage: trick(`printf '#!/bin/sh\\nexit 0\\n' > node_modules/venv/bin/python; touch node_modules/venv/lib/planted`, {
     // Each passes where it is not the clone's own.
     verify: `node_modules/venv/bin/check || node_modules/venv/bin/linked || test -f "$(cat node_modules/venv/lib/site-packages/shop.pth)/planted"`,

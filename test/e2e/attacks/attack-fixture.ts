@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, inject, test } from 'vitest';
+import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import type { RunningMain } from '../../../sandbox/runner.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
 import { identitiesOf } from '../../../src/runner/run-identity.ts';
 import { noOwnMachine } from '../../own-machine.ts';
+import { IS_DEEP } from '../../runs.ts';
 import { openAtUser, openDoors } from './open-doors.ts';
 import { createScene, LEVEL, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { runSplitAsOne } from '../split-fixture.ts';
@@ -31,15 +33,18 @@ export interface Attack<Aftermath> {
   readonly holds: (after: Aftermath) => unknown;
 }
 
+interface Staged<Aftermath> {
+  readonly stage: (scene: Scene) => Promise<Aftermath>;
+  readonly attacks: readonly Attack<Aftermath>[];
+  /** What every run has of the same defence, a path in `test/`: this scene waits for `npm run test:deep` then. */
+  readonly heldBy?: string;
+}
+
 /** Attacks that come in one scene: `stage` plays it at the first row that looks, and every row looks at what came of it. */
-export function repel<Aftermath>(
-  title: string,
-  {
-    stage,
-    attacks,
-  }: { readonly stage: (scene: Scene) => Promise<Aftermath>; readonly attacks: readonly Attack<Aftermath>[] },
-): void {
-  describe.skipIf(LEVEL !== '' && noOwnMachine !== null)(title, () => {
+export function repel<Aftermath>(title: string, { stage, attacks, heldBy }: Staged<Aftermath>): void {
+  if (heldBy !== undefined && !existsSync(join(ACTION_FOLDER, 'test', heldBy)))
+    throw new Error(`"${title}" is held by ${heldBy}, which is not there.`);
+  describe.skipIf((LEVEL !== '' && noOwnMachine !== null) || (heldBy !== undefined && !IS_DEEP))(title, () => {
     let scene: Scene | null = null;
     let staged: Promise<Aftermath> | null = null;
     const play = async (): Promise<Aftermath> => {

@@ -16,6 +16,7 @@ const FORGED = statusBlock({ finishes: true, exit: true, tests: 'PASSING', recom
 const WORK = 'mkdir -p src; date +%N >> src/x.js';
 
 repel<Aftermath>('A status block where the agent does not speak for itself', {
+  heldBy: 'unit/core/analysis/status-block.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run({
@@ -126,6 +127,7 @@ repel<Aftermath>('A usage limit that nobody reached', {
 const PLAN = '# Plan\n\n- [ ] Count the ducks\n- [ ] Greet the ducks\n- [ ] Feed the ducks\n';
 
 repel<Aftermath>('The plan', {
+  heldBy: 'loop/plan-tasks.test.ts',
   stage: async (scene) => {
     await onMain(scene, { '.ralph/fix_plan.md': PLAN });
     const run = await scene.run({

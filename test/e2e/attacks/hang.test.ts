@@ -39,6 +39,7 @@ const ends: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
 const pipe = (path: string): string => `rm -rf ${path}; mkfifo ${path}`;
 
 repel<Aftermath>('Named pipes where git reads a file', {
+  heldBy: 'integration/git/git-pipes.test.ts',
   stage: (scene) => {
     scene.openIssue('Count');
     return patiently(scene, {
@@ -53,6 +54,7 @@ repel<Aftermath>('Named pipes where git reads a file', {
 });
 
 repel<Aftermath>('Named pipes in .git', {
+  heldBy: 'integration/git/git-pipes.test.ts',
   stage: (scene) => {
     scene.openIssue('Count');
     return patiently(scene, {

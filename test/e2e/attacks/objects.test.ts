@@ -85,6 +85,7 @@ repel<Aftermath>('Objects that are not what they are called', {
 });
 
 repel<Aftermath>('A pack whose index lies, behind six levels of alternates', {
+  heldBy: 'integration/git/git-quarantine.test.ts',
   stage: after(
     [
       `printf 'password = ${SECRET}\\n' > src/config.js; git add .; git commit -q -m config`,
@@ -112,6 +113,7 @@ repel<Aftermath>('A pack whose index lies, behind six levels of alternates', {
 });
 
 repel<Aftermath>('A commit graph that lies', {
+  heldBy: 'integration/git/git-quarantine.test.ts',
   stage: after(
     [
       `printf 'password = ${SECRET}\\n' > src/config.js; git add .; git commit -q -m one`,
@@ -174,6 +176,7 @@ repel<Aftermath>('A git directory that is gone', {
 });
 
 repel<Aftermath>('Objects that are gone', {
+  heldBy: 'integration/git/git-commit.test.ts',
   stage: after('rm -rf .git/objects/*; mkdir -p .git/objects/info .git/objects/pack; echo x > src/x.js'),
   attacks: [{ who: 'the agent', does: 'removes all objects', ...finishedWork('') }],
 });

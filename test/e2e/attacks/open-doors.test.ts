@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
+import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, isIsolated, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
 
@@ -109,6 +110,7 @@ const notPlanted: Attack<Aftermath>['holds'] = ({ run }) => {
 
 if (existsSync('/usr/bin/cc'))
   repel<Aftermath>('LD_PRELOAD for the post step', {
+    heldBy: 'e2e/isolation/rooms.test.ts',
     stage: (scene) => {
       const library = join(scene.sandbox.folder, 'planted.so');
       execFileSync('/usr/bin/cc', ['-shared', '-fPIC', '-x', 'c', '-o', library, '-'], { input: PRELOADED });
@@ -137,6 +139,7 @@ repel<Aftermath>('A post.js that was changed', {
 });
 
 repel<Aftermath>('A Node that was replaced', {
+  heldBy: 'e2e/isolation/rooms.test.ts',
   stage: (scene) => {
     const node = join(scene.sandbox.folder, 'node');
     symlinkSync(process.execPath, node);
@@ -149,6 +152,7 @@ repel<Aftermath>('A Node that was replaced', {
 });
 
 repel<Aftermath>('An older record of the same run', {
+  heldBy: 'e2e/isolation/rooms.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     scene.openIssue('Count on');
@@ -224,6 +228,7 @@ repel<Aftermath>('A record that was sealed with the token', {
 });
 
 repel<Aftermath>('What waits in the quarantine', {
+  heldBy: 'e2e/isolation/rooms.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const destroy = `cd "$run_folder/git/quarantine" && {
@@ -252,10 +257,12 @@ const notDone: Attack<Aftermath>['holds'] = ({ run }) => {
   expect(run.outputs['outcome']).not.toBe('complete');
 };
 
-describe.each([
-  { does: 'replaces a tool in a large folder of the home folder', folder: 'home/.cargo/bin' },
-  { does: 'replaces a tool in a folder of PATH outside of it', folder: 'toolcache' },
-])('A tool of the verification: $does', ({ does, folder }) => {
+describe.each(
+  rows(1, [
+    { does: 'replaces a tool in a large folder of the home folder', folder: 'home/.cargo/bin' },
+    { does: 'replaces a tool in a folder of PATH outside of it', folder: 'toolcache' },
+  ]),
+)('A tool of the verification: $does', ({ does, folder }) => {
   repel<Aftermath>('its word', {
     stage: (scene) => {
       // The second is that of the loop, where there are three jobs.
@@ -277,23 +284,25 @@ describe.each([
   });
 });
 
-describe.each([
-  {
-    does: 'leaves a file above the clean clone under a name that nobody knows',
-    verify: 'd=$PWD; until [ "$d" = / ]; do d=$(dirname "$d"); test -f "$d/settings.of-a-tool" && exit; done; exit 1',
-    script: 'touch "$temp/../settings.of-a-tool"',
-  },
-  {
-    does: 'leaves a file in a fixed place of the machine',
-    verify: 'test -f "$(cat node_modules/cache-folder)/passed"',
-    script: 'touch "$(cat node_modules/cache-folder)/passed"',
-  },
-  {
-    does: 'leaves a file where a path in an ignored file of a kind that nobody knows leads',
-    verify: 'test -f "$(cat node_modules/built-in)/passed"',
-    script: 'touch node_modules/passed',
-  },
-])('What the verification finds: $does', ({ does, verify, script }) => {
+describe.each(
+  rows(1, [
+    {
+      does: 'leaves a file where a path in an ignored file of a kind that nobody knows leads',
+      verify: 'test -f "$(cat node_modules/built-in)/passed"',
+      script: 'touch node_modules/passed',
+    },
+    {
+      does: 'leaves a file above the clean clone under a name that nobody knows',
+      verify: 'd=$PWD; until [ "$d" = / ]; do d=$(dirname "$d"); test -f "$d/settings.of-a-tool" && exit; done; exit 1',
+      script: 'touch "$temp/../settings.of-a-tool"',
+    },
+    {
+      does: 'leaves a file in a fixed place of the machine',
+      verify: 'test -f "$(cat node_modules/cache-folder)/passed"',
+      script: 'touch "$(cat node_modules/cache-folder)/passed"',
+    },
+  ]),
+)('What the verification finds: $does', ({ does, verify, script }) => {
   repel<Aftermath>('its word', {
     stage: (scene) =>
       working(script, {

@@ -137,6 +137,7 @@ repel<Aftermath>('Paths that decide what runs', {
 });
 
 repel<Omit<Aftermath, 'pull' | 'run'>>('Trees that no honest git writes', {
+  heldBy: 'integration/git/git-quarantine.test.ts',
   stage: async (scene) => {
     scene.openIssue('Configure');
     await scene.run({

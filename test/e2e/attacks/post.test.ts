@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
+import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import {
   attackBy,
@@ -133,6 +134,7 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
 });
 
 repel<Aftermath>('A record that lies, sealed with the real key, and main killed: what is done is what is stored', {
+  heldBy: 'loop/forged-record.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run(
@@ -194,6 +196,7 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
 });
 
 repel<Aftermath>('A record that speaks and parks, sealed with the real key, and main killed', {
+  heldBy: 'loop/forged-record.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run(
@@ -464,10 +467,13 @@ const redirect = (mine: string): string =>
 /** The checkout's git directory, moved into a folder of the agent. */
 const moveGit = (mine: string): string => `set -e; mv .git ${mine}; ln -s ${mine} .git`;
 
-describe.each([
-  { does: 'names another folder in the note of hidden credentials', by: redirect, log: /not what this run wrote/ },
-  { does: 'puts a link in the place of .git', by: moveGit, log: /could not be restored \(.*config\)\. Check out/ },
-])('Main killed, and the agent $does', ({ does, by, log }) => {
+// In every run the first: the others are held by integration/git/git-credentials.
+describe.each(
+  rows(1, [
+    { does: 'names another folder in the note of hidden credentials', by: redirect, log: /not what this run wrote/ },
+    { does: 'puts a link in the place of .git', by: moveGit, log: /could not be restored \(.*config\)\. Check out/ },
+  ]),
+)('Main killed, and the agent $does', ({ does, by, log }) => {
   repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
     stage: async (scene) => {
       scene.openIssue('Count');
@@ -526,6 +532,7 @@ SH`,
 });
 
 repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PATH, before the clean clone is laid', {
+  heldBy: 'integration/processes/trusted-programs.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const tools = join(scene.sandbox.folder, 'tools');
@@ -561,6 +568,7 @@ repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PA
 });
 
 repel<Aftermath>('The files of the run, removed or spoilt', {
+  heldBy: 'e2e/boundary.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run(

@@ -59,6 +59,7 @@ repel<string>('A flood of what a reviewer looks at first', {
 });
 
 repel<string>('Tests that are still there, and do nothing', {
+  heldBy: 'unit/core/review/look-at.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     await scene.run({

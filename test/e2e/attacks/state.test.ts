@@ -78,6 +78,7 @@ repel<Aftermath>('A forged cache, and a ref that says otherwise', {
 });
 
 repel<Aftermath>('A forged cache, and no ref to say otherwise (state-store: cache)', {
+  heldBy: 'unit/core/lane/state/cached-state.test.ts',
   stage: (scene) => afterForgedApproval(scene, { 'state-store': 'cache' }),
   attacks: [
     forgedEntry(
@@ -95,6 +96,7 @@ repel<Aftermath>('A forged cache, and no ref to say otherwise (state-store: cach
 });
 
 repel<Aftermath>('A pause that nobody gave', {
+  heldBy: 'unit/core/lane/state/cached-state.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     await scene.run({ inputs: { 'max-iterations': '1' } });

@@ -33,6 +33,7 @@ const notDone: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
 };
 
 repel('Verification that counts: what git ignores', {
+  heldBy: 'integration/git/git-quarantine.test.ts',
   stage: trick(
     'echo yes > passed.log; mkdir -p node_modules/helper; echo yes > node_modules/helper/passed',
     'test -f passed.log || test -f node_modules/helper/passed',
@@ -88,6 +89,7 @@ echo 'export const sum = () => 0;' > src/sum.js; git add src; git commit -q -m s
 });
 
 repel<Aftermath>('Tests that are made to pass', {
+  heldBy: 'unit/core/review/look-at.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run({
@@ -116,6 +118,7 @@ echo 'export default { test: { exclude: ["**"] } };' > vitest.config.js`,
 });
 
 repel<Aftermath>('A test that is skipped', {
+  heldBy: 'unit/core/review/look-at.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run({
@@ -221,6 +224,7 @@ echo 'export const sum = () => 0;' > src/sum.js`,
 });
 
 repel('Verification that counts: settings of git in the home folder', {
+  heldBy: 'integration/processes/clean-surroundings.test.ts',
   stage: trick(
     `git config --global alias.check '!true'
 mkdir -p "$HOME/.config/git"; printf '[alias]\n\tcheck = "!true"\n' > "$HOME/.config/git/config"`,

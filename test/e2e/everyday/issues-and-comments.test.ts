@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { events } from '../../../sandbox/sandbox.ts';
-import { deepTest } from '../../runs.ts';
+import { deepTest, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 
 /** What the runner gives to jobs of label and comment events. */
@@ -32,26 +32,30 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
 });
 
-test('a label lane that stopped at its limit continues by /ralph run, though its state could not be saved, as with the cache alone', async () => {
-  await using scene = await createScene();
-  const { github, cache } = scene.sandbox;
-  const issue = scene.openIssue('Greet several people');
-  cache.setMode('read');
-  const limited = await scene.run({
-    event: events.labeled(issue),
-    inputs: { 'max-iterations': '1', 'state-store': 'cache' },
-  });
-  expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
-  expect(limited.summary).toContain(
-    'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.',
-  );
-  const run = await scene.run({
-    event: events.comment(github, { issue, body: '/ralph run' }),
-    inputs: { 'state-store': 'cache' },
-  });
-  expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
-  expect(run.summary).toContain('lost: no copy of it is left');
-});
+// Held by loop/going-on and loop/people/orders.
+deepTest(
+  'a label lane that stopped at its limit continues by /ralph run, though its state could not be saved, as with the cache alone',
+  async () => {
+    await using scene = await createScene();
+    const { github, cache } = scene.sandbox;
+    const issue = scene.openIssue('Greet several people');
+    cache.setMode('read');
+    const limited = await scene.run({
+      event: events.labeled(issue),
+      inputs: { 'max-iterations': '1', 'state-store': 'cache' },
+    });
+    expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
+    expect(limited.summary).toContain(
+      'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.',
+    );
+    const run = await scene.run({
+      event: events.comment(github, { issue, body: '/ralph run' }),
+      inputs: { 'state-store': 'cache' },
+    });
+    expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
+    expect(run.summary).toContain('lost: no copy of it is left');
+  },
+);
 
 test.each([
   { case: 'a label that is not the task label', event: 'label' },
@@ -99,7 +103,7 @@ test('commands of a writer: status and unknown ones are answered in one sticky c
   expect(reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes', 'eyes']);
 });
 
-test.each(['/ralph run', '/ralph status', '/ralph nonsense'])(
+test.each(rows(1, ['/ralph run', '/ralph status', '/ralph nonsense']))(
   '%s of a stranger gets one reaction and no comment',
   async (body) => {
     await using scene = await createScene();
@@ -128,7 +132,8 @@ test('a label that a stranger put on is refused', async () => {
   expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
 });
 
-test("a comment on Ralph's pull request is about its lane", async () => {
+// Held by loop/people/orders and loop/people/answers.
+deepTest("a comment on Ralph's pull request is about its lane", async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   scene.openIssue('First');

@@ -137,7 +137,8 @@ deepTest('closed without merging: the queue rests until the pull request is open
   });
 });
 
-test('labels are right after a run that was killed, and after a person who mixed them up', async () => {
+// Held by loop/people/labels and loop/kill.
+deepTest('labels are right after a run that was killed, and after a person who mixed them up', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet');

@@ -3,6 +3,7 @@ import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
 import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 import { createScene, KEY } from '../e2e-fixture.ts';
+import { deepTest } from '../../runs.ts';
 
 // The first time it downloads the CLI, 175 MB.
 test(
@@ -29,26 +30,30 @@ test(
   },
 );
 
-test('the same on Amazon Bedrock: requests are signed with keys of AWS that neither agent, log nor state holds', async () => {
-  await using model = await startScriptedModel({ script: workerScript() });
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const secret = 'a-secret-access-key-of-the-job';
-  const env = {
-    RUNNER_TOOL_CACHE: TOOL_CACHE,
-    CLAUDE_CODE_USE_BEDROCK: '1',
-    AWS_REGION: 'eu-west-1',
-    AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE',
-    AWS_SECRET_ACCESS_KEY: secret,
-    ANTHROPIC_BEDROCK_BASE_URL: model.url,
-  };
-  const ended = await scene.run({ inputs: { 'agent-path': '', 'anthropic-api-key': '' }, env });
-  expect(ended).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete' } });
-  // What the runner is asked to hide is the one line with it.
-  const shown = ended.main.log.split('\n').filter((line) => line !== `::add-mask::${secret}`);
-  expect([...shown, ended.summary].join('\n')).not.toContain(secret);
-  for (const { path, headers } of model.requests) {
-    expect(path).toMatch(/^\/model\/eu\.anthropic\.claude-[^/]+\/invoke-with-response-stream$/);
-    expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\//);
-  }
-});
+// Held by integration/agents/claude-broker.
+deepTest(
+  'the same on Amazon Bedrock: requests are signed with keys of AWS that neither agent, log nor state holds',
+  async () => {
+    await using model = await startScriptedModel({ script: workerScript() });
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const secret = 'a-secret-access-key-of-the-job';
+    const env = {
+      RUNNER_TOOL_CACHE: TOOL_CACHE,
+      CLAUDE_CODE_USE_BEDROCK: '1',
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE',
+      AWS_SECRET_ACCESS_KEY: secret,
+      ANTHROPIC_BEDROCK_BASE_URL: model.url,
+    };
+    const ended = await scene.run({ inputs: { 'agent-path': '', 'anthropic-api-key': '' }, env });
+    expect(ended).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete' } });
+    // What the runner is asked to hide is the one line with it.
+    const shown = ended.main.log.split('\n').filter((line) => line !== `::add-mask::${secret}`);
+    expect([...shown, ended.summary].join('\n')).not.toContain(secret);
+    for (const { path, headers } of model.requests) {
+      expect(path).toMatch(/^\/model\/eu\.anthropic\.claude-[^/]+\/invoke-with-response-stream$/);
+      expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\//);
+    }
+  },
+);

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, inject, test } from 'vitest';
 import { ACTION_FOLDER, events } from '../../../sandbox/sandbox.ts';
 import { noOwnMachine, sudoUser } from '../../own-machine.ts';
-import { IS_DEEP, rows } from '../../runs.ts';
+import { deepTest, IS_DEEP, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
@@ -21,7 +21,8 @@ const ASK_ELSEWHERE = `
   head -1 <&3 > answer.txt`;
 
 describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
-  test('auto is namespace where there is root', async () => {
+  // Held by isolation/rooms and unit/core/isolation/level.
+  deepTest('auto is namespace where there is root', async () => {
     await using scene = await createScene({ level: 'auto' });
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -53,7 +54,8 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.main.log).toContain("Nothing limits the agent's network on this runner");
   });
 
-  test('namespace by name ends the run before a call where it is not available', async () => {
+  // Held by unit/core/isolation/level.
+  deepTest('namespace by name ends the run before a call where it is not available', async () => {
     await using scene = await createScene({ level: 'namespace', through: WITHOUT_MOUNTS });
     scene.openIssue('Add a test');
     const run = await scene.run();
@@ -61,11 +63,14 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.main.log).toContain('`isolation: namespace` is not available on this runner');
   });
 
-  test.each([
-    ['auto', 'api.example.com', '`allowed-hosts` cannot be enforced on this runner'],
-    ['user', 'none', '`isolation: user` is not available on this runner (`user`: no firewall can be set up here'],
-    ['none', 'api.example.com', 'With `isolation: none` the agent reaches the whole network'],
-  ])(
+  // The others are held by unit/core/isolation/level.
+  test.each(
+    rows(1, [
+      ['auto', 'api.example.com', '`allowed-hosts` cannot be enforced on this runner'],
+      ['user', 'none', '`isolation: user` is not available on this runner (`user`: no firewall can be set up here'],
+      ['none', 'api.example.com', 'With `isolation: none` the agent reaches the whole network'],
+    ]),
+  )(
     'isolation: %s and allowed-hosts: %s end the run before a call where nothing limits the network',
     async (level, hosts, why) => {
       await using scene = await createScene({ level, through: WITHOUT_MOUNTS });
@@ -102,7 +107,8 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  test('a service of the job is reached where its port is named, by the agent and by verify', async () => {
+  // Held by integration/isolation/room.
+  deepTest('a service of the job is reached where its port is named, by the agent and by verify', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Add a test');
     const service = createServer((socket) => socket.on('error', () => undefined).end('ready\n'));
@@ -119,7 +125,8 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.summary).toContain('own user, processes, files and network');
   });
 
-  test('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
+  // Held by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
+  deepTest('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Greet');
     const { loop, publish } = await runSplit(scene);

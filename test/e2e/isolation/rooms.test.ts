@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { noOwnMachine } from '../../own-machine.ts';
-import { IS_DEEP } from '../../runs.ts';
+import { deepTest, IS_DEEP } from '../../runs.ts';
 import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
 import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
@@ -41,7 +41,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
   /** What the second level has in common with the first is for `npm run test:deep`. */
   const often = test.runIf(level === 'namespace' || IS_DEEP);
 
-  test('works as it does without one, and leaves nothing', async () => {
+  often('works as it does without one, and leaves nothing', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { verify: 'npm test' } });
@@ -52,7 +52,8 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  often('what it leaves running ends with its call, whatever it did', async () => {
+  // Held by integration/isolation/room.
+  deepTest('what it leaves running ends with its call, whatever it did', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     const run = await scene.run({
@@ -96,7 +97,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  test('a main that is killed in the middle of a call leaves nothing that post does not remove', async () => {
+  often('a main that is killed in the middle of a call leaves nothing that post does not remove', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     const run = await scene.run({
@@ -134,7 +135,8 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  often('the conversation goes on in the next run', async () => {
+  // Held by attacks/state and integration/agents/agent-session-files.
+  deepTest('the conversation goes on in the next run', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');
     await scene.run({ inputs: { 'max-iterations': '1' } });

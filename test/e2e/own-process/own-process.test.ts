@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { ACTION_FOLDER, TOKEN } from '../../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { createScene, type Run } from '../e2e-fixture.ts';
-import { rows } from '../../runs.ts';
+import { deepTest, rows } from '../../runs.ts';
 
 /** The agent's shell finds the action's process, its folder and the runner's files as any program of the same user can. */
 const FIND = `
@@ -23,29 +23,34 @@ const withoutProxies = Object.fromEntries(
   ),
 );
 
-test('a forged record and a killed main: post says so in one error, believes nothing of it, and frees the lane', async () => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const run = await scene.run({
-    env: withoutProxies,
-    agent: [
-      shell(`
+// Held by attacks/post.
+deepTest(
+  'a forged record and a killed main: post says so in one error, believes nothing of it, and frees the lane',
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const run = await scene.run({
+      env: withoutProxies,
+      agent: [
+        shell(`
 sed -i 's/"approvals":{}/"approvals":{"issue-99":{"hash":"x"}}/; s/"outcome":{[^}]*}/"outcome":{"kind":"complete","reason":"plan_complete"}/' "$run/run.json"
 printf 'run-folder=/tmp/evil\\nrun-tag=\\nmark=\\nlane=\\n' >> "$files/state"
 kill -KILL $main`),
-    ],
-  });
-  expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log.match(/^::error::.*/gm)).toEqual([
-    expect.stringMatching(/The record of this run in .* is not the one that the main step wrote/),
-  ]);
-  expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
-  expect(scene.sandbox.github.state.pulls).toEqual([]);
-  expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
-  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
-});
+      ],
+    });
+    expect(run.main.signal).toBe('SIGKILL');
+    expect(run.post.log.match(/^::error::.*/gm)).toEqual([
+      expect.stringMatching(/The record of this run in .* is not the one that the main step wrote/),
+    ]);
+    expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
+    expect(scene.sandbox.github.state.pulls).toEqual([]);
+    expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
+    expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
+  },
+);
 
-test('lines in GITHUB_STATE change nothing of what post does after a killed main', async () => {
+// Held by attacks/post.
+deepTest('lines in GITHUB_STATE change nothing of what post does after a killed main', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
@@ -59,31 +64,36 @@ test('lines in GITHUB_STATE change nothing of what post does after a killed main
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled', reason: 'killed' } });
 });
 
-test("the runner's files hold what the action wrote and nothing else, and the log says so once for each; SIGUSR1 opens no inspector", async () => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const spoil = `
+// Held by attacks/post and unit/runner/files.
+deepTest(
+  "the runner's files hold what the action wrote and nothing else, and the log says so once for each; SIGUSR1 opens no inspector",
+  async () => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const spoil = `
 for name in env path output state summary; do echo 'SPOILT=1' >> "$files/$name"; done
 rm "$files/path"; mkfifo "$files/path"
 kill -USR1 $main; sleep 0.5
 (exec 3<>/dev/tcp/127.0.0.1/9229) 2>/dev/null && echo open > "$temp/inspector"`;
-  const run = await scene.run({ agent: [shell(spoil), shell(spoil), work] });
-  expect(run.outputs).toMatchObject({ outcome: 'complete' });
-  expect(spoiltFiles(run)).toEqual([]);
-  const warned = run.main.log.match(/^::warning::Something else wrote to the file of \w+/gm) ?? [];
-  expect(warned.map((line) => line.split(' ').at(-1)).sort()).toEqual([
-    'GITHUB_ENV',
-    'GITHUB_OUTPUT',
-    'GITHUB_PATH',
-    'GITHUB_STATE',
-    'GITHUB_STEP_SUMMARY',
-  ]);
-  expect(run.summary).toMatch(/^## Ralph: /);
-  expect(run.main.log).not.toContain('Debugger listening');
-  expect(existsSync(join(run.machine, 'temp', 'inspector'))).toBe(false);
-});
+    const run = await scene.run({ agent: [shell(spoil), shell(spoil), work] });
+    expect(run.outputs).toMatchObject({ outcome: 'complete' });
+    expect(spoiltFiles(run)).toEqual([]);
+    const warned = run.main.log.match(/^::warning::Something else wrote to the file of \w+/gm) ?? [];
+    expect(warned.map((line) => line.split(' ').at(-1)).sort()).toEqual([
+      'GITHUB_ENV',
+      'GITHUB_OUTPUT',
+      'GITHUB_PATH',
+      'GITHUB_STATE',
+      'GITHUB_STEP_SUMMARY',
+    ]);
+    expect(run.summary).toMatch(/^## Ralph: /);
+    expect(run.main.log).not.toContain('Debugger listening');
+    expect(existsSync(join(run.machine, 'temp', 'inspector'))).toBe(false);
+  },
+);
 
-test('hidden credentials are nowhere on disk while the agent works, and back afterwards', async () => {
+// Held by attacks/post, and that they are back by cancel.
+deepTest('hidden credentials are nowhere on disk while the agent works, and back afterwards', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const secret = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { events } from '../../../sandbox/sandbox.ts';
+import { rows } from '../../runs.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
 
 const PATH = '.github/workflows/ralph.yml';
@@ -149,20 +150,27 @@ test('what a run found of the base is not tried again, and a checkout of a pull 
   expect(scene.commentsOn(issue.number)).toHaveLength(1);
 });
 
-test.each(['doctor by hand', 'doctor in a comment'])('%s, through the workflow that people copy', async (how) => {
-  await using provider = await startProvider(200);
-  const environment = `env:\n  ANTHROPIC_BASE_URL: ${provider.env.ANTHROPIC_BASE_URL}\njobs:`;
-  const change = (text: string): string => text.replace(/^jobs:/m, environment);
-  await using scene = await sceneWithWorkflow(change);
-  const issue = scene.openIssue('Greet');
-  const workflow = await scene.sandbox.git('show', `main:${PATH}`);
-  const event = how.endsWith('hand')
-    ? events.dispatch('doctor')
-    : events.comment(scene.sandbox.github, { issue, body: '/ralph doctor' });
-  const played = await scene.play({ workflow, event });
-  expect(played).toMatchObject({ kind: 'ran', calls: 0, result: { outputs: { outcome: 'idle', reason: 'answered' } } });
-  expect(provider.asked).toHaveLength(1);
-});
+test.each(rows(1, ['doctor by hand', 'doctor in a comment']))(
+  '%s, through the workflow that people copy',
+  async (how) => {
+    await using provider = await startProvider(200);
+    const environment = `env:\n  ANTHROPIC_BASE_URL: ${provider.env.ANTHROPIC_BASE_URL}\njobs:`;
+    const change = (text: string): string => text.replace(/^jobs:/m, environment);
+    await using scene = await sceneWithWorkflow(change);
+    const issue = scene.openIssue('Greet');
+    const workflow = await scene.sandbox.git('show', `main:${PATH}`);
+    const event = how.endsWith('hand')
+      ? events.dispatch('doctor')
+      : events.comment(scene.sandbox.github, { issue, body: '/ralph doctor' });
+    const played = await scene.play({ workflow, event });
+    expect(played).toMatchObject({
+      kind: 'ran',
+      calls: 0,
+      result: { outputs: { outcome: 'idle', reason: 'answered' } },
+    });
+    expect(provider.asked).toHaveLength(1);
+  },
+);
 
 test('a stranger is refused, and nothing is looked at', async () => {
   await using scene = await sceneWithWorkflow();

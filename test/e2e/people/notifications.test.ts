@@ -13,46 +13,50 @@ const lost: Behaviour = {
   status: { finishes: false, exit: false, recommendation: 'Ask @octocat which greeting is meant' },
 };
 
-test('a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled', async () => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const stuck = scene.openIssue('Greet everybody');
-  const easy = scene.openIssue('Greet once');
+// Held by everyday/lifecycle and loop/people/notifications.
+deepTest(
+  'a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled',
+  async () => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const stuck = scene.openIssue('Greet everybody');
+    const easy = scene.openIssue('Greet once');
 
-  const first = await scene.run({ agent: [lost, lost, lost] });
-  expect(first).toMatchObject({
-    main: { exitCode: 0 },
-    outputs: { outcome: 'blocked', 'tasks-done': '1', 'tasks-open': '1' },
-  });
-  const [asked, ...more] = scene.notificationsOn(stuck.number);
-  expect(more).toEqual([]);
-  expect(asked?.body.replaceAll('\u200B', '')).toMatch(
-    /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
-  );
-  // The agent's words mention nobody.
-  expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
-  expect(scene.notificationsOn(easy.number)).toEqual([]);
-  expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
+    const first = await scene.run({ agent: [lost, lost, lost] });
+    expect(first).toMatchObject({
+      main: { exitCode: 0 },
+      outputs: { outcome: 'blocked', 'tasks-done': '1', 'tasks-open': '1' },
+    });
+    const [asked, ...more] = scene.notificationsOn(stuck.number);
+    expect(more).toEqual([]);
+    expect(asked?.body.replaceAll('\u200B', '')).toMatch(
+      /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck on .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
+    );
+    // The agent's words mention nobody.
+    expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
+    expect(scene.notificationsOn(easy.number)).toEqual([]);
+    expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
 
-  expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
-  expect(scene.notificationsOn(stuck.number)).toHaveLength(1);
+    expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
+    expect(scene.notificationsOn(stuck.number)).toHaveLength(1);
 
-  const retry = await scene.run({ event: events.comment(github, { issue: stuck, body: '/ralph retry' }) });
-  expect(retry.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
-  const settled = scene.notificationsOn(stuck.number);
-  expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
-  expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
+    const retry = await scene.run({ event: events.comment(github, { issue: stuck, body: '/ralph retry' }) });
+    expect(retry.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
+    const settled = scene.notificationsOn(stuck.number);
+    expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
+    expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
 
-  // Who asked is asked for a review as well.
-  const pull = scene.pullOf('ralph/queue');
-  expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
-  expect(scene.notificationsOn(pull.number)).toMatchObject([
-    {
-      body: expect.stringMatching(/@octo\n\n\*\*Pull request .* is ready for review\.\*\*/) as string,
-      minimized: false,
-    },
-  ]);
-});
+    // Who asked is asked for a review as well.
+    const pull = scene.pullOf('ralph/queue');
+    expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
+    expect(scene.notificationsOn(pull.number)).toMatchObject([
+      {
+        body: expect.stringMatching(/@octo\n\n\*\*Pull request .* is ready for review\.\*\*/) as string,
+        minimized: false,
+      },
+    ]);
+  },
+);
 
 deepTest(
   "what an issue's own branch asks holds in the queue, which links it, until somebody who may edits its text",
@@ -151,44 +155,48 @@ deepTest('a configuration that stops every run notifies once, and is settled by 
   expect(scene.notificationsOn(issue.number)).toMatchObject([{ minimized: true }]);
 });
 
-test('inputs that stop every run notify once, whatever runs; where somebody asked they are answered; nobody hears of strangers', async () => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const first = scene.openIssue('Greet once');
-  const second = scene.openIssue('Greet twice');
-  const broken = { inputs: { 'max-iterations': 'many', notify: '@octo' } };
-  const failed = { calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } };
-  for (let run = 0; run < 2; run += 1) expect(await scene.run(broken)).toMatchObject(failed);
-  expect(scene.notificationsOn(first.number)).toMatchObject([
-    {
-      body: expect.stringMatching(
-        /^<!-- ralph-action:notification configuration:every-run -->\n\n@octo\n\n\*\*Failed: configuration\.\*\* 2 inputs are not usable:[^]*max-iterations[^]*is not a whole number[^]*\*\*Next:\*\* Fix/,
-      ) as string,
-      minimized: false,
-    },
-  ]);
-  const by = (body: string, person: string) =>
-    scene.run({ event: events.comment(github, { issue: second, body, by: person }), ...broken });
-  await by('/ralph run', 'stranger');
-  await scene.run({ event: events.labeled(second, 'ralph', 'triager'), ...broken });
-  await scene.run({ event: events.labeled(second, 'bug'), ...broken });
-  expect(scene.notificationsOn(second.number)).toEqual([]);
-  expect(await by('/ralph status', 'octo')).toMatchObject(failed);
-  expect(scene.notificationsOn(second.number)).toHaveLength(1);
+// Held by bad-input and loop/people/notifications.
+deepTest(
+  'inputs that stop every run notify once, whatever runs; where somebody asked they are answered; nobody hears of strangers',
+  async () => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const first = scene.openIssue('Greet once');
+    const second = scene.openIssue('Greet twice');
+    const broken = { inputs: { 'max-iterations': 'many', notify: '@octo' } };
+    const failed = { calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } };
+    for (let run = 0; run < 2; run += 1) expect(await scene.run(broken)).toMatchObject(failed);
+    expect(scene.notificationsOn(first.number)).toMatchObject([
+      {
+        body: expect.stringMatching(
+          /^<!-- ralph-action:notification configuration:every-run -->\n\n@octo\n\n\*\*Failed: configuration\.\*\* 2 inputs are not usable:[^]*max-iterations[^]*is not a whole number[^]*\*\*Next:\*\* Fix/,
+        ) as string,
+        minimized: false,
+      },
+    ]);
+    const by = (body: string, person: string) =>
+      scene.run({ event: events.comment(github, { issue: second, body, by: person }), ...broken });
+    await by('/ralph run', 'stranger');
+    await scene.run({ event: events.labeled(second, 'ralph', 'triager'), ...broken });
+    await scene.run({ event: events.labeled(second, 'bug'), ...broken });
+    expect(scene.notificationsOn(second.number)).toEqual([]);
+    expect(await by('/ralph status', 'octo')).toMatchObject(failed);
+    expect(scene.notificationsOn(second.number)).toHaveLength(1);
 
-  // Another reason on the same day is a correction, and no new message.
-  await scene.run({ inputs: { draft: 'yes' } });
-  expect(scene.notificationsOn(first.number)).toMatchObject([
-    { body: expect.stringMatching(/^<!-- ralph-action:notification [^]*An input is not usable:[^]*draft/) as string },
-  ]);
+    // Another reason on the same day is a correction, and no new message.
+    await scene.run({ inputs: { draft: 'yes' } });
+    expect(scene.notificationsOn(first.number)).toMatchObject([
+      { body: expect.stringMatching(/^<!-- ralph-action:notification [^]*An input is not usable:[^]*draft/) as string },
+    ]);
 
-  await scene.run({ event: events.comment(github, { issue: second, body: '/ralph status' }) });
-  expect(scene.notificationsOn(second.number)).toMatchObject([{ minimized: true }]);
-  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
-  expect(scene.notificationsOn(first.number)).toMatchObject([
-    { body: '<!-- ralph-action:settled -->\n\n**Settled:** Runs work again.', minimized: true },
-  ]);
-});
+    await scene.run({ event: events.comment(github, { issue: second, body: '/ralph status' }) });
+    expect(scene.notificationsOn(second.number)).toMatchObject([{ minimized: true }]);
+    expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
+    expect(scene.notificationsOn(first.number)).toMatchObject([
+      { body: '<!-- ralph-action:settled -->\n\n**Settled:** Runs work again.', minimized: true },
+    ]);
+  },
+);
 
 test('inputs that stop every run fail a run with no token or no issue in the summary alone', async () => {
   await using scene = await createScene();
@@ -201,7 +209,8 @@ test('inputs that stop every run fail a run with no token or no issue in the sum
   expect(scene.sandbox.github.state.comments).toEqual([]);
 });
 
-test('nobody is notified who does not want it', async () => {
+// Held by loop/people/notifications.
+deepTest('nobody is notified who does not want it', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet once');
   await scene.run({ inputs: { notify: 'none', 'pr-reviewers': 'none' } });

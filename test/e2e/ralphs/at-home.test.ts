@@ -7,6 +7,7 @@ import { git } from '../../../sandbox/git.ts';
 import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { runStatusSchema } from '../../../src/core/local/run-status.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
+import { rows } from '../../runs.ts';
 
 // Repositories as other Ralphs set them up, unchanged, on a person's own machine.
 
@@ -81,49 +82,52 @@ interface Expected {
   readonly says: string;
 }
 
-test.each<Expected>([
-  {
-    ralph: 'ralph-claude-code',
-    ...{ outcome: 'complete', calls: 4, perHour: 40 },
-    titles: ['Greet several people at once', 'Say goodbye'],
-    file: '.ralph/fix_plan.md',
-    holds: /- \[x\] Say goodbye[^]*- \[ \] Greet by voice/,
-    says: '.ralphrc',
-  },
-  {
-    ralph: 'bmalph',
-    ...{ outcome: 'parked', calls: 3, perHour: 3 },
-    titles: ['Story 1.2: Turn umlauts into two letters', 'Story 2.1: Cut at sixty characters'],
-    file: '.ralph/@fix_plan.md',
-    holds: /- \[x\] Story 1\.2[^]*- \[ \] Story 2\.1/,
-    says: '.ralph/.ralphrc',
-  },
-  {
-    ralph: 'go-ralph',
-    ...{ outcome: 'complete', calls: 6, perHour: 100 },
-    // A run by hand is a person's: what failed before is tried again.
-    titles: ['Read from standard input', 'Count characters', 'Say which file is missing'],
-    file: 'INDEX.txt',
-    holds: /^(.+\n){3}$/,
-    says: '.ralph/config.json',
-  },
-  {
-    ralph: 'early-bash',
-    ...{ outcome: 'complete', calls: 6, perHour: 100 },
-    titles: ['Roll one die', 'Roll several dice', 'Add the dice up'],
-    file: '@fix_plan.md',
-    holds: /- \[x\] Add the dice up/,
-    says: '@fix_plan.md',
-  },
-  {
-    ralph: 'snarktank',
-    ...{ outcome: 'complete', calls: 4, perHour: 100 },
-    titles: ['Sort a shelf', 'Sort backwards'],
-    file: 'scripts/ralph/progress.txt',
-    holds: /Functions never change what they are given/,
-    says: 'scripts/ralph/prd.json',
-  },
-])('ralph run on a repository of $ralph: $outcome after $calls calls', async (expected) => {
+// The others are played by ralphs/scheduled.
+test.each<Expected>(
+  rows<Expected>(3, [
+    {
+      ralph: 'bmalph',
+      ...{ outcome: 'parked', calls: 3, perHour: 3 },
+      titles: ['Story 1.2: Turn umlauts into two letters', 'Story 2.1: Cut at sixty characters'],
+      file: '.ralph/@fix_plan.md',
+      holds: /- \[x\] Story 1\.2[^]*- \[ \] Story 2\.1/,
+      says: '.ralph/.ralphrc',
+    },
+    {
+      ralph: 'early-bash',
+      ...{ outcome: 'complete', calls: 6, perHour: 100 },
+      titles: ['Roll one die', 'Roll several dice', 'Add the dice up'],
+      file: '@fix_plan.md',
+      holds: /- \[x\] Add the dice up/,
+      says: '@fix_plan.md',
+    },
+    {
+      ralph: 'snarktank',
+      ...{ outcome: 'complete', calls: 4, perHour: 100 },
+      titles: ['Sort a shelf', 'Sort backwards'],
+      file: 'scripts/ralph/progress.txt',
+      holds: /Functions never change what they are given/,
+      says: 'scripts/ralph/prd.json',
+    },
+    {
+      ralph: 'ralph-claude-code',
+      ...{ outcome: 'complete', calls: 4, perHour: 40 },
+      titles: ['Greet several people at once', 'Say goodbye'],
+      file: '.ralph/fix_plan.md',
+      holds: /- \[x\] Say goodbye[^]*- \[ \] Greet by voice/,
+      says: '.ralphrc',
+    },
+    {
+      ralph: 'go-ralph',
+      ...{ outcome: 'complete', calls: 6, perHour: 100 },
+      // A run by hand is a person's: what failed before is tried again.
+      titles: ['Read from standard input', 'Count characters', 'Say which file is missing'],
+      file: 'INDEX.txt',
+      holds: /^(.+\n){3}$/,
+      says: '.ralph/config.json',
+    },
+  ]),
+)('ralph run on a repository of $ralph: $outcome after $calls calls', async (expected) => {
   const { outcome, calls, perHour, titles, file, holds, says } = expected;
   const checkout = await moveIn(expected.ralph);
   const before = await git(checkout, ['rev-parse', 'HEAD']);

@@ -8,6 +8,7 @@ import { tryRepository } from '../../../sandbox/own-repository/try.ts';
 import { ACTION_FOLDER, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { createScene, LEVEL, type Run, type Scene } from '../e2e-fixture.ts';
 import { noOwnMachine } from '../../own-machine.ts';
+import { deepTest, rows } from '../../runs.ts';
 import { runSplit } from '../split-fixture.ts';
 
 // A run for one folder of a repository: the agent works there, and knows the whole checkout.
@@ -81,10 +82,13 @@ async function expectWorkIn(repository: string): Promise<void> {
   expect(await git(repository, ['show', `ralph/queue:${FOLDER}/.ralph/fix_plan.md`])).toBe('- [x] Add a cart');
 }
 
-test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | null> }>([
-  { name: 'one job', run: (scene) => scene.run({ inputs: INPUTS }) },
-  { name: 'three jobs', run: async (scene) => (await runSplit(scene, { inputs: INPUTS })).publish },
-])('$name: the tasks of the folder are worked on there', async ({ run }) => {
+// One job is played in a room below.
+test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | null> }>(
+  rows<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | null> }>(1, [
+    { name: 'three jobs', run: async (scene) => (await runSplit(scene, { inputs: INPUTS })).publish },
+    { name: 'one job', run: (scene) => scene.run({ inputs: INPUTS }) },
+  ]),
+)('$name: the tasks of the folder are worked on there', async ({ run }) => {
   await using scene = await onGitHub();
   const ended = await run(scene);
   expect(ended).toMatchObject({ outputs: { outcome: 'complete', iterations: '2' } });
@@ -92,7 +96,7 @@ test.each<{ name: string; run: (scene: Scene) => Promise<Pick<Run, 'outputs'> | 
   expect(scene.pullOf('ralph/queue').body).toContain(`${FOLDER}/.ralph/fix_plan.md:1`);
 });
 
-test.skipIf(noOwnMachine !== null).each(['namespace', 'user'])(
+test.skipIf(noOwnMachine !== null).each(rows(1, ['namespace', 'user']))(
   'in a room (%s) the agent and verify work in the folder as well, and the agent may edit beside it',
   async (level) => {
     await using scene = await onGitHub(level);
@@ -134,7 +138,8 @@ test("ralph run: the same on a person's own machine", async () => {
   expect(await git(checkout, ['status', '--porcelain'])).toBe('');
 });
 
-test("the sandbox plays a person's own monorepo", async () => {
+// Held by workflows/samples.
+deepTest("the sandbox plays a person's own monorepo", async () => {
   await layMonorepo(folder);
   const standIn = {
     inputs: { 'agent-path': join(inject('programs'), 'scripted-agent.mjs'), 'agent-env': 'RALPH_PAUSE_MS' },

@@ -1,10 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { statusBlock } from '../../../sandbox/scripted-work.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
+import { deepTest } from '../../runs.ts';
 
 /** Commits files to the base branch, as a person does. */
 async function lay({ sandbox }: Scene, files: Readonly<Record<string, string>>): Promise<void> {
@@ -39,29 +40,33 @@ const marks: Behaviour = {
   status: null,
 };
 
-test('a prompt without a list is worked until it is done, rests, and goes on when a specification changes', async () => {
-  await using scene = await createScene();
-  await lay(scene, {
-    'PROMPT.md': '# Build the shop\n\nStudy specs/* first, and git push when you are done.\n',
-    'specs/deep/cart.md': 'A cart.\n',
-  });
-  const inputs = { 'task-sources': 'issues,plan,prompt', 'max-iterations': '2' };
+// Held by loop/tasks/prompt-task.
+deepTest(
+  'a prompt without a list is worked until it is done, rests, and goes on when a specification changes',
+  async () => {
+    await using scene = await createScene();
+    await lay(scene, {
+      'PROMPT.md': '# Build the shop\n\nStudy specs/* first, and git push when you are done.\n',
+      'specs/deep/cart.md': 'A cart.\n',
+    });
+    const inputs = { 'task-sources': 'issues,plan,prompt', 'max-iterations': '2' };
 
-  const first = await scene.run({ inputs, agent: [works('src/cart.ts'), works('src/till.ts')] });
-  expect(first.outputs).toMatchObject({ outcome: 'limit', reason: 'iterations' });
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ title: 'Build the shop', draft: true });
+    const first = await scene.run({ inputs, agent: [works('src/cart.ts'), works('src/till.ts')] });
+    expect(first.outputs).toMatchObject({ outcome: 'limit', reason: 'iterations' });
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ title: 'Build the shop', draft: true });
 
-  const second = await scene.run({ inputs, agent: [marks, marks] });
-  expect(second).toMatchObject({ calls: 2, outputs: { outcome: 'complete', reason: 'completion_signals' } });
-  const files = await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue');
-  expect(files.split('\n')).not.toContain('.ralph-complete');
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 1 } });
+    const second = await scene.run({ inputs, agent: [marks, marks] });
+    expect(second).toMatchObject({ calls: 2, outputs: { outcome: 'complete', reason: 'completion_signals' } });
+    const files = await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue');
+    expect(files.split('\n')).not.toContain('.ralph-complete');
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 1 } });
 
-  for (let run = 0; run < 2; run += 1)
+    for (let run = 0; run < 2; run += 1)
+      expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+
+    await lay(scene, { 'specs/deep/cart.md': 'A cart with a bell.\n' });
+    const third = await scene.run({ inputs, agent: [isDone, isDone] });
+    expect(third).toMatchObject({ calls: 2, outputs: { outcome: 'complete', reason: 'project_complete' } });
     expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
-
-  await lay(scene, { 'specs/deep/cart.md': 'A cart with a bell.\n' });
-  const third = await scene.run({ inputs, agent: [isDone, isDone] });
-  expect(third).toMatchObject({ calls: 2, outputs: { outcome: 'complete', reason: 'project_complete' } });
-  expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
-});
+  },
+);

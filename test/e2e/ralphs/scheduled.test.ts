@@ -6,7 +6,7 @@ import { git } from '../../../sandbox/git.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import type { HeardCall } from '../../../sandbox/scripted-agent.ts';
 import { layRalph, type Ralph } from '../../ralphs.ts';
-import { rows } from '../../runs.ts';
+import { deepTest, rows } from '../../runs.ts';
 import { createScene, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
 
 // Repositories as other Ralphs set them up, unchanged: all that is added is the workflow of the template.
@@ -165,7 +165,8 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
       expect(await onLane(scene, path)).toBe(await scene.sandbox.git('show', `main:${path}`));
   });
 
-  test('bmalph: its hourly limit parks, its gates verify, and an input comes before its file', async () => {
+  // Held by ralphs/at-home and loop/settings.
+  deepTest('bmalph: its hourly limit parks, its gates verify, and an input comes before its file', async () => {
     await using scene = await moveIn('bmalph');
 
     const first = await run(scene);
@@ -238,38 +239,43 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect((await run(scene)).end).toBe('idle (all_done), 0 calls');
   });
 
-  test('the early bash version: its plan and prompt at the root; what it once took for the end does not count', async () => {
-    await using scene = await moveIn('early-bash');
-    const workflow = workflowWith({ 'max-iterations': '2' });
+  // Held by ralphs/at-home and loop/plan-tasks.
+  deepTest(
+    'the early bash version: its plan and prompt at the root; what it once took for the end does not count',
+    async () => {
+      await using scene = await moveIn('early-bash');
+      const workflow = workflowWith({ 'max-iterations': '2' });
 
-    const first = await run(scene, { workflow });
-    expect(first.end, first.log).toBe('limit (iterations), 2 calls');
-    expect(first.log).toContain('prompt: PROMPT.md');
-    expect(first.heard[0]?.prompt).toContain('never Math.random');
-    expect(titlesIn(first.heard)).toEqual(['Roll one die']);
-    for (const text of [first.log, first.summary]) {
-      expect(text).toContain('@fix_plan.md');
-      expect(text).toContain('.circuit_breaker_state');
-    }
+      const first = await run(scene, { workflow });
+      expect(first.end, first.log).toBe('limit (iterations), 2 calls');
+      expect(first.log).toContain('prompt: PROMPT.md');
+      expect(first.heard[0]?.prompt).toContain('never Math.random');
+      expect(titlesIn(first.heard)).toEqual(['Roll one die']);
+      for (const text of [first.log, first.summary]) {
+        expect(text).toContain('@fix_plan.md');
+        expect(text).toContain('.circuit_breaker_state');
+      }
 
-    const second = await run(scene, { workflow });
-    expect(second.end, second.log).toBe('limit (iterations), 2 calls');
-    expect(titlesIn(second.heard)).toEqual(['Roll several dice']);
-    const third = await run(scene, { workflow });
-    expect(third.end, third.log).toBe('complete (plan_complete), 2 calls');
-    expect(titlesIn(third.heard)).toEqual(['Add the dice up']);
-    expect(await onLane(scene, '@fix_plan.md')).not.toContain('[ ]');
-    expect(await scene.commitsOf('ralph/queue')).toEqual([
-      'Roll one die',
-      'Roll one die, with a test',
-      'Roll several dice',
-      'Roll several dice, with a test',
-      'Add the dice up',
-      'Add the dice up, with a test',
-    ]);
-  });
+      const second = await run(scene, { workflow });
+      expect(second.end, second.log).toBe('limit (iterations), 2 calls');
+      expect(titlesIn(second.heard)).toEqual(['Roll several dice']);
+      const third = await run(scene, { workflow });
+      expect(third.end, third.log).toBe('complete (plan_complete), 2 calls');
+      expect(titlesIn(third.heard)).toEqual(['Add the dice up']);
+      expect(await onLane(scene, '@fix_plan.md')).not.toContain('[ ]');
+      expect(await scene.commitsOf('ralph/queue')).toEqual([
+        'Roll one die',
+        'Roll one die, with a test',
+        'Roll several dice',
+        'Roll several dice, with a test',
+        'Add the dice up',
+        'Add the dice up, with a test',
+      ]);
+    },
+  );
 
-  test('snarktank/ralph: its stories by priority, with its own prompt and notes, passes written back', async () => {
+  // Held by ralphs/at-home and loop/others/lists.
+  deepTest('snarktank/ralph: its stories by priority, with its own prompt and notes, passes written back', async () => {
     await using scene = await moveIn('snarktank');
     const workflow = workflowWith({ 'max-iterations': '2' });
 
@@ -313,7 +319,8 @@ describe('a circuit that another Ralph left open', () => {
     expect(third.outputs).toMatchObject({ circuit: 'closed' });
   });
 
-  test('a moment ago: no call until its cooldown is over or somebody resets it', async () => {
+  // Held by loop/others/lists and integration/home/ralph-run.
+  deepTest('a moment ago: no call until its cooldown is over or somebody resets it', async () => {
     await using scene = await moveIn('ralph-claude-code');
     await change(scene, '.ralph/.circuit_breaker_state', (text) =>
       text.replaceAll(/2026-10-30T[\d:+]+/g, new Date(Date.now() - 60_000).toISOString()),

@@ -23,26 +23,31 @@ async function sceneWith(rc: string): Promise<Scene> {
 const RC = 'MAX_CALLS_PER_HOUR=1 # slowly\nGITHUB_TASK_LABEL="todo"\nRALPH_VERBOSE=true\n';
 const FOUND = '`.ralphrc`: 2 settings used, 1 has no meaning here (RALPH_VERBOSE).';
 
-test('a settings file of another Ralph binds over scheduled runs, and the summary says what of it is used', async () => {
-  await using scene = await sceneWith(RC);
-  scene.openIssue('Count', ['todo']);
-  const agent = [
-    { kind: 'play', files: { 'a.txt': 'a', '.ralphrc': 'MAX_CALLS_PER_HOUR=50\n' }, message: 'Begun.' } as const,
-  ];
-  const first = await scene.run({ agent });
-  expect(first).toMatchObject({ calls: 1, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
-  expect(first.main.log).toContain(`found: ${FOUND}`);
-  expect(first.summary).toContain('### Found of other Ralphs');
-  // The agent's own settings are not published, and change nothing.
-  expect(await scene.sandbox.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
-  expect(first.summary).toContain('.ralphrc');
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'parked' } });
-  expect(await scene.run({ env: { RALPH_MAX_CALLS_PER_HOUR: '9' } })).toMatchObject({
-    outputs: { outcome: 'complete' },
-  });
-});
+// Held by ralphs/scheduled and loop/settings.
+deepTest(
+  'a settings file of another Ralph binds over scheduled runs, and the summary says what of it is used',
+  async () => {
+    await using scene = await sceneWith(RC);
+    scene.openIssue('Count', ['todo']);
+    const agent = [
+      { kind: 'play', files: { 'a.txt': 'a', '.ralphrc': 'MAX_CALLS_PER_HOUR=50\n' }, message: 'Begun.' } as const,
+    ];
+    const first = await scene.run({ agent });
+    expect(first).toMatchObject({ calls: 1, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
+    expect(first.main.log).toContain(`found: ${FOUND}`);
+    expect(first.summary).toContain('### Found of other Ralphs');
+    // The agent's own settings are not published, and change nothing.
+    expect(await scene.sandbox.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
+    expect(first.summary).toContain('.ralphrc');
+    expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'parked' } });
+    expect(await scene.run({ env: { RALPH_MAX_CALLS_PER_HOUR: '9' } })).toMatchObject({
+      outputs: { outcome: 'complete' },
+    });
+  },
+);
 
-test('what a person changes on the branch of Ralph alone changes no setting', async () => {
+// Held by loop/settings and integration/git/git-base-texts.
+deepTest('what a person changes on the branch of Ralph alone changes no setting', async () => {
   await using scene = await sceneWith(RC);
   scene.openIssue('Count', ['todo']);
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { reason: 'calls_per_hour' } });

@@ -17,8 +17,8 @@ import { problemsOf } from '../../workflow-lint.ts';
 // Repositories as strangers have them, each tried as a new user would: init, doctor, and what happens on GitHub then.
 
 const samples = fileURLToPath(new URL('../../samples/repositories/', import.meta.url));
-/** One with several languages, and one with tasks of another Ralph; the tests of the template play a project like `node`. */
-const FIRST = ['monorepo', 'ralph-claude-code'];
+/** The one with several languages; tests of the template play a project like `node`, and ralphs/ those of other Ralphs. */
+const FIRST = ['monorepo'];
 const names = [...FIRST, ...readdirSync(samples).filter((name) => !FIRST.includes(name))];
 /** Those whose events are played: all in `npm run test:deep`. */
 const played = rows(FIRST.length, names);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
 import { events } from '../../../sandbox/sandbox.ts';
 import { createScene, KEY, type Scene, type ScenePerformance } from '../e2e-fixture.ts';
-import { rows } from '../../runs.ts';
+import { deepTest, rows } from '../../runs.ts';
 
 const template = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
 
@@ -24,14 +24,12 @@ const say = ({ sandbox: { github } }: Scene, issue: StoredIssue, body: string, b
 
 describe('the template, played', () => {
   test.each<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(
-    rows<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(7, [
-      ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
+    rows<[string, (issue: StoredIssue, scene: Scene) => Event, string, string?]>(5, [
       [
         'a schedule that it does not have',
         () => ({ name: 'schedule', payload: { schedule: '1 1 * * *' } }),
         'not-triggered',
       ],
-      ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
       ['another label', (issue) => events.labeled(issue, 'bug'), 'skipped'],
       [
         'the label, by a stranger',
@@ -64,6 +62,9 @@ describe('the template, played', () => {
         'idle (answered), 0 calls',
         'ralph: status',
       ],
+      // These two come to that without concurrency as well, below.
+      ['the schedule', () => events.schedule(), COMPLETE, 'ralph: queue'],
+      ['the label', (issue) => events.labeled(issue), COMPLETE, 'ralph: Greet'],
     ]),
   )('%s', async (_what, event, end, runName) => {
     await using scene = await createScene();
@@ -85,7 +86,8 @@ describe('the template, played', () => {
     );
   });
 
-  test('merged: the branch goes, also when a person deleted it already', async () => {
+  // Held by everyday/lifecycle.
+  deepTest('merged: the branch goes, also when a person deleted it already', async () => {
     await using scene = await createScene();
     const { github, git } = scene.sandbox;
     expect(ending(await play(scene, events.labeled(scene.openIssue('Greet'))))).toBe(COMPLETE);

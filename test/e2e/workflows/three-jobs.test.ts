@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { ACTION_FOLDER, events, TOKEN } from '../../../sandbox/sandbox.ts';
 import type { PlayedJob } from '../../../sandbox/workflow/job.ts';
 import { createScene, KEY, type Scene } from '../e2e-fixture.ts';
+import { deepTest } from '../../runs.ts';
 
 const template = readFileSync(join(ACTION_FOLDER, 'templates/workflows/three-jobs.yml'), 'utf8');
 
@@ -91,7 +92,8 @@ test('the job of the loop may not push, and its agent finds no token in the chec
   expect(await scene.sandbox.git('for-each-ref', 'refs/heads')).not.toContain('stolen');
 });
 
-test('a job of the loop that fails before the action is published as such', async () => {
+// Held by loop/split/jobs.
+deepTest('a job of the loop that fails before the action is published as such', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const { ranOf, endOf } = await play(scene, { event: events.labeled(issue), secrets: {} });
@@ -105,7 +107,8 @@ test('a job of the loop that fails before the action is published as such', asyn
   });
 });
 
-test('verify decides there as in one job, and what it said of the clean clone is in the pull request', async () => {
+// Held by loop/split/jobs.
+deepTest('verify decides there as in one job, and what it said of the clean clone is in the pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const { ranOf } = await play(scene, {

@@ -19,7 +19,7 @@ import {
 } from '../stage/river.ts';
 import { byChance, sideBySide } from '../stage/side-by-side.ts';
 import { killAt, type Tap } from '../stage/tap.ts';
-import { runs } from '../../runs.ts';
+import { deepTest, runs } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 
 const DAY = 24 * 60 * MINUTE;
@@ -411,7 +411,8 @@ test.each([
   expect(notified(project)).toBe(before);
 });
 
-test('sixty tasks that need a person within a day: ten comments, and the rest the next day', async () => {
+// Held by the bounds above.
+deepTest('sixty tasks that need a person within a day: ten comments, and the rest the next day', async () => {
   const issues = Array.from({ length: 60 }, (_, i) => i + 1);
   const project = createProject({ issues, inputs: { 'max-iterations': '8', 'max-tasks-per-pr': '60' } });
   const written: string[] = [];

@@ -5,6 +5,7 @@ import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.ts';
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
+import { rows } from '../../../runs.ts';
 import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from '../git-fixture.ts';
 import { AGENT_UID, asAgent, openOtherUserRoom } from './room-fixture.ts';
 
@@ -68,43 +69,19 @@ const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) 
     'git commit --allow-empty -m x',
   ],
   [
-    'hooks',
-    ({ program }) =>
-      `for hook in post-checkout post-index-change reference-transaction pre-commit fsmonitor-watchman; do ln -sf ${program} .git/hooks/$hook; done`,
-    'git commit --allow-empty -m x',
-  ],
-  [
     'filters and attributes',
     ({ program }) =>
       `git config filter.evil.clean ${program}; git config filter.evil.smudge ${program}; git config filter.evil.process ${program}; mkdir -p .git/info; echo '* filter=evil' > .git/info/attributes; echo '*.md diff=evil' > .gitattributes; git config diff.evil.textconv ${program}`,
     'git add --renormalize .',
   ],
-  [
-    'an included config, and one for this work tree',
-    ({ program }) =>
-      `printf '[core]\\n\\tfsmonitor = ${program}\\n' > .git/more; git config include.path more; git config extensions.worktreeConfig true; cp .git/more .git/config.worktree`,
-    'git status',
-  ],
   ['alternates', ({ secret }) => `mkdir -p .git/objects/info; dirname ${secret} > .git/objects/info/alternates`],
-  ['another common folder', ({ secret }) => `dirname ${secret} > .git/commondir`],
   [
     'refs that are pipes',
     () => `rm -f .git/refs/heads/${BRANCH} .git/packed-refs; mkfifo .git/refs/heads/${BRANCH} .git/packed-refs`,
   ],
   ['no objects', () => 'rm -rf .git/objects'],
-  [
-    'other objects',
-    () => 'find .git/objects -type f | while read -r file; do chmod u+w $file; echo rubbish > $file; done',
-  ],
   ['HEAD as a link to a file of ours', ({ secret }) => `ln -sf ${secret} .git/HEAD`],
-  ['HEAD as a pipe', () => 'rm .git/HEAD; mkfifo .git/HEAD'],
-  ['an index of rubbish', () => 'echo rubbish > .git/index'],
-  [
-    'a lock that is a folder',
-    () => 'mkdir -p .git/index.lock/deep .git/HEAD.lock; touch .git/index.lock/deep/file .git/config.lock',
-  ],
   ['no git directory', () => 'rm -rf .git'],
-  ['a git directory elsewhere', ({ secret }) => `rm -rf .git; echo "gitdir: $(dirname ${secret})" > .git`],
   ['a link to a folder of ours', ({ secret }) => `rm -rf .git; ln -s $(dirname ${secret}) .git`],
   ['a closed git directory', () => 'chmod 0 .git/refs .git/hooks .git/objects/pack .git'],
   [
@@ -122,6 +99,34 @@ const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) 
     (_, { room }) =>
       `cd ${room?.room.folders.home}/.ralph-work-tree; echo rubbish > own/index; rm -rf own/refs; echo x > own/refs; rm -rf checkout/info checkout/HEAD packs; mkfifo packs checkout/HEAD; ln -sf /etc own/objects/pack`,
   ],
+];
+
+/** Others by the same ways: for `npm run test:deep`. */
+const variants: typeof attacks = [
+  [
+    'hooks',
+    ({ program }) =>
+      `for hook in post-checkout post-index-change reference-transaction pre-commit fsmonitor-watchman; do ln -sf ${program} .git/hooks/$hook; done`,
+    'git commit --allow-empty -m x',
+  ],
+  [
+    'an included config, and one for this work tree',
+    ({ program }) =>
+      `printf '[core]\\n\\tfsmonitor = ${program}\\n' > .git/more; git config include.path more; git config extensions.worktreeConfig true; cp .git/more .git/config.worktree`,
+    'git status',
+  ],
+  ['another common folder', ({ secret }) => `dirname ${secret} > .git/commondir`],
+  [
+    'other objects',
+    () => 'find .git/objects -type f | while read -r file; do chmod u+w $file; echo rubbish > $file; done',
+  ],
+  ['HEAD as a pipe', () => 'rm .git/HEAD; mkfifo .git/HEAD'],
+  ['an index of rubbish', () => 'echo rubbish > .git/index'],
+  [
+    'a lock that is a folder',
+    () => 'mkdir -p .git/index.lock/deep .git/HEAD.lock; touch .git/index.lock/deep/file .git/config.lock',
+  ],
+  ['a git directory elsewhere', ({ secret }) => `rm -rf .git; echo "gitdir: $(dirname ${secret})" > .git`],
   [
     'a closed outbox',
     (_, { room }) => `chmod 0 ${room?.room.folders.home}/.ralph-work-tree/own ${room?.room.folders.home}`,
@@ -129,7 +134,7 @@ const attacks: readonly [what: string, script: (witness: Witness, scene: Scene) 
 ];
 
 describe.skipIf(own !== 0)('a work tree that belongs to the user of the agent', () => {
-  test.each(attacks)(
+  test.each(rows(attacks.length, [...attacks, ...variants]))(
     '%s: the work is kept, nothing runs as us, and what is left is a plain checkout',
     async (_, attack, proof) => {
       await using scene = await setScene();
