@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { missingResult } from '../../../../../src/agents/claude/events/failure.ts';
-import { classifyStall, retryingAfter, stallFailure, stallsAt } from '../../../../../src/agents/claude/events/stall.ts';
-import type { Retrying } from '../../../../../src/agents/claude/events/stall.ts';
+import {
+  classifyStall,
+  retryingAfter,
+  stallFailure,
+  stallsAt,
+  type Retrying,
+} from '../../../../../src/agents/claude/events/stall.ts';
 import type { StreamEvent } from '../../../../../src/agents/claude/events/stream-event.ts';
 import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
 import { assistantLine, failedLine, INIT, jsonLines, NOW, resultLine, toolUseLine } from '../fixtures.ts';
