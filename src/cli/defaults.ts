@@ -13,3 +13,4 @@ export const DEFAULT_ALLOWED_TOOLS =
   'Read,Edit,Write,Glob,Grep,Bash(git add:*),Bash(git commit:*),Bash(git diff:*),Bash(git log:*),Bash(git status:*),Bash(npm:*),Bash(pytest:*)';
 export const DEFAULT_MAX_COST_USD_PER_DAY = '20';
 export const DEFAULT_MAX_MINUTES = '50';
+export const DEFAULT_AGENT_STALL_MINUTES = 3;

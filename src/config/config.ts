@@ -95,6 +95,8 @@ interface AgentConfig {
   readonly envNames: readonly string[];
   /** null = the CLI's choice. */
   readonly model: string | null;
+  /** A call of which nothing but retries has come for so long is ended. */
+  readonly stallMs: number;
 }
 
 /** Where the run happens: the runner's variables, checked. */

@@ -2,11 +2,24 @@ import { z } from 'zod';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import { outcomeKinds } from '../core/outcome.ts';
 import { wantedIsolations } from '../core/isolation/level.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
-import { allowedHosts, choice, filled, flag, folder, lines, list, optional, recipients, whole } from './fields.ts';
-import { policyInputs } from './policy-inputs.ts';
+import {
+  allowedHosts,
+  choice,
+  duration,
+  filled,
+  flag,
+  folder,
+  lines,
+  list,
+  optional,
+  recipients,
+  whole,
+} from './fields.ts';
+import { MAX_MINUTES, policyInputs } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
@@ -95,6 +108,7 @@ const inputs: InputTable<Settings> = {
         ),
     ),
     model: input('model', optional()),
+    stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),

@@ -6,7 +6,7 @@ import { ruleProblem } from './tool-rules.ts';
 import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
-const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
+export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 
 /** What inputs set of a policy. */
 type PolicySettings = Omit<

@@ -14,11 +14,12 @@ export type Snapshot = Immutable<z.infer<typeof snapshotSchema>>;
 const agentEndSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('exited'), code: z.number().int() }),
   z.object({ kind: z.literal('timeout'), of: z.enum(['call', 'run']) }),
+  z.object({ kind: z.literal('stalled') }),
   z.object({ kind: z.literal('signalled'), signal: z.string() }),
   z.object({ kind: z.literal('cancelled') }),
 ]);
 
-/** How the agent's process ended. `timeout` says whose clock ran out. */
+/** How the agent's process ended. `timeout` says whose clock ran out; `stalled`: it was ended because it only retried, and the analysis says what. */
 export type AgentEnd = Immutable<z.infer<typeof agentEndSchema>>;
 
 export const verificationSchema = z.discriminatedUnion('kind', [

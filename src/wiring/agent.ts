@@ -30,6 +30,7 @@ export async function createAgent(
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
+    stallMs: config.agent.stallMs,
     environment: isolation.environmentFor(login.environment),
     installEnvironment: login.environment,
     broker: login.broker,

@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
+import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
 import { createRedactor } from '../core/text/redact.ts';
@@ -16,6 +17,7 @@ import { cut } from '../core/text/cut.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
+const STALL_MS = DEFAULT_AGENT_STALL_MINUTES * MINUTE_MS;
 
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
 export const openImport: OpenImport = () =>
@@ -51,6 +53,7 @@ async function askAgent({
       model,
       allowedTools: ['Read', 'Write'],
       extraArgs: [],
+      stallMs: STALL_MS,
       environment: agentEnvironment(process.env, [], claudeProvider),
       installEnvironment: {},
       broker: null,
@@ -85,6 +88,7 @@ async function askAgent({
       return {
         kind: 'failed',
         why: {
+          stalled: 'The agent only retried its provider.',
           timeout: 'The agent took longer than 15 minutes.',
           signalled: 'The agent was ended by a signal.',
           cancelled: 'You stopped it.',

@@ -13,6 +13,7 @@ import {
   steadyWorker,
   stuck,
   usageLimited,
+  type Behaviour,
 } from './stage/behaviours.ts';
 import { createProject, runOnce, savedDocument, savedState } from './stage/river.ts';
 import { runs } from '../runs.ts';
@@ -265,5 +266,31 @@ describe("the provider's usage limit", () => {
       ],
     });
     expect(await runOnce(project)).toMatchObject({ outcome: { kind: 'parked', resumeAt: noon + MINUTE + HOUR } });
+  });
+});
+
+describe('a call that only retried until it was ended', () => {
+  const agentError = { kind: 'server', text: 'The provider answered HTTP 500, and the CLI only retried.' } as const;
+
+  test('keeps its work and its conversation, and the next one continues', async () => {
+    const cutOff: Behaviour = (call) => ({ ...steadyWorker(call), stalled: true, output: { agentError } });
+    const project = createProject({ agent: [cutOff, finisher] });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({
+      end: 'complete (plan_complete)',
+      work: {
+        journal: [
+          { evidence: { end: { kind: 'stalled' }, fileCount: 1 }, verdict: { progress: true, taskDone: false } },
+          { evidence: { end: { kind: 'exited' } }, verdict: { taskDone: true } },
+        ],
+      },
+    });
+    expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, 'session-1']);
+  });
+
+  test('is no attempt at the task, but opens the circuit when it is all that comes', async () => {
+    const project = createProject({ agent: [() => ({ stalled: true, output: { agentError } })] });
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 0 });
   });
 });

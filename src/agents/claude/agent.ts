@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { analyze } from '../../core/analysis/analyze.ts';
+import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
@@ -8,6 +9,9 @@ import type { Log } from '../../ports/machine.ts';
 import type { Room } from '../../ports/room.ts';
 import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
 import { kindOfDenial } from './events/allow-rules.ts';
+import { missingResult } from './events/failure.ts';
+import { classifyStall, stallFailure, type Retrying } from './events/stall.ts';
+import { usageLimitOf } from './events/usage-limit.ts';
 import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
@@ -18,6 +22,7 @@ import { cannotStart, programAt, versionOf, type Program } from '../../processes
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession } from './session-files.ts';
+import { createStallWatch } from './stall-watch.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
 export type AgentCommand =
@@ -37,6 +42,8 @@ interface ClaudeOptions {
   /** Where the CLI runs; null: as this user. */
   readonly room: Room | null;
   readonly broker: Broker | null;
+  /** A call of which nothing but retries has come for so long is ended. */
+  readonly stallMs: number;
   readonly workFolder: string;
   /** Where it may edit files as well, since `workFolder` is a part of it; null: nowhere. */
   readonly alsoFolder: string | null;
@@ -118,9 +125,11 @@ async function callThroughBroker(program: Program, options: ClaudeOptions, call:
 
 async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
   const startedAt = options.now();
+  const watch = createStallWatch(options);
   const reader = createOutputReader({
     now: startedAt,
     onEvent: (event) => {
+      watch.see(event);
       const line = lineOf(event);
       if (line !== '') options.log.info(line);
     },
@@ -134,7 +143,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
     environment: claudeEnvironment(options.environment, options.configFolder),
     input: call.prompt,
     timeoutMs: call.timeoutMs,
-    signal: call.signal,
+    signal: AbortSignal.any([call.signal, watch.signal]),
     family: familyOf(options),
     outputs: [
       (chunk) => {
@@ -143,19 +152,42 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
       },
       stderr.push,
     ],
-  });
+  }).finally(watch.end);
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported on stderr alone.
   if (chunks === 0) reader.push(stderr.bytes());
-  const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end(), call.doneTexts);
+  const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
+  const printed = reader.end();
+  const transcript = stalled === null ? endedTranscript(printed, end) : stalledTranscript(printed, stalled, options);
+  if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
+  const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
     analysis,
-    end: agentEnd(end, call),
+    end: stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,
+  };
+}
+
+function endedTranscript(transcript: Transcript, end: ProgramEnd): Transcript {
+  const succeeded = end.kind === 'exited' && end.code === 0;
+  return succeeded ? { ...transcript, agentError: missingResult(transcript) } : transcript;
+}
+
+/** Judged as if the CLI had given up by itself. */
+function stalledTranscript(
+  transcript: Transcript,
+  stalled: Retrying,
+  { stallMs, now }: Pick<ClaudeOptions, 'stallMs' | 'now'>,
+): Transcript {
+  const failure = stallFailure(stalled, stallMs);
+  return {
+    ...transcript,
+    agentError: classifyStall(failure),
+    usageLimit: transcript.usageLimit ?? usageLimitOf(failure, null, now()),
   };
 }
 

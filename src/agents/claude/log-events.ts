@@ -19,6 +19,8 @@ function describe(event: StreamEvent): string {
       return event.failed ? '← failed' : '';
     case 'denied':
       return `denied: ${event.tool}`;
+    case 'unshown':
+      return '';
     case 'retry':
       return `the API answered ${event.status ?? 'with an error'}: try ${event.attempt} of ${event.maxRetries}`;
     case 'result':

@@ -6,6 +6,8 @@ export interface Transcript extends Pick<
   'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'costUsd'
 > {
   readonly finalMessage: string;
+  /** Whether it came to its end: it holds the agent's result, or in plain text any word. */
+  readonly finished: boolean;
   /** Whether the agent turned to a person with a tool made for that. */
   readonly askedPerson: boolean;
 }

@@ -102,6 +102,7 @@ export function agentAttempt({
   if (usageLimit !== null) return failed("the provider's usage limit is reached", false);
   if (agentError !== null)
     return failed(`the agent ended with an error (${agentError.kind})`, PASSING_ERRORS.includes(agentError.kind));
+  if (end.kind === 'stalled') return failed('its CLI only retried', true);
   if (end.kind === 'signalled') return failed(`it was ended by ${end.signal}`, true);
   if (end.code !== 0) return failed(`it ended with exit code ${end.code}`, true);
   return { result: { kind: 'passed' }, isWorthAnother: false };

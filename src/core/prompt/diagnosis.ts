@@ -59,6 +59,8 @@ function describeEnd(end: AgentEnd): readonly string[] {
       return end.code === 0 ? [] : [`ended with exit code ${end.code}`];
     case 'timeout':
       return ['ran out of time'];
+    case 'stalled':
+      return ['was ended because its CLI only retried'];
     case 'signalled':
       return [`was ended by ${end.signal}`];
     case 'cancelled':

@@ -1,6 +1,7 @@
 import { resultWords } from '../../core/pipeline/step-notes.ts';
 import { oneLine } from '../../core/text/one-line.ts';
-import type { Denial } from '../../core/analysis/analysis.ts';
+import type { Analysis, Denial } from '../../core/analysis/analysis.ts';
+import type { AgentEnd } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -232,7 +233,7 @@ function problemLines(report: RunReport): readonly string[] {
   const said = iterationsOf(report).flatMap(({ iteration, verdict, analysis, evidence }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
-      ...(analysis.agentError === null ? [] : [`The agent ended with an error (${analysis.agentError.kind}).`]),
+      ...errorLine(analysis.agentError, evidence.end),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration, text: line })),
   );
@@ -242,6 +243,14 @@ function problemLines(report: RunReport): readonly string[] {
     ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
     ...testOnlyLine(report),
   ];
+}
+
+function errorLine(error: Analysis['agentError'], end: AgentEnd): readonly string[] {
+  if (error === null) return [];
+  // Nobody else says that it was ended, and how long that took.
+  return end.kind === 'stalled'
+    ? [`The agent's call was ended: ${code(oneLine(error.text, 300), 300)}`]
+    : [`The agent ended with an error (${error.kind}).`];
 }
 
 /** A run that mostly tests what is there may have nothing left to do. */

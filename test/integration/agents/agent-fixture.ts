@@ -58,6 +58,7 @@ export function createAgentOn(
     readonly allowedTools?: readonly string[];
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
+    readonly stallMs?: number;
     /** The folder of the repository that it works in. */
     readonly folder?: string;
   },
@@ -76,6 +77,7 @@ export function createAgentOn(
       'Bash(git commit:*)',
     ],
     extraArgs: given.extraArgs ?? [],
+    stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },
     installEnvironment: { ...machine.environment, ...given.environment },
     broker: given.broker ?? null,

@@ -98,6 +98,58 @@ test('an agent that ignores SIGTERM is gone when its time is up', async () => {
   expect(processesWith(scene.runTag)).toEqual([]);
 });
 
+const RETRY = { type: 'system', subtype: 'api_retry', attempt: 1, max_retries: 10, session_id: 's' };
+const RETRIES = { ...RETRY, retry_delay_ms: 60_000, error_status: 529, error: 'overloaded' };
+
+test.each<{ what: string; lines: readonly object[]; timeoutMs: number; run: Record<string, unknown> }>([
+  {
+    what: 'that only retries is ended with all its processes, in the words of the provider',
+    lines: [RETRIES],
+    timeoutMs: 60_000,
+    run: {
+      end: { kind: 'stalled' },
+      analysis: {
+        agentError: {
+          kind: 'server',
+          text: 'The provider answered HTTP 529 (overloaded), and the CLI only retried for 0.1 minutes, so the call was ended.',
+        },
+        usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true },
+      },
+    },
+  },
+  {
+    what: 'whose try is under way is given its time, since a slow model may be answering it',
+    lines: [{ ...RETRIES, retry_delay_ms: 1 }],
+    timeoutMs: 1_000,
+    run: { end: { kind: 'timeout', of: 'call' }, analysis: { agentError: null } },
+  },
+  {
+    what: 'that goes on after a retry is at work',
+    lines: [RETRIES, { type: 'user', message: { role: 'user', content: [] }, session_id: 's' }],
+    timeoutMs: 1_000,
+    run: { end: { kind: 'timeout', of: 'call' }, analysis: { agentError: null } },
+  },
+])('a call $what', async ({ lines, timeoutMs, run }) => {
+  await using machine = await createMachine();
+  const path = join(machine.home, 'retrying.mjs');
+  const printed = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  await writeFile(path, `process.stdout.write(${JSON.stringify(printed)});setInterval(() => {}, 1000);`);
+  const { agent, runTag } = createAgentOn(machine, { command: { kind: 'path', path }, stallMs: 200 });
+  expect(await agent.call(callOf({ prompt: PROMPT, timeoutMs }))).toMatchObject(run);
+  expect(processesWith(runTag)).toEqual([]);
+});
+
+test('an exit code of 0 without a result is not believed', async () => {
+  await using machine = await createMachine();
+  const path = join(machine.home, 'nothing.mjs');
+  await writeFile(path, '');
+  const { agent } = createAgentOn(machine, { command: { kind: 'path', path } });
+  expect(await agent.call(callOf({ prompt: PROMPT }))).toMatchObject({
+    end: { kind: 'exited', code: 0 },
+    analysis: { agentError: { kind: 'other', text: 'The CLI ended without a result.' } },
+  });
+});
+
 test('an orphan of a call is gone when the call is done', async () => {
   await using scene = await createScene([{ kind: 'orphan', pidFile: 'orphan.pid' }]);
   expect((await scene.agent.call(callOf({ prompt: PROMPT }))).analysis.signal.status).toBe('IN_PROGRESS');

@@ -12,6 +12,8 @@ interface Act {
   readonly output?: Parameters<typeof analysis>[0];
   readonly minutes?: number;
   readonly exitCode?: number;
+  /** Its CLI only retried, until it was ended. */
+  readonly stalled?: boolean;
   readonly chars?: number;
   readonly fencedBlock?: boolean;
   /** Done while it works, e.g. a person cancels the run. */
@@ -148,6 +150,7 @@ export function createAgent(
 
     function endOf(): AgentEnd {
       if (call.signal.aborted) return { kind: 'cancelled' };
+      if (act.stalled === true) return { kind: 'stalled' };
       return timedOut ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.exitCode ?? 0 };
     }
   }

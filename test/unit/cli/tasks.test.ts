@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import {
   DEFAULT_AGENT_VERSION,
   DEFAULT_ALLOWED_TOOLS,
+  DEFAULT_AGENT_STALL_MINUTES,
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_COOLDOWN_MINUTES,
   DEFAULT_MAX_COST_USD_PER_DAY,
@@ -433,6 +434,7 @@ test.each([
   ['allowed-tools', DEFAULT_ALLOWED_TOOLS],
   ['max-cost-usd-per-day', `'${DEFAULT_MAX_COST_USD_PER_DAY}'`],
   ['max-minutes', `'${DEFAULT_MAX_MINUTES}'`],
+  ['agent-stall-minutes', `'${String(DEFAULT_AGENT_STALL_MINUTES)}'`],
   ['circuit-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
 ])('the default of %s is that of action.yml', (input, value) => {
   const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');

@@ -131,6 +131,7 @@ test('the numbers that are given for here are the defaults', () => {
   const inputs: Readonly<Record<string, string>> = {
     'calls per hour': 'max-calls-per-hour',
     'minutes for one call': 'agent-timeout-minutes',
+    'minutes for a call that only retries its provider': 'agent-stall-minutes',
     'hours until a session expires': 'session-expiry-hours',
     'iterations without progress that open the circuit': 'circuit-no-progress',
     'iterations with the same error': 'circuit-same-error',

@@ -31,6 +31,17 @@ test('lists what was found of other Ralphs as a whole, up to more lines than any
   expect(summary.split('\n').filter((line) => line.startsWith('- `file-') && line.endsWith('x.'))).toHaveLength(40);
 });
 
+test.each<[JournalEntry['evidence']['end'], string]>([
+  [{ kind: 'exited', code: 1 }, 'The agent ended with an error (server).'],
+  [{ kind: 'stalled' }, "The agent's call was ended: `The provider answered HTTP 529.`"],
+])('says of a call that failed (%o): %s', (end, line) => {
+  const failed = entry(1, {
+    analysis: { agentError: { kind: 'server', text: 'The provider answered HTTP 529.' } },
+    evidence: { end },
+  });
+  expect(renderSummary(report(limit, { iterations: [failed] }))).toContain(line);
+});
+
 test('says what it cost, and has every iteration: its task only where there are several', () => {
   const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0, verification: { kind: 'not-run' } } as const;
   const first = entry(1, { verdict: { taskDone: true } });

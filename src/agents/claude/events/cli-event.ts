@@ -25,7 +25,11 @@ export type CliEvent =
       readonly session: string | null;
       readonly attempt: number;
       readonly maxRetries: number;
+      /** How long the CLI waits before it tries again. */
+      readonly delayMs: number;
       readonly status: number | null;
+      /** E.g. `rate_limit`. */
+      readonly error: string | null;
     }
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
   | { readonly kind: 'other'; readonly session: string | null };
@@ -144,7 +148,9 @@ function parseSystem(event: JsonObject, session: string | null): CliEvent {
         session,
         attempt: asAmount(event['attempt']) ?? 0,
         maxRetries: asAmount(event['max_retries']) ?? 0,
+        delayMs: asAmount(event['retry_delay_ms']) ?? 0,
         status: asAmount(event['error_status']),
+        error: asString(event['error']),
       };
     default:
       return { kind: 'other', session };

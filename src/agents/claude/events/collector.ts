@@ -20,6 +20,7 @@ export function transcriptOfText(text: string, now: number): Transcript {
   return {
     ...createEventCollector().transcript('text', now),
     finalMessage: text,
+    finished: text.trim() !== '',
     agentError: failure && classifyFailure(failure),
     usageLimit: usageLimitOf(failure, null, now),
   };
@@ -105,6 +106,7 @@ export function createEventCollector(): EventCollector {
     return {
       format,
       finalMessage: lastText ?? result?.text ?? '',
+      finished: result !== null,
       agentError: failure && classifyFailure(failure),
       usageLimit: usageLimitOf(failure, rejected, now),
       denials: denied,

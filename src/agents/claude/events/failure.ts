@@ -1,4 +1,5 @@
 import type { AgentError } from '../../../core/analysis/analysis.ts';
+import type { Transcript } from '../../../core/analysis/transcript.ts';
 import type { Failure } from './cli-event.ts';
 import { capped } from '../../../core/text/cut.ts';
 
@@ -19,6 +20,14 @@ export function classifyFailure(failure: Failure): AgentError {
     byStatus(status) ??
     'other';
   return { kind, text: capped(text, MAX_TEXT_CHARS) };
+}
+
+/** How an output failed whose process says that it succeeded (exit code 0): without a result that is not believed; null: it did not. */
+export function missingResult({
+  finished,
+  agentError,
+}: Pick<Transcript, 'finished' | 'agentError'>): AgentError | null {
+  return agentError ?? (finished ? null : { kind: 'other', text: 'The CLI ended without a result.' });
 }
 
 /** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */

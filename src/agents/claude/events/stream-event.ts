@@ -2,13 +2,22 @@ import type { CliEvent, ToolUse } from './cli-event.ts';
 import { capped } from '../../../core/text/cut.ts';
 import { asString } from './json.ts';
 
-/** What a person following the run may see of the agent's stream. Texts are capped, not cleaned. `nested`: a subagent's. */
+/** What a person following the run may see of the agent's stream, and whether it is at work. Texts are capped, not cleaned. `nested`: a subagent's. */
 export type StreamEvent =
   | { readonly kind: 'text'; readonly nested: boolean; readonly text: string }
   | { readonly kind: 'tool-use'; readonly nested: boolean; readonly name: string; readonly input: string }
   | { readonly kind: 'tool-result'; readonly failed: boolean }
   | { readonly kind: 'denied'; readonly tool: string }
-  | { readonly kind: 'retry'; readonly attempt: number; readonly maxRetries: number; readonly status: number | null }
+  | {
+      readonly kind: 'retry';
+      readonly attempt: number;
+      readonly maxRetries: number;
+      readonly delayMs: number;
+      readonly status: number | null;
+      readonly error: string | null;
+    }
+  /** The agent is at work on something that is not shown: a thought, a long result. */
+  | { readonly kind: 'unshown' }
   | { readonly kind: 'result'; readonly failed: boolean; readonly text: string; readonly turns: number | null };
 
 const MAX_TEXT_CHARS = 2_000;
@@ -34,17 +43,26 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     case 'assistant': {
       const { nested } = event;
       const text = event.text ?? event.failure?.text ?? '';
-      return [
+      return orUnshown([
         ...(text.trim() === '' ? [] : [textEvent(text, nested)]),
         ...event.tools.map((tool) => toolEvent(tool, nested)),
-      ];
+      ]);
     }
     case 'tool-results':
-      return event.failed.map((failed) => ({ kind: 'tool-result', failed }));
+      return orUnshown(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
     case 'denied':
       return [{ kind: 'denied', tool: capped(event.tool, MAX_NAME_CHARS) }];
     case 'retry':
-      return [{ kind: 'retry', attempt: event.attempt, maxRetries: event.maxRetries, status: event.status }];
+      return [
+        {
+          kind: 'retry',
+          attempt: event.attempt,
+          maxRetries: event.maxRetries,
+          delayMs: event.delayMs,
+          status: event.status,
+          error: event.error === null ? null : capped(event.error, MAX_NAME_CHARS),
+        },
+      ];
     case 'result': {
       const { failure, text, turns } = event.result;
       return [
@@ -54,6 +72,13 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     default:
       return [];
   }
+}
+
+const UNSHOWN: StreamEvent = { kind: 'unshown' };
+
+/** The events of what the agent did, of which there is always one. */
+export function orUnshown(events: readonly StreamEvent[]): readonly StreamEvent[] {
+  return events.length > 0 ? events : [UNSHOWN];
 }
 
 /** A line of output that is no event: what a plain-text agent says, or noise. */

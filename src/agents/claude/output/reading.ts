@@ -2,7 +2,7 @@ import type { Transcript } from '../../../core/analysis/transcript.ts';
 import { parseCliEvent, type CliEvent } from '../events/cli-event.ts';
 import { createEventCollector, transcriptOfText } from '../events/collector.ts';
 import type { JsonObject } from '../events/json.ts';
-import { streamEventsOf, textEvent, type StreamEvent } from '../events/stream-event.ts';
+import { orUnshown, streamEventsOf, textEvent, type StreamEvent } from '../events/stream-event.ts';
 import { createCappedBytes, decodeKept, type Kept } from './capped-bytes.ts';
 import { createFormatWitness } from './formats.ts';
 import { eventStart, firstVisible, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
@@ -59,7 +59,7 @@ export function createReading(onEvent: ((event: StreamEvent) => void) | null): R
     if (texts.inFence()) return takeText(line);
     if (hasSession && isUnread(line)) {
       takeEvent(UNREAD, 'line');
-      if (onEvent !== null && line.head.length <= MAX_SHOWN_BYTES) show(parseCliEvent(parseObject(line)));
+      if (onEvent !== null) orUnshown(shownOf(line)).forEach((shown) => onEvent(shown));
       return;
     }
     const first = firstVisible(line.head, 0);
@@ -99,8 +99,8 @@ export function createReading(onEvent: ((event: StreamEvent) => void) | null): R
     collector.add(event);
   }
 
-  function show(event: CliEvent | null): void {
-    if (onEvent !== null && event !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
+  function show(event: CliEvent): void {
+    if (onEvent !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
   function takeText(line: Kept): void {
@@ -130,6 +130,11 @@ export function createReading(onEvent: ((event: StreamEvent) => void) | null): R
 
 /** Longer lines of tool results are not parsed just to be shown. */
 const MAX_SHOWN_BYTES = 64 * 1024;
+
+function shownOf(line: Kept): readonly StreamEvent[] {
+  const event = line.head.length > MAX_SHOWN_BYTES ? null : parseCliEvent(parseObject(line));
+  return event === null ? [] : streamEventsOf(event);
+}
 
 const UNREAD: CliEvent = { kind: 'other', session: null };
 /** Lines of which the analysis uses nothing once the session is known; most bytes of a transcript are in them. Every version of the CLI prints them so. */

@@ -3,6 +3,8 @@ import { lineOf } from '../../../../src/agents/claude/log-events.ts';
 import { logLine } from '../../../../src/processes/log-line.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/stream-event.ts';
 
+const RETRY = { kind: 'retry', attempt: 1, maxRetries: 3, delayMs: 500, status: null, error: null } as const;
+
 test.each<{ event: StreamEvent; line: string }>([
   { event: { kind: 'text', nested: false, text: 'I will\nwrite   it.' }, line: 'I will write it.' },
   { event: { kind: 'text', nested: true, text: 'found it' }, line: 'subagent: found it' },
@@ -13,12 +15,10 @@ test.each<{ event: StreamEvent; line: string }>([
   { event: { kind: 'tool-use', nested: false, name: 'Task', input: '' }, line: '→ Task' },
   { event: { kind: 'tool-result', failed: true }, line: '← failed' },
   { event: { kind: 'tool-result', failed: false }, line: '' },
+  { event: { kind: 'unshown' }, line: '' },
   { event: { kind: 'denied', tool: 'Bash' }, line: 'denied: Bash' },
-  { event: { kind: 'retry', attempt: 1, maxRetries: 3, status: 529 }, line: 'the API answered 529: try 1 of 3' },
-  {
-    event: { kind: 'retry', attempt: 1, maxRetries: 3, status: null },
-    line: 'the API answered with an error: try 1 of 3',
-  },
+  { event: { ...RETRY, status: 529, error: 'overloaded' }, line: 'the API answered 529: try 1 of 3' },
+  { event: RETRY, line: 'the API answered with an error: try 1 of 3' },
   { event: { kind: 'result', failed: false, text: 'Done.', turns: 3 }, line: 'agent done after 3 turns' },
   { event: { kind: 'result', failed: true, text: 'Invalid API key', turns: 1 }, line: 'agent failed: Invalid API key' },
 ])('$event is shown as "$line"', ({ event, line }) => {

@@ -7,6 +7,7 @@ import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 const transcriptOf = (finalMessage: string): Transcript => ({
   format: 'text',
   finalMessage,
+  finished: true,
   agentError: null,
   usageLimit: null,
   denials: [],

@@ -169,6 +169,7 @@ describe('an iteration', () => {
         { kind: 'exited', code: -1 },
         { kind: 'timeout', of: 'call' },
         { kind: 'timeout', of: 'run' },
+        { kind: 'stalled' },
         { kind: 'signalled', signal: 'SIGKILL' },
         { kind: 'cancelled' },
       ],

@@ -54,6 +54,7 @@ const anyEnd = fc.oneof(
       { kind: 'exited', code: 1 } as const,
       { kind: 'timeout', of: 'call' } as const,
       { kind: 'timeout', of: 'run' } as const,
+      { kind: 'stalled' } as const,
       { kind: 'signalled', signal: 'SIGKILL' } as const,
       { kind: 'cancelled' } as const,
     ),

@@ -359,15 +359,16 @@ describe('what is not the agent’s doing', () => {
     expect(after.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
   });
 
-  test.each(['server', 'rate-limit'] as const)(
-    'a provider that fails (%s) costs the task no attempt, but feeds the circuit',
-    (kind) => {
-      const down: Play = { output: { agentError: { kind, text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
-      const { state, step } = play([down, down, down]);
-      expect(state.tasks['issue-1']?.attempts).toBe(0);
-      expect(step).toMatchObject({ outcome: { reason: 'circuit_open' } });
-    },
-  );
+  test.each([
+    ['server', { kind: 'exited', code: 1 }],
+    ['rate-limit', { kind: 'exited', code: 1 }],
+    ['server', { kind: 'stalled' }],
+  ] as const)('a provider that fails (%s, %o) costs the task no attempt, but feeds the circuit', (kind, end) => {
+    const down: Play = { output: { agentError: { kind, text: 'API Error: 500' } }, end };
+    const { state, step } = play([down, down, down]);
+    expect(state.tasks['issue-1']?.attempts).toBe(0);
+    expect(step).toMatchObject({ outcome: { reason: 'circuit_open' } });
+  });
 
   test('an idle iteration is an attempt, and its content is not verified', () => {
     const { state } = play([idle]);

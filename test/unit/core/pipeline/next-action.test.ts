@@ -287,6 +287,7 @@ describe("an agent's call as a step", () => {
     ['crashed', { analysis: analysis(), end: { kind: 'exited', code: 3 } }, 'failed', true],
     ['was killed', { analysis: analysis(), end: { kind: 'signalled', signal: 'SIGKILL' } }, 'failed', true],
     ['ran out of time', { analysis: analysis(), end: { kind: 'timeout', of: 'call' } }, 'failed', false],
+    ['only retried', { analysis: error('server'), end: { kind: 'stalled' } }, 'failed', true],
     ['was cancelled', { analysis: analysis(), end: { kind: 'cancelled' } }, 'failed', false],
   ])('%s', (_, run, kind, again) => {
     const { result, isWorthAnother } = agentAttempt(run);

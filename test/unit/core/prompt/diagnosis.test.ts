@@ -39,6 +39,7 @@ describe('an attempt says what was tried and what came of it', () => {
       ['- the CLI failed (max-turns): Reached max turns'],
     ],
     ['a timeout', { evidence: { end: { kind: 'timeout', of: 'call' } } }, ['- ran out of time']],
+    ['a stall', { evidence: { end: { kind: 'stalled' } } }, ['- was ended because its CLI only retried']],
     ['a signal', { evidence: { end: { kind: 'signalled', signal: 'SIGKILL' } } }, ['- was ended by SIGKILL']],
     ['a cancel', { evidence: { end: { kind: 'cancelled' } } }, ['- was cancelled']],
     ['a crash', { evidence: { end: { kind: 'exited', code: 134 } } }, ['- ended with exit code 134']],

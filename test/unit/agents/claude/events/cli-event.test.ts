@@ -50,13 +50,21 @@ describe('an event is', () => {
     ],
     [
       'a retry',
-      { type: 'system', subtype: 'api_retry', attempt: 2, max_retries: 10, error_status: 529 },
-      { kind: 'retry', session: null, attempt: 2, maxRetries: 10, status: 529 },
+      {
+        type: 'system',
+        subtype: 'api_retry',
+        attempt: 2,
+        max_retries: 10,
+        retry_delay_ms: 549,
+        error_status: 529,
+        error: 'overloaded',
+      },
+      { kind: 'retry', session: null, attempt: 2, maxRetries: 10, delayMs: 549, status: 529, error: 'overloaded' },
     ],
     [
       'a retry without numbers',
       { type: 'system', subtype: 'api_retry' },
-      { kind: 'retry', session: null, attempt: 0, maxRetries: 0, status: null },
+      { kind: 'retry', session: null, attempt: 0, maxRetries: 0, delayMs: 0, status: null, error: null },
     ],
     [
       'a rejection',

@@ -31,7 +31,12 @@ describe('of a stream is shown', () => {
     ['what the agent says', assistantLine('hi'), [text('hi')]],
     ['what a subagent says, as its', assistantLine('hi', { parent_tool_use_id: 't' }), [text('hi', true)]],
     ['what the CLI says of an error', syntheticLine('Request timed out', 'server_error'), [text('Request timed out')]],
-    ['nothing of a text of blanks', assistantLine(' \n'), []],
+    ['that there was a text of blanks', assistantLine(' \n'), [{ kind: 'unshown' }]],
+    [
+      'that there was a thought',
+      assistantLine('', { message: { content: [{ type: 'thinking', thinking: 'hm' }] } }),
+      [{ kind: 'unshown' }],
+    ],
     [
       'a text before the tools of its message',
       assistantLine('hi', {
@@ -81,8 +86,11 @@ describe('of a stream is shown', () => {
     ],
     [
       'a retry',
-      JSON.stringify({ type: 'system', subtype: 'api_retry', attempt: 1, max_retries: 10, error_status: 529 }),
-      [{ kind: 'retry', attempt: 1, maxRetries: 10, status: 529 }],
+      JSON.stringify({
+        ...{ type: 'system', subtype: 'api_retry', attempt: 1, max_retries: 10 },
+        ...{ retry_delay_ms: 549, error_status: 529, error: 'overloaded' },
+      }),
+      [{ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 549, status: 529, error: 'overloaded' }],
     ],
     ['a good result', resultLine('done'), [{ kind: 'result', failed: false, text: 'done', turns: 3 }]],
     [
@@ -128,7 +136,7 @@ test.each<[string, string, StreamEvent]>([
 
 test.each<[string, number, readonly StreamEvent[]]>([
   ['up to 64 KiB is', 64 * 1024, [{ kind: 'tool-result', failed: false }]],
-  ['longer than 64 KiB is not', 64 * 1024 + 1, []],
+  ['longer than 64 KiB is not', 64 * 1024 + 1, [{ kind: 'unshown' }]],
 ])('a line of a tool result %s looked into for being shown', (_rule, bytes, events) => {
   const line = toolResultLine('');
   expect(shown(jsonLines(INIT, toolResultLine('x'.repeat(bytes - line.length - 1))))).toEqual(events);
