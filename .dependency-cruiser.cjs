@@ -26,10 +26,11 @@ const layers = {
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
-  // What an agent's CLI prints is parsed by pure code, which knows no other agent.
-  'agents/*/events': { may: ['core'], packages: [] },
+  // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
+  'agents/reading': { may: ['core'], packages: [] },
+  'agents/*/events': { may: ['core', 'agents/reading'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
-  'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
+  'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
   // The sandbox runtime is loaded by its path at run time: here are its types.
   isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },

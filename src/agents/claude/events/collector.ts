@@ -1,10 +1,11 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
 import type { Transcript } from '../../../core/analysis/transcript.ts';
 import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
-import { createDenial, isQuestion } from './denials.ts';
+import { createDenial } from '../../reading/denials.ts';
+import { isQuestion } from './denials.ts';
 import { classifyFailure, failureInText } from './failure.ts';
 import { capped } from '../../../core/text/cut.ts';
-import { asString } from './json.ts';
+import { asString } from '../../reading/json.ts';
 import { usageLimitOf } from './usage-limit.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */

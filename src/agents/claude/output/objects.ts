@@ -1,6 +1,6 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { asObject, type JsonObject } from '../events/json.ts';
-import { decodeKept, type Kept } from './capped-bytes.ts';
+import { asObject, type JsonObject } from '../../reading/json.ts';
+import { decodeKept, type Kept } from '../../reading/capped-bytes.ts';
 import { createJsonWalker } from './json-walker.ts';
 import {
   COMMA,
@@ -8,12 +8,12 @@ import {
   firstInArray,
   firstVisible,
   isBlank,
-  LINE_FEED,
   OPEN_BRACE,
   opensArray,
   SPACE,
   startsLikeEvent,
 } from './line-bytes.ts';
+import { LINE_FEED } from '../../reading/line-ends.ts';
 import { hasProse } from './noise.ts';
 
 /** JSON in a line, and the noise around it, which is text. */

@@ -1,9 +1,9 @@
 import type { Transcript } from '../../../core/analysis/transcript.ts';
 import { parseCliEvent, type CliEvent } from '../events/cli-event.ts';
 import { createEventCollector, transcriptOfText } from '../events/collector.ts';
-import type { JsonObject } from '../events/json.ts';
+import type { JsonObject } from '../../reading/json.ts';
 import { streamEventsOf, textEvent, type StreamEvent } from '../events/stream-event.ts';
-import { createCappedBytes, decodeKept, type Kept } from './capped-bytes.ts';
+import { createCappedBytes, decodeKept, type Kept } from '../../reading/capped-bytes.ts';
 import { createFormatWitness } from './formats.ts';
 import { eventStart, firstVisible, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
 import { arrayIn, isEmpty, objectsIn, parseObject, type FoundObjects } from './objects.ts';
