@@ -75,6 +75,8 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createImportCommand(openImport),
   ...createOrderCommands(open),
   createReplayCommand(kindOfDenial),
-  createAnalyzeCommand(async (agent, now) => (await import('../wiring/agents/output-reader.ts')).openReader(agent, now)),
+  createAnalyzeCommand(async (agent, now) =>
+    (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
+  ),
   cleanCommand,
 ];

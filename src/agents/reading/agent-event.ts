@@ -32,6 +32,8 @@ export interface Failure {
   readonly text: string;
   /** HTTP status of the provider's answer; null: unknown. */
   readonly status: number | null;
+  /** When it was said (ms); null: unknown. */
+  readonly at: number | null;
 }
 
 /** How one CLI prints what happens. */
@@ -50,8 +52,8 @@ export interface Dialect {
   readonly printed: readonly ErrorForm[];
   /** The tool that asks a person; null: none does. */
   readonly questionTool: string | null;
-  /** The instant (ISO) at which the limit that the text reports is over; null: unknown. */
-  resetTime(text: string, now: number): string | null;
+  /** The instant (ISO) at which the limit that is reported is over; null: unknown. */
+  resetTime(failure: Failure, now: number): string | null;
 }
 
 /** A kind of error, and the texts that say it. */

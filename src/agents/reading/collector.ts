@@ -103,7 +103,7 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
       format: hasEvents ? 'jsonl' : 'text',
       finalMessage,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, dialect.resetTime(failure.text, now)),
+      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, dialect.resetTime(failure, now)),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,

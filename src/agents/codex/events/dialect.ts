@@ -22,7 +22,7 @@ export const dialect: Dialect = {
     ['auth', /^(?:Error: )?Missing environment variable: `[^`]{1,200}`\.?$/],
   ],
   questionTool: null,
-  resetTime: codexReset,
+  resetTime: ({ text }, now) => codexReset(text, now),
 };
 
 function parseLine(line: JsonObject): readonly AgentEvent[] | null {
@@ -39,7 +39,7 @@ function parseLine(line: JsonObject): readonly AgentEvent[] | null {
       return [...usageEvents(line['usage']), { kind: 'end', failure: null }];
     case 'turn.failed': {
       const text = asString(asObject(line['error'])?.['message']) ?? '';
-      return [{ kind: 'end', failure: { text, status: statusIn(text) } }];
+      return [{ kind: 'end', failure: { text, status: statusIn(text), at: null } }];
     }
     default:
       return isOfCodex(line['type']) ? [ACTIVITY] : null;

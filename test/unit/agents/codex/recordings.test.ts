@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
 import { dialect } from '../../../../src/agents/codex/events/dialect.ts';
-import { analyzeIn, kindsOf, readIn, recording, recordingsOf } from '../reading/fixtures.ts';
+import {
+  analyzeIn,
+  ended,
+  failed,
+  kindsOf,
+  limited,
+  NO_RESULT,
+  readIn,
+  recording,
+  refused,
+  testRecordings,
+} from '../reading/fixtures.ts';
 
-const ended = { format: 'jsonl', agentError: null, usageLimit: null, turns: null, costUsd: null, denials: [] };
-const failed = (kind: string, text: RegExp) => ({
-  ...ended,
-  agentError: { kind, text: expect.stringMatching(text) },
-  tokens: null,
-});
-const limited = (text: RegExp, resumeAt: string | null) => ({
-  ...failed('rate-limit', text),
-  usageLimit: { window: 'unknown', resumeAt },
-});
-const NO_RESULT = /^The agent's output ends without a result/;
-
-const expected: Readonly<Record<string, object>> = {
+testRecordings('codex', dialect, {
   'builtin-websocket-fallback.jsonl': { ...ended, tokens: 150 },
   'empty-answer.jsonl': { ...ended, tokens: 150 },
   'error-401.jsonl': failed('auth', /^unexpected status 401 Unauthorized: Incorrect API key/),
@@ -23,10 +22,7 @@ const expected: Readonly<Record<string, object>> = {
     'other',
     /^The agent's output ends.*exceeded retry limit, last status: 429/,
   ),
-  'error-429.jsonl': {
-    ...failed('rate-limit', /^exceeded retry limit/),
-    usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true },
-  },
+  'error-429.jsonl': refused(/^exceeded retry limit/),
   'error-503.jsonl': failed('server', /^unexpected status 503/),
   'error-context.jsonl': failed('prompt-too-long', /^Codex ran out of room/),
   'error-quota.jsonl': limited(/^Quota exceeded/, null),
@@ -45,14 +41,6 @@ const expected: Readonly<Record<string, object>> = {
     format: 'text',
     sessionId: null,
   },
-};
-
-test('every recording is in the table', () => {
-  expect(recordingsOf('codex')).toEqual(Object.keys(expected).sort());
-});
-
-test.each(Object.entries(expected))('%s', (name, analysis) => {
-  expect(analyzeIn(dialect, recording('codex', name))).toMatchObject(analysis);
 });
 
 test.each([

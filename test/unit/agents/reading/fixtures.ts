@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
@@ -54,4 +55,35 @@ export function jsonLines(...events: readonly object[]): string {
 /** The kinds of events, neighbours of one kind once. */
 export function kindsOf(events: readonly AgentEvent[]): readonly string[] {
   return events.map(({ kind }) => kind).filter((kind, at, all) => kind !== all[at - 1]);
+}
+
+/** A call that ended well; what an agent does not tell stays out of its rows. */
+export const ended = { format: 'jsonl', agentError: null, usageLimit: null, costUsd: null, denials: [] };
+
+/** A call that failed, without a limit. */
+export function failed(kind: string, text: RegExp): object {
+  return { ...ended, agentError: { kind, text: expect.stringMatching(text) } };
+}
+
+/** A call that ended at a limit of the provider. */
+export function limited(text: RegExp, resumeAt: string | null): object {
+  return { ...failed('rate-limit', text), usageLimit: { window: 'unknown', resumeAt } };
+}
+
+/** An error 429 without words about a limit. */
+export function refused(text: RegExp): object {
+  return { ...failed('rate-limit', text), usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true } };
+}
+
+export const NO_RESULT = /^The agent's output ends without a result/;
+
+/** Holds the dialect to all that was recorded of the agent. */
+export function testRecordings(agent: string, dialect: Dialect, expected: Readonly<Record<string, object>>): void {
+  test('every recording is in the table', () => {
+    expect(recordingsOf(agent)).toEqual(Object.keys(expected).sort());
+  });
+
+  test.each(Object.entries(expected))('%s', (name, analysis) => {
+    expect(analyzeIn(dialect, recording(agent, name))).toMatchObject(analysis);
+  });
 }
