@@ -5,6 +5,7 @@ import type { Dialect } from '../../agents/reading/agent-event.ts';
 /** Loads the code of one agent and of no other. */
 const DIALECTS: Readonly<Record<Exclude<AgentName, 'claude'>, () => Promise<{ readonly dialect: Dialect }>>> = {
   codex: () => import('../../agents/codex/events/dialect.ts'),
+  gemini: () => import('../../agents/gemini/events/dialect.ts'),
   opencode: () => import('../../agents/opencode/events/dialect.ts'),
 };
 
