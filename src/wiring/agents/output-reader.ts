@@ -7,6 +7,7 @@ const DIALECTS: Readonly<Record<Exclude<AgentName, 'claude'>, () => Promise<{ re
   codex: () => import('../../agents/codex/events/dialect.ts'),
   gemini: () => import('../../agents/gemini/events/dialect.ts'),
   opencode: () => import('../../agents/opencode/events/dialect.ts'),
+  copilot: () => import('../../agents/copilot/events/dialect.ts'),
 };
 
 /** A reader of what the agent prints. */
