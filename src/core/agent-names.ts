@@ -1,4 +1,4 @@
 /** The agents whose output can be read. */
-export const AGENT_NAMES = ['claude', 'codex', 'opencode', 'gemini', 'copilot'] as const;
+export const AGENT_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
 
 export type AgentName = (typeof AGENT_NAMES)[number];

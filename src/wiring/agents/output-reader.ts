@@ -8,6 +8,7 @@ const DIALECTS: Readonly<Record<Exclude<AgentName, 'claude'>, () => Promise<{ re
   gemini: () => import('../../agents/gemini/events/dialect.ts'),
   opencode: () => import('../../agents/opencode/events/dialect.ts'),
   copilot: () => import('../../agents/copilot/events/dialect.ts'),
+  qwen: () => import('../../agents/qwen/events/dialect.ts'),
 };
 
 /** A reader of what the agent prints. */
