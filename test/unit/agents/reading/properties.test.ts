@@ -4,7 +4,7 @@ import type { Dialect } from '../../../../src/agents/reading/agent-event.ts';
 import { AGENT_NAMES } from '../../../../src/core/agent-names.ts';
 import { runs } from '../../../runs.ts';
 import { cpuMs } from '../../../cpu.ts';
-import { analyzeIn, readIn, recording, recordingsOf } from './fixtures.ts';
+import { analyzeIn, jsonLines, readIn, recording, recordingsOf } from './fixtures.ts';
 
 const agents = await Promise.all(
   AGENT_NAMES.filter((name) => name !== 'claude').map(async (name) => {
@@ -25,6 +25,42 @@ const ERRORS = agents
   .flatMap((line) =>
     [...line.matchAll(/"message":("(?:[^"\\]|\\.)*")/g)].map(([, text]) => JSON.parse(text ?? '') as string),
   );
+
+/** What they print when they do not even start. */
+const COMPLAINTS = agents.flatMap(([agent]) =>
+  recordingsOf(agent).flatMap((name) => (name.endsWith('.txt') ? [recording(agent, name)] : [])),
+);
+
+/** A call that ended well, in which the agent and a tool said this. */
+const CALLS: Readonly<Record<string, (text: string) => readonly object[]>> = {
+  codex: (text) => [
+    { type: 'item.completed', item: { id: '1', type: 'command_execution', aggregated_output: text, exit_code: 1 } },
+    { type: 'item.completed', item: { id: '2', type: 'agent_message', text } },
+    { type: 'turn.completed', usage: {} },
+  ],
+  gemini: (text) => [
+    { type: 'message', role: 'user', content: text },
+    { type: 'tool_result', tool_id: '1', status: 'error', output: text, error: { type: 'unknown', message: text } },
+    { type: 'message', role: 'assistant', content: text, delta: true },
+    { type: 'result', status: 'success', stats: {} },
+  ],
+  opencode: (text) => [
+    { type: 'tool_use', sessionID: 's', part: { tool: 'bash', state: { status: 'error', error: text } } },
+    { type: 'text', sessionID: 's', part: { text } },
+    { type: 'step_finish', sessionID: 's', part: { reason: 'stop' } },
+  ],
+  copilot: (text) => [
+    { type: 'user.message', data: { content: text } },
+    { type: 'tool.execution_complete', data: { success: false, error: { code: 'failure', message: text } } },
+    { type: 'assistant.message', data: { content: text } },
+    { type: 'result', exitCode: 0 },
+  ],
+  qwen: (text) => [
+    { type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content: text }] } },
+    { type: 'assistant', message: { content: [{ type: 'text', text }] } },
+    { type: 'result', subtype: 'success', is_error: false, result: text },
+  ],
+};
 
 describe.each(agents)('%s', (agent, dialect) => {
   const line = fc.oneof(
@@ -74,8 +110,17 @@ describe.each(agents)('%s', (agent, dialect) => {
     },
   );
 
+  test('what the agent says and its tools print is never an error of the CLI', () => {
+    expect(ERRORS.length).toBeGreaterThan(40);
+    for (const error of [...ERRORS, ...COMPLAINTS]) {
+      const { analysis, finalMessage } = readIn(dialect, jsonLines(...(CALLS[agent]?.(error) ?? [])));
+      expect(analysis).toMatchObject({ agentError: null, usageLimit: null, denials: [] });
+      expect(finalMessage).toBe(error);
+    }
+  });
+
   test('prose that quotes errors, printed without any event, is no error of a kind and no limit', () => {
-    for (const error of ERRORS)
+    for (const error of [...ERRORS, ...COMPLAINTS])
       expect(analyzeIn(dialect, `The log says this:\n${error}\nSo the retry is tested now.`)).toMatchObject({
         agentError: { kind: 'other' },
         usageLimit: null,
