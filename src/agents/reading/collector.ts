@@ -4,6 +4,8 @@ import { capped } from '../../core/text/cut.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { AgentEvent, Dialect } from './agent-event.ts';
 import { createDenial } from './denials.ts';
+import { asAmount } from './json.ts';
+import { createPendingCalls } from './pending-calls.ts';
 import { classifyFailure, errorInText, usageLimitOf } from './failure.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */
@@ -20,8 +22,6 @@ export interface CollectorOptions {
   readonly tokensBefore: number | null;
 }
 
-/** Tool calls that are remembered until their denial is reported. */
-const MAX_PENDING_CALLS = 256;
 const MAX_DENIALS = 500;
 /** So much text of one message is kept, of its beginning and its end. */
 const MAX_TEXT_CHARS = 1024 * 1024;
@@ -41,7 +41,7 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
   let sessionTokens: number | null = null;
   let costUsd: number | null = null;
   const denials: Denial[] = [];
-  const calls = new Map<string, Pick<Extract<AgentEvent, { kind: 'tool-use' }>, 'tool' | 'command'>>();
+  const calls = createPendingCalls<Pick<Extract<AgentEvent, { kind: 'tool-use' }>, 'tool' | 'command'>>();
 
   return { add, transcript };
 
@@ -85,13 +85,11 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
 
   function remember({ id, tool, command }: Extract<AgentEvent, { kind: 'tool-use' }>): void {
     if (id === null) return;
-    calls.set(id, { tool, command: command === null ? null : capped(command, 2_000) });
-    const [oldest] = calls.keys();
-    if (calls.size > MAX_PENDING_CALLS && oldest !== undefined) calls.delete(oldest);
+    calls.add(id, { tool, command: command === null ? null : capped(command, 2_000) });
   }
 
   function deny({ id, tool, command }: Extract<AgentEvent, { kind: 'denied' }>): void {
-    const call = calls.get(id ?? '');
+    const call = calls.of(id);
     if (denials.length < MAX_DENIALS)
       denials.push(createDenial(tool ?? call?.tool ?? 'unknown', command ?? call?.command ?? null));
   }
@@ -107,9 +105,10 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,
-      turns,
-      tokens: sessionTokens === null ? tokens : sinceBefore(sessionTokens),
-      costUsd,
+      // Sums of what is not believable may be no number any more.
+      turns: asAmount(turns),
+      tokens: asAmount(sessionTokens === null ? tokens : sinceBefore(sessionTokens)),
+      costUsd: asAmount(costUsd),
     };
   }
 

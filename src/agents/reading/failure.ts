@@ -49,7 +49,7 @@ export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'pri
     .replace(COLOURS, '')
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && noise?.test(line) !== true);
+    .filter((line) => line !== '' && !OF_NODE.test(line) && noise?.test(line) !== true);
   const kind = kindIn(printed, lines[0] ?? '');
   return kind && { kind, text: capped(lines.join('\n'), MAX_TEXT_CHARS) };
 }
@@ -57,5 +57,8 @@ export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'pri
 function kindIn(forms: readonly ErrorForm[], text: string): AgentError['kind'] | null {
   return forms.find(([, form]) => form.test(text))?.[0] ?? null;
 }
+
+/** Warnings of the runtime that most of the CLIs are made with. */
+const OF_NODE = /^\(node:\d+\) |^\(Use `node /;
 
 const COLOURS = new RegExp(String.raw`\u001b\[[0-9;]{0,16}m`, 'g');

@@ -4,7 +4,7 @@ import type { AgentEvent } from './agent-event.ts';
 import { createCappedBytes, decodeKept, type Kept } from './capped-bytes.ts';
 import { createEventCollector, type CollectorOptions } from './collector.ts';
 import { asObject } from './json.ts';
-import { behindLine } from './line-ends.ts';
+import { behindLine, endsObject } from './line-ends.ts';
 
 /** `onEvent` sees the events as they come; null: nobody looks. */
 export interface ReaderOptions extends CollectorOptions {
@@ -57,9 +57,10 @@ export function createAgentReader({ onEvent, ...options }: ReaderOptions): Trans
     else events.forEach(take);
   }
 
-  function isUnread({ head, tail }: Kept): boolean {
-    if (head.length < LONG_LINE_BYTES) return false;
-    return endsObject(tail ?? head) && dialect.unread.test(latin1.decode(head.subarray(0, LOOK_BYTES)));
+  /** What is cut off is not taken for a line of the CLI. */
+  function isUnread(line: Kept): boolean {
+    if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
+    return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));
   }
 
   function takeText(line: string): void {
@@ -81,12 +82,3 @@ export function createAgentReader({ onEvent, ...options }: ReaderOptions): Trans
 
 const ACTIVITY: AgentEvent = { kind: 'activity' };
 const latin1 = new TextDecoder('latin1');
-const SPACE = 0x20;
-const CLOSE_BRACE = 0x7d;
-
-/** What is cut off is not taken for a line of the CLI. */
-function endsObject(bytes: Uint8Array): boolean {
-  let end = bytes.length - 1;
-  while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;
-  return bytes[end] === CLOSE_BRACE;
-}

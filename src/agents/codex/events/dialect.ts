@@ -9,7 +9,7 @@ export const dialect: Dialect = {
   unread:
     /^\{"type":"item\.(?:started|updated|completed)","item":\{"id":"[^"]{1,64}","type":"(?!agent_message|error)\w+"/,
   parseText: () => null,
-  noise: null,
+  noise: /^(?:Reading (?:prompt|additional input) from stdin\.\.\.$|WARNING: |\d{4}-\d\d-\d\dT\S+ +[A-Z]{4,5} )/,
   reported: [
     ['billing', /^To use Codex with your ChatGPT plan, upgrade\b/],
     ['budget', /^budget reached\b/],

@@ -36,4 +36,18 @@ describe('what ends a call', () => {
   test('a session that is completed after an error has not failed', () => {
     expect(analyzeIn(dialect, jsonLines(STARTED, { type: 'error', message: 'x' }, DONE)).agentError).toBeNull();
   });
+
+  test('sums that are no number any more are unknown', () => {
+    const huge = { input_tokens: 1.7e308, output_tokens: 1.7e308 };
+    expect(analyzeIn(dialect, jsonLines(STARTED, { ...DONE, usage: huge })).tokens).toBeNull();
+  });
+
+  test('what it prints before an error of its own is no error', () => {
+    const error = 'Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)';
+    const log = '2026-11-22T09:00:17.278050Z  WARN codex_core: no';
+    expect(analyzeIn(dialect, `Reading prompt from stdin...\n${log}\n${error}\n`).agentError).toEqual({
+      kind: 'unknown-session',
+      text: error,
+    });
+  });
 });

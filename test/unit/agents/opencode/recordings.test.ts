@@ -62,13 +62,13 @@ test('only a failed try on stderr is a retry', () => {
   expect(readIn(dialect, recording('opencode', 'permission-default-stderr.txt')).events).toEqual([]);
 });
 
-const sessionID = 'ses_dfd873624ffevkhmOGafMjYY0R';
+const SESSION = 'ses_dfd873624ffevkhmOGafMjYY0R';
 const step = (reason: string) => ({
   type: 'step_finish',
-  sessionID,
+  sessionID: SESSION,
   part: { reason, tokens: { total: 5 }, cost: 0.5 },
 });
-const text = { type: 'text', sessionID, part: { text: 'All is done.' } };
+const text = { type: 'text', sessionID: SESSION, part: { text: 'All is done.' } };
 
 test.each(['tool-calls', 'length', 'content-filter', 'unknown'])(
   'a last step that ended with %s is no result',
@@ -81,7 +81,11 @@ test.each(['tool-calls', 'length', 'content-filter', 'unknown'])(
 );
 
 test('what comes after an error does not make it a success', () => {
-  const error = { type: 'error', sessionID, error: { name: 'APIError', data: { message: 'no', statusCode: 500 } } };
+  const error = {
+    type: 'error',
+    sessionID: SESSION,
+    error: { name: 'APIError', data: { message: 'no', statusCode: 500 } },
+  };
   expect(analyzeIn(dialect, jsonLines(error, text, step('stop'))).agentError).toEqual({ kind: 'server', text: 'no' });
 });
 
@@ -91,7 +95,7 @@ test.each(['--last', 'ses_short', 'ses_dfd873624ffevkhmOGafMjYY0R; rm -rf .'])('
 
 test('tokens are summed where no total is given', () => {
   const part = { reason: 'stop', tokens: { input: 1, output: 2, reasoning: 4, cache: { read: 8, write: 16 } } };
-  expect(analyzeIn(dialect, jsonLines({ type: 'step_finish', sessionID, part }))).toMatchObject({
+  expect(analyzeIn(dialect, jsonLines({ type: 'step_finish', sessionID: SESSION, part }))).toMatchObject({
     tokens: 31,
     costUsd: null,
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
-import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
+import { printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import type { AgentEvent, Dialect } from '../../../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../../../src/agents/reading/reader.ts';
 
@@ -34,7 +34,10 @@ export function readIn(
   const bytes = typeof output === 'string' ? new TextEncoder().encode(output) : output;
   for (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) reader.push(chunk);
   const transcript = reader.end();
-  return { analysis: analyze(transcript, KNOWN_SIGNALS.done).analysis, finalMessage: transcript.finalMessage, events };
+  const { analysis } = analyze(transcript, KNOWN_SIGNALS.done);
+  // Throws where the published shape does not hold it.
+  printedAnalysis(analysis);
+  return { analysis, finalMessage: transcript.finalMessage, events };
 }
 
 const samples = new URL('../../../samples/agents/', import.meta.url);
