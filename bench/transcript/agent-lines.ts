@@ -14,12 +14,12 @@ const say = (turn: number): string =>
 
 const codex: Printed = {
   begin: [{ type: 'thread.started', thread_id: ID }, { type: 'turn.started' }],
-  turn: (turn, aggregated_output) => {
+  turn: (turn, output) => {
     const run = { id: `item_${String(turn)}`, type: 'command_execution', command: '/bin/bash -lc ls' };
     return [
       { type: 'item.completed', item: { id: `item_${String(turn)}`, type: 'agent_message', text: say(turn) } },
       { type: 'item.started', item: { ...run, aggregated_output: '', exit_code: null, status: 'in_progress' } },
-      { type: 'item.completed', item: { ...run, aggregated_output, exit_code: 0, status: 'completed' } },
+      { type: 'item.completed', item: { ...run, aggregated_output: output, exit_code: 0, status: 'completed' } },
     ];
   },
   end: [
