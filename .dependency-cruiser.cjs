@@ -104,6 +104,13 @@ module.exports = {
       from: { path: '^src/', pathNot: ['^src/(entries|wiring)/'] },
       to: { path: '^src/(entries|wiring)/' },
     },
+    {
+      name: 'agents-are-loaded-when-asked-for',
+      comment: 'A run uses one agent: the code of the others is behind await import().',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/agents/' },
+      to: { path: '^src/agents/(?!claude/|reading/)', dynamic: false },
+    },
     ...rooms,
   ],
   options: {
