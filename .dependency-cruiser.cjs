@@ -26,10 +26,11 @@ const layers = {
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
-  // What an agent's CLI prints is parsed by pure code, which knows no other agent.
-  'agents/*/events': { may: ['core'], packages: [] },
+  // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
+  'agents/reading': { may: ['core'], packages: [] },
+  'agents/*/events': { may: ['core', 'agents/reading'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
-  'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
+  'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
   // The sandbox runtime is loaded by its path at run time: here are its types.
   isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
@@ -102,6 +103,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: ['^src/(entries|wiring)/'] },
       to: { path: '^src/(entries|wiring)/' },
+    },
+    {
+      name: 'agents-are-loaded-when-asked-for',
+      comment: 'A run uses one agent: the code of the others is behind await import().',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/agents/' },
+      to: { path: '^src/agents/(?!claude/|reading/)', dynamic: false },
     },
     ...rooms,
   ],

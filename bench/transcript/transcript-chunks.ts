@@ -2,23 +2,11 @@
 const CHUNK_BYTES = 64 * 1024;
 const SESSION = '7c5f6c3e-3f0a-4a53-9a4e-0d2a3c1b5e6f';
 
-/** A stream-json transcript of about `bytes` bytes, in chunks as a pipe brings them: turns of text, a tool call and its result. */
-export function* chunks(bytes: number): Generator<Uint8Array> {
-  let rest = Buffer.from(
-    line({
-      type: 'system',
-      subtype: 'init',
-      cwd: '/home/runner/work/sample/sample',
-      session_id: SESSION,
-      tools: ['Bash', 'Read', 'Edit'],
-      model: 'model',
-    }),
-  );
-  let made = 0;
-  for (let turn = 0; made < bytes; turn += 1) {
-    const text = Buffer.from(turnOf(turn));
-    made += text.length;
-    rest = Buffer.concat([rest, text]);
+/** Whole lines in chunks as a pipe brings them. */
+export function* inChunks(lines: Iterable<string>): Generator<Uint8Array> {
+  let rest = Buffer.alloc(0);
+  for (const text of lines) {
+    rest = Buffer.concat([rest, Buffer.from(text)]);
     while (rest.length >= CHUNK_BYTES) {
       // A copy: what the reader keeps a view of must not hold the whole buffer.
       yield Uint8Array.from(rest.subarray(0, CHUNK_BYTES));
@@ -26,20 +14,35 @@ export function* chunks(bytes: number): Generator<Uint8Array> {
     }
   }
   yield rest;
-  yield Buffer.from(
-    line({
-      type: 'result',
-      subtype: 'success',
-      is_error: false,
-      num_turns: 1000,
-      result: FINAL,
-      session_id: SESSION,
-      total_cost_usd: 1.5,
-      usage: { input_tokens: 1000, output_tokens: 1000 },
-      modelUsage: {},
-      permission_denials: [],
-    }),
-  );
+}
+
+/** A stream-json transcript of about `bytes` bytes: turns of text, a tool call and its result. */
+export function* streamLines(bytes: number): Generator<string> {
+  yield line({
+    type: 'system',
+    subtype: 'init',
+    cwd: '/home/runner/work/sample/sample',
+    session_id: SESSION,
+    tools: ['Bash', 'Read', 'Edit'],
+    model: 'model',
+  });
+  for (let turn = 0, made = 0; made < bytes; turn += 1) {
+    const text = turnOf(turn);
+    made += text.length;
+    yield text;
+  }
+  yield line({
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    num_turns: 1000,
+    result: FINAL,
+    session_id: SESSION,
+    total_cost_usd: 1.5,
+    usage: { input_tokens: 1000, output_tokens: 1000 },
+    modelUsage: {},
+    permission_denials: [],
+  });
 }
 
 /** About `bytes` bytes of tiny lines, each of which might be the beginning of something: text costs most where lines are short. */
@@ -68,11 +71,11 @@ const TINY_LINES = [
   'This is a line.\n',
 ];
 
-const FINAL =
+export const FINAL =
   'Done.\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 3\nTESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: false\nRECOMMENDATION: Go on\n---END_RALPH_STATUS---';
 
 /** Sizes of tool results in lines of code, as they come in turn: most are small, some are whole files. */
-const RESULT_LINES = [3, 40, 12, 220, 8, 90, 1, 25, 600, 15, 60, 2, 140, 30, 6, 1500] as const;
+export const RESULT_LINES = [3, 40, 12, 220, 8, 90, 1, 25, 600, 15, 60, 2, 140, 30, 6, 1500] as const;
 
 function turnOf(turn: number): string {
   const id = `toolu_${String(turn).padStart(24, '0')}`;
@@ -131,7 +134,7 @@ function assistant(turn: number, block: object): object {
   };
 }
 
-function code(turn: number, lines: number): string {
+export function code(turn: number, lines: number): string {
   const text: string[] = [];
   for (let at = 1; at <= lines; at += 1)
     text.push(
@@ -140,6 +143,6 @@ function code(turn: number, lines: number): string {
   return text.join('\n');
 }
 
-function line(event: object): string {
+export function line(event: object): string {
   return `${JSON.stringify(event)}\n`;
 }

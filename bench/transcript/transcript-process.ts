@@ -1,29 +1,31 @@
 import { lineOf } from '../../src/agents/claude/log-events.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
+import type { Dialect } from '../../src/agents/reading/agent-event.ts';
+import { createAgentReader } from '../../src/agents/reading/reader.ts';
 import { analyze } from '../../src/core/analysis/analyze.ts';
-import { chunks, shortLines } from './transcript-chunks.ts';
+import type { TranscriptReader } from '../../src/core/analysis/transcript.ts';
+import { agentLines, LINE_AGENTS } from './agent-lines.ts';
+import { inChunks, shortLines, streamLines } from './transcript-chunks.ts';
 
-// Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be measured; prints one line of JSON.
+// Reads a transcript as a run does (of the agent that is named, or Claude's), or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be measured; prints one line of JSON.
 const BYTES = 100 * 1024 * 1024;
 const IS_TEXT = process.argv[2] === 'short-lines';
+const agent = LINE_AGENTS.find((name) => name === process.argv[2]);
 
 let shown = 0;
 let spentMs = 0;
 let bytes = 0;
-const reader = createOutputReader({
-  now: 0,
-  onEvent: IS_TEXT ? null : (event) => void (shown += lineOf(event).length),
-});
-for (const chunk of IS_TEXT ? shortLines(BYTES) : chunks(BYTES)) {
+const reader = await openReader();
+for (const chunk of IS_TEXT ? shortLines(BYTES) : inChunks(agent ? agentLines(agent, BYTES) : streamLines(BYTES))) {
   bytes += chunk.length;
   const startedAt = performance.now();
   reader.push(chunk);
   spentMs += performance.now() - startedAt;
 }
 const startedAt = performance.now();
-const { format, turns, signal } = analyze(reader.end(), []).analysis;
+const { format, agentError, signal } = analyze(reader.end(), []).analysis;
 spentMs += performance.now() - startedAt;
-const isUnderstood = IS_TEXT ? format === 'text' : turns !== null && signal.from === 'block' && shown > 0;
+const isUnderstood = IS_TEXT ? format === 'text' : agentError === null && signal.from === 'block' && shown > 0;
 if (!isUnderstood) throw new Error('the transcript was not understood');
 console.log(
   JSON.stringify({
@@ -31,3 +33,10 @@ console.log(
     peakMegabytes: process.resourceUsage().maxRSS / 1000,
   }),
 );
+
+async function openReader(): Promise<TranscriptReader> {
+  if (agent === undefined)
+    return createOutputReader({ now: 0, onEvent: IS_TEXT ? null : (event) => void (shown += lineOf(event).length) });
+  const { dialect } = (await import(`../../src/agents/${agent}/events/dialect.ts`)) as { readonly dialect: Dialect };
+  return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });
+}

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { addCommand } from '../cli/tasks/add.ts';
 import { kindOfDenial } from '../agents/claude/events/allow-rules.ts';
-import { createOutputReader } from '../agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
@@ -76,6 +75,8 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createImportCommand(openImport),
   ...createOrderCommands(open),
   createReplayCommand(kindOfDenial),
-  createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
+  createAnalyzeCommand(async (agent, now) =>
+    (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
+  ),
   cleanCommand,
 ];

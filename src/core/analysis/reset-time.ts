@@ -1,5 +1,7 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/** The first three letters of the months. */
+export const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 /** A 29 February comes again within eight years. */
 const MAX_YEARS = 8;
 
@@ -41,7 +43,8 @@ function parseReset(text: string): Reset | null {
   return { day: month === undefined ? null : { month: monthIndex, day: Number(day) }, hour, minute, zone };
 }
 
-function hourOf(hour: number, half: string | undefined): number | null {
+/** The hour of the day (0–23) that a clock with or without halves shows; null: none does. */
+export function hourOf(hour: number, half: string | undefined): number | null {
   if (half === undefined) return hour <= 23 ? hour : null;
   return hour >= 1 && hour <= 12 ? (hour % 12) + (half === 'pm' ? 12 : 0) : null;
 }

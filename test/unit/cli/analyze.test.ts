@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { AGENT_NAMES } from '../../../src/core/agent-names.ts';
 import { assistantLine, block, failedLine, jsonLines, resultLine } from '../agents/claude/fixtures.ts';
+import { recording } from '../agents/reading/fixtures.ts';
 import { ralph } from './fixture.ts';
 
 describe('ralph analyze --json', () => {
@@ -110,5 +113,37 @@ describe('ralph analyze for people', () => {
       block('STATUS: COMPLETE', 'SUMMARY: \u001b[2Jgone\u202e', 'QUESTION: \u001b[2J'),
     );
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
+  });
+});
+
+describe('ralph analyze --agent', () => {
+  const calls: Readonly<Record<string, readonly [output: string, sessionId: string]>> = {
+    claude: [jsonLines(assistantLine('x'), resultLine('Done.')), 's-1'],
+    codex: [recording('codex', 'full-run.jsonl'), '01a2027c-165f-7602-a480-99aaae3e2241'],
+    gemini: [recording('gemini', 'full-run.jsonl'), '3208c0c2-88bf-496c-920f-2082f2bbe890'],
+    opencode: [recording('opencode', 'full-run.jsonl'), 'ses_dfd873624ffevkhmOGafMjYY0R'],
+    copilot: [recording('copilot', 'full-run-denials.jsonl'), '3f6ff0ee-922d-43ac-a6b9-fcc8282b5314'],
+    qwen: [recording('qwen', 'full-run.jsonl'), 'f55053c1-a9e2-47e0-bd20-11b4803428e2'],
+  };
+
+  test.each(AGENT_NAMES)('%s reads what this agent prints, in the same shape', async (agent) => {
+    const [output, sessionId] = calls[agent] ?? ['', ''];
+    const { code, out } = await ralph(['analyze', '--agent', agent, '--json'], output);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ format: 'jsonl', agentError: null, sessionId });
+    const { out: ofClaude } = await ralph(['analyze', '--json'], calls['claude']?.[0] ?? '');
+    expect(Object.keys(JSON.parse(out) as object)).toEqual(Object.keys(JSON.parse(ofClaude) as object));
+  });
+
+  test('nothing else is an agent, and the error names them all', async () => {
+    const { code, error } = await ralph(['analyze', '--agent', 'codx', '--json'], '');
+    expect(code).toBe(2);
+    expect(error).toContain(`--agent: "codx" is not one of ${AGENT_NAMES.join(', ')}. Did you mean codex?`);
+  });
+
+  test('the documentation names the same agents', () => {
+    const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+    const row = page.split('\n').find((line) => line.startsWith('| `ralph analyze FILE`')) ?? '';
+    for (const agent of AGENT_NAMES) expect(row).toContain(`\`${agent}\``);
   });
 });

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { addCommand } from '../../../src/cli/tasks/add.ts';
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
-import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
+import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
 import { createDoctorCommand } from '../../../src/cli/doctor/doctor.ts';
@@ -82,7 +82,7 @@ function commandsAt(
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
     createReplayCommand(kindOfDenial),
-    createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
+    createAnalyzeCommand(openReader),
     cleanCommand,
   ];
 }

@@ -1,6 +1,6 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
-import { parseDenials } from './denials.ts';
-import { asAmount, asArray, asObject, asString, type JsonObject } from './json.ts';
+import { parseDenials } from '../../reading/denials.ts';
+import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json.ts';
 
 /** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
 export type CliEvent =

@@ -1,10 +1,12 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
 import type { Transcript } from '../../../core/analysis/transcript.ts';
 import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
-import { createDenial, isQuestion } from './denials.ts';
+import { createDenial } from '../../reading/denials.ts';
+import { createPendingCalls } from '../../reading/pending-calls.ts';
+import { isQuestion } from './denials.ts';
 import { classifyFailure, failureInText } from './failure.ts';
 import { capped } from '../../../core/text/cut.ts';
-import { asString } from './json.ts';
+import { asString } from '../../reading/json.ts';
 import { usageLimitOf } from './usage-limit.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */
@@ -26,8 +28,6 @@ export function transcriptOfText(text: string, now: number): Transcript {
   };
 }
 
-/** Tool calls whose command is remembered until their denial is reported. */
-const MAX_PENDING_TOOLS = 256;
 const MAX_DENIALS = 500;
 
 export function createEventCollector(): EventCollector {
@@ -42,7 +42,7 @@ export function createEventCollector(): EventCollector {
   let totals: Totals = { turns: null, tokens: null, costSinceLastUsd: null };
   const denials: Denial[] = [];
   let deniedSinceResult: Denial[] = [];
-  const commands = new Map<string, string>();
+  const commands = createPendingCalls<string>();
 
   return { add, transcript };
 
@@ -59,7 +59,7 @@ export function createEventCollector(): EventCollector {
         return;
       case 'denied':
         if (deniedSinceResult.length < MAX_DENIALS)
-          deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
+          deniedSinceResult.push(createDenial(event.tool, commands.of(event.toolUseId)));
         return;
       case 'rate-limit':
         if (event.limit.rejected) rejected = laterOf(rejected, event.limit);
@@ -95,10 +95,7 @@ export function createEventCollector(): EventCollector {
 
   function rememberCommand({ id, input }: ToolUse): void {
     const command = asString(input['command']);
-    if (id === null || command === null) return;
-    commands.set(id, capped(command, 2_000));
-    const [oldest] = commands.keys();
-    if (commands.size > MAX_PENDING_TOOLS && oldest !== undefined) commands.delete(oldest);
+    if (id !== null && command !== null) commands.add(id, capped(command, 2_000));
   }
 
   function transcript(format: Transcript['format'], now: number): Transcript {

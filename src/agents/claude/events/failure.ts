@@ -2,6 +2,7 @@ import type { AgentError } from '../../../core/analysis/analysis.ts';
 import type { Transcript } from '../../../core/analysis/transcript.ts';
 import type { Failure } from './cli-event.ts';
 import { capped } from '../../../core/text/cut.ts';
+import { kindOfStatus } from '../../reading/status-kind.ts';
 
 type Kind = AgentError['kind'];
 
@@ -17,7 +18,7 @@ export function classifyFailure(failure: Failure): AgentError {
     named(MESSAGE_ERRORS, error) ??
     named(API_ERRORS, apiError) ??
     byText(text) ??
-    byStatus(status) ??
+    kindOfStatus(status) ??
     'other';
   return { kind, text: capped(text, MAX_TEXT_CHARS) };
 }
@@ -153,14 +154,4 @@ function named(kinds: Readonly<Record<string, Kind>>, name: string | null): Kind
 
 function byText(text: string): Kind | null {
   return STARTS.find(({ start }) => start.test(text.trimStart()))?.kind ?? null;
-}
-
-function byStatus(status: number | null): Kind | null {
-  if (status === null) return null;
-  if (status === 401 || status === 403) return 'auth';
-  if (status === 402) return 'billing';
-  if (status === 404) return 'model';
-  if (status === 413) return 'prompt-too-long';
-  if (status === 429) return 'rate-limit';
-  return status >= 500 ? 'server' : null;
 }

@@ -1,6 +1,6 @@
 import type { CliEvent, ToolUse } from './cli-event.ts';
 import { capped } from '../../../core/text/cut.ts';
-import { asString } from './json.ts';
+import { asString } from '../../reading/json.ts';
 
 /** What a person following the run may see of the agent's stream, and whether it is at work. Texts are capped, not cleaned. `nested`: a subagent's. */
 export type StreamEvent =

@@ -1,7 +1,7 @@
 import type { Analysis } from '../../../core/analysis/analysis.ts';
 import type { CliEvent } from '../events/cli-event.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
-import { asArray, asObject } from '../events/json.ts';
+import { asArray, asObject } from '../../reading/json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import { announces, hasProse } from './noise.ts';
 import { holdsMarker } from '../../../core/analysis/status-block.ts';

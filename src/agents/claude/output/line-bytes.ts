@@ -1,4 +1,5 @@
-export const LINE_FEED = 0x0a;
+import { behindLine, LINE_FEED } from '../../reading/line-ends.ts';
+
 export const CARRIAGE_RETURN = 0x0d;
 export const SPACE = 0x20;
 export const OPEN_BRACE = 0x7b;
@@ -63,16 +64,6 @@ function endOfControl(bytes: Uint8Array, from: number): number {
   let at = from;
   while ((bytes[at] ?? 0) >= SPACE && (bytes[at] ?? 0) < 0x40) at += 1;
   return at;
-}
-
-/** So far a loop is much faster than a call. */
-const NEAR_BYTES = 32;
-
-/** Index behind the line feed that ends the line at `from`; -1 when the line is not whole. */
-export function behindLine(bytes: Uint8Array, from: number): number {
-  const near = Math.min(from + NEAR_BYTES, bytes.length);
-  for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
-  return bytes.indexOf(LINE_FEED, near) + 1 || -1;
 }
 
 /** Index behind the line at `from`; the last one may lack its line feed. */

@@ -1,5 +1,6 @@
-import { decodeKept } from './capped-bytes.ts';
-import { CARRIAGE_RETURN, LINE_FEED, SPACE } from './line-bytes.ts';
+import { decodeKept } from '../../reading/capped-bytes.ts';
+import { LINE_FEED } from '../../reading/line-ends.ts';
+import { CARRIAGE_RETURN, SPACE } from './line-bytes.ts';
 
 /** So much of a line is enough to tell noise from prose. */
 const LOOK_CHARS = 256;

@@ -1,6 +1,6 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { asObject, type JsonObject } from '../events/json.ts';
-import { decodeKept, type Kept } from './capped-bytes.ts';
+import { asObject, type JsonObject } from '../../reading/json.ts';
+import { decodeKept, type Kept } from '../../reading/capped-bytes.ts';
 import { createJsonWalker } from './json-walker.ts';
 import {
   COMMA,
@@ -8,12 +8,11 @@ import {
   firstInArray,
   firstVisible,
   isBlank,
-  LINE_FEED,
   OPEN_BRACE,
   opensArray,
-  SPACE,
   startsLikeEvent,
 } from './line-bytes.ts';
+import { endsObject, LINE_FEED } from '../../reading/line-ends.ts';
 import { hasProse } from './noise.ts';
 
 /** JSON in a line, and the noise around it, which is text. */
@@ -23,7 +22,6 @@ export interface FoundObjects {
   readonly behind: Uint8Array;
 }
 
-const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 const QUOTE = 0x22;
 
@@ -130,12 +128,4 @@ export function isEmpty(bytes: Uint8Array): boolean {
 /** The object that the bytes are; null when they are something else. */
 export function parseObject(bytes: Kept): JsonObject | null {
   return asObject(tryJson(decodeKept(bytes).trim()));
-}
-
-/** A cheap look, so that no time is spent on parsing what is cut off. */
-function endsObject({ head, tail }: Kept): boolean {
-  const bytes = tail ?? head;
-  let end = bytes.length - 1;
-  while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;
-  return bytes[end] === CLOSE_BRACE;
 }

@@ -1,7 +1,8 @@
 import type { Transcript, TranscriptReader } from '../../../core/analysis/transcript.ts';
 import type { StreamEvent } from '../events/stream-event.ts';
-import { createCappedBytes } from './capped-bytes.ts';
-import { behindLine, endOfLine, firstVisible, OPEN_BRACE } from './line-bytes.ts';
+import { createCappedBytes } from '../../reading/capped-bytes.ts';
+import { behindLine } from '../../reading/line-ends.ts';
+import { endOfLine, firstVisible, OPEN_BRACE } from './line-bytes.ts';
 import { elementsIn, endOfObject } from './objects.ts';
 import { createReading, type Reading } from './reading.ts';
 

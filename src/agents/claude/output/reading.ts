@@ -1,11 +1,12 @@
 import type { Transcript } from '../../../core/analysis/transcript.ts';
 import { parseCliEvent, type CliEvent } from '../events/cli-event.ts';
 import { createEventCollector, transcriptOfText } from '../events/collector.ts';
-import type { JsonObject } from '../events/json.ts';
+import type { JsonObject } from '../../reading/json.ts';
 import { orUnshown, streamEventsOf, textEvent, type StreamEvent } from '../events/stream-event.ts';
-import { createCappedBytes, decodeKept, type Kept } from './capped-bytes.ts';
+import { createCappedBytes, decodeKept, type Kept } from '../../reading/capped-bytes.ts';
+import { endsObject } from '../../reading/line-ends.ts';
 import { createFormatWitness } from './formats.ts';
-import { eventStart, firstVisible, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
+import { eventStart, firstVisible, OPEN_BRACE, startsLikeEvent } from './line-bytes.ts';
 import { arrayIn, isEmpty, objectsIn, parseObject, type FoundObjects } from './objects.ts';
 import { createTextLines } from './text-lines.ts';
 
@@ -141,12 +142,8 @@ const UNREAD: CliEvent = { kind: 'other', session: null };
 const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) =>
   new TextEncoder().encode(start),
 );
-const CLOSE_BRACE = 0x7d;
 
 /** Whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
-function isUnread({ head, tail }: Kept): boolean {
-  const bytes = tail ?? head;
-  let last = bytes.length - 1;
-  while (last > 0 && (bytes[last] ?? 0) <= SPACE) last -= 1;
-  return bytes[last] === CLOSE_BRACE && UNREAD_STARTS.some((start) => start.every((byte, at) => head[at] === byte));
+function isUnread(line: Kept): boolean {
+  return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }

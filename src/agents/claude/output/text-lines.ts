@@ -1,10 +1,9 @@
+import { behindLine, LINE_FEED } from '../../reading/line-ends.ts';
 import {
   CARRIAGE_RETURN,
-  behindLine,
   eventStart,
   firstVisible,
   isBlank,
-  LINE_FEED,
   OPEN_BRACE,
   OPEN_BRACKET,
   opensArray,

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createCappedBytes,
-  decodeKept,
-  type CappedBytes,
-} from '../../../../../src/agents/claude/output/capped-bytes.ts';
+import { createCappedBytes, decodeKept, type CappedBytes } from '../../../../src/agents/reading/capped-bytes.ts';
 
 const MI = 1024 * 1024;
 /** The same bytes do not come again at a distance that is a multiple of any power of two. */

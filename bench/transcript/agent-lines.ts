@@ -1,0 +1,136 @@
+import { code, FINAL, line, RESULT_LINES } from './transcript-chunks.ts';
+
+/** What the CLI of an agent prints: how it begins, a turn of text, a tool call and its result, and how it ends. */
+interface Printed {
+  readonly begin: readonly object[];
+  turn(turn: number, content: string): readonly object[];
+  readonly end: readonly object[];
+}
+
+const ID = '7c5f6c3e-3f0a-4a53-9a4e-0d2a3c1b5e6f';
+const TIME = '2026-11-22T08:56:37.146Z';
+const say = (turn: number): string =>
+  `I look at step ${String(turn)} next. ${'It should not change what callers see. '.repeat(turn % 5)}`;
+
+const codex: Printed = {
+  begin: [{ type: 'thread.started', thread_id: ID }, { type: 'turn.started' }],
+  turn: (turn, output) => {
+    const run = { id: `item_${String(turn)}`, type: 'command_execution', command: '/bin/bash -lc ls' };
+    return [
+      { type: 'item.completed', item: { id: `item_${String(turn)}`, type: 'agent_message', text: say(turn) } },
+      { type: 'item.started', item: { ...run, aggregated_output: '', exit_code: null, status: 'in_progress' } },
+      { type: 'item.completed', item: { ...run, aggregated_output: output, exit_code: 0, status: 'completed' } },
+    ];
+  },
+  end: [
+    { type: 'item.completed', item: { id: 'item_last', type: 'agent_message', text: FINAL } },
+    { type: 'turn.completed', usage: { input_tokens: 500, output_tokens: 250 } },
+  ],
+};
+
+const gemini: Printed = {
+  begin: [{ type: 'init', timestamp: TIME, session_id: ID, model: 'model' }],
+  turn: (turn, output) => {
+    const tool = { timestamp: TIME, tool_id: `run_shell_command_${String(turn)}` };
+    return [
+      { type: 'message', timestamp: TIME, role: 'assistant', content: say(turn), delta: true },
+      { type: 'tool_use', ...tool, tool_name: 'run_shell_command', parameters: { command: 'ls', description: 'x' } },
+      { type: 'tool_result', ...tool, status: 'success', output },
+    ];
+  },
+  end: [
+    { type: 'message', timestamp: TIME, role: 'assistant', content: FINAL, delta: true },
+    { type: 'result', timestamp: TIME, status: 'success', stats: { total_tokens: 310 } },
+  ],
+};
+
+const opencode: Printed = {
+  begin: [],
+  turn: (turn, output) => [
+    inSession('step_start', { type: 'step-start' }),
+    inSession('text', { type: 'text', text: say(turn) }),
+    inSession('tool_use', {
+      type: 'tool',
+      tool: 'bash',
+      callID: `call_${String(turn)}`,
+      state: { status: 'completed', input: { command: 'ls', description: 'x' }, output, metadata: { output, exit: 0 } },
+    }),
+    inSession('step_finish', { reason: 'tool-calls', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
+  ],
+  end: [
+    inSession('text', { type: 'text', text: FINAL }),
+    inSession('step_finish', { reason: 'stop', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
+  ],
+};
+
+function inSession(type: string, part: object): object {
+  return { type, timestamp: 1795337803879, sessionID: 'ses_dfd873624ffevkhmOGafMjYY0R', part };
+}
+
+const copilot: Printed = {
+  begin: [],
+  turn: (turn, content) => {
+    const call = { toolCallId: `call_${String(turn)}`, model: 'model', turnId: String(turn) };
+    const envelope = { id: ID, timestamp: TIME, parentId: ID };
+    return [
+      { type: 'assistant.turn_start', data: { turnId: String(turn) }, ...envelope },
+      { type: 'assistant.message', data: { model: 'model', content: say(turn), toolRequests: [] }, ...envelope },
+      { type: 'tool.execution_start', data: { ...call, toolName: 'bash', arguments: { command: 'ls' } }, ...envelope },
+      {
+        type: 'tool.execution_complete',
+        data: { ...call, rte: false, shellExecution: { exitCode: 0 }, success: true, result: { content } },
+        ...envelope,
+      },
+    ];
+  },
+  end: [
+    { type: 'assistant.message', data: { content: FINAL } },
+    { type: 'result', sessionId: ID, exitCode: 0 },
+  ],
+};
+
+const qwen: Printed = {
+  begin: [{ type: 'system', subtype: 'init', session_id: ID }],
+  turn: (turn, content) => {
+    const envelope = { uuid: ID, session_id: ID, parent_tool_use_id: null };
+    const id = `call_${String(turn)}`;
+    return [
+      { type: 'assistant', ...envelope, message: { role: 'assistant', content: [{ type: 'text', text: say(turn) }] } },
+      {
+        type: 'assistant',
+        ...envelope,
+        message: {
+          role: 'assistant',
+          content: [{ type: 'tool_use', id, name: 'run_shell_command', input: { command: 'ls' } }],
+        },
+      },
+      {
+        type: 'user',
+        ...envelope,
+        message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, is_error: false, content }] },
+      },
+    ];
+  },
+  end: [
+    { type: 'result', subtype: 'success', session_id: ID, is_error: false, num_turns: 2, result: FINAL, usage: {} },
+  ],
+};
+
+const PRINTED = { codex, gemini, opencode, copilot, qwen };
+
+/** Agents whose output is read line by line. */
+export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
+
+/** Whole lines as the agent's CLI prints them, about `bytes` bytes in all. */
+export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {
+  const { begin, turn, end } = PRINTED[agent];
+  yield begin.map(line).join('');
+  for (let at = 0, made = 0; made < bytes; at += 1) {
+    const text = turn(at, code(at, RESULT_LINES[at % RESULT_LINES.length] ?? 1))
+      .map(line)
+      .join('');
+    made += text.length;
+    yield text;
+  }
+  yield end.map(line).join('');
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { dialect } from '../../../../src/agents/qwen/events/dialect.ts';
+import {
+  analyzeIn,
+  ended,
+  failed,
+  jsonLines,
+  NO_RESULT,
+  readIn,
+  recording,
+  refused,
+  testRecordings,
+} from '../reading/fixtures.ts';
+
+testRecordings('qwen', dialect, {
+  'error-401.jsonl': failed('auth', /^\[API Error: 401 Incorrect API key provided\]$/),
+  'full-run.jsonl': { ...ended, turns: 2, tokens: 300, sessionId: 'f55053c1-a9e2-47e0-bd20-11b4803428e2' },
+  'permission-denials.jsonl': {
+    ...ended,
+    turns: 2,
+    tokens: 300,
+    denials: [{ tool: 'run_shell_command', command: 'npm test' }],
+  },
+  'unknown-session-stderr.txt': { ...failed('unknown-session', /^No saved session found/), format: 'text' },
+});
+
+test.each([
+  ['full-run.jsonl', 'done'],
+  ['permission-denials.jsonl', 'ok'],
+  // Its error is no message of the agent.
+  ['error-401.jsonl', ''],
+])('the last words of %s', (name, message) => {
+  expect(readIn(dialect, recording('qwen', name)).finalMessage).toBe(message);
+});
+
+test('the sum of a session counts from what it was before the call', () => {
+  expect(analyzeIn(dialect, recording('qwen', 'full-run.jsonl'), { tokensBefore: 200 }).tokens).toBe(100);
+});
+
+const say = (text: string) => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } });
+const error = (message: string) => ({
+  type: 'result',
+  subtype: 'error_during_execution',
+  is_error: true,
+  error: { message },
+});
+
+test('at the limit of turns it ends without a result', () => {
+  expect(analyzeIn(dialect, jsonLines(say('Looking.')))).toMatchObject(failed('other', NO_RESULT));
+});
+
+test.each([
+  ['[API Error: 429 Too many requests]', refused(/429/)],
+  ['[API Error: 503 overloaded]', failed('server', /503/)],
+  ['[API Error: Connection error.]', failed('server', /Connection/)],
+])('%s', (message, expected) => {
+  const { analysis, finalMessage } = readIn(dialect, jsonLines(say('Looking.'), say(message), error(message)));
+  expect(analysis).toMatchObject(expected);
+  expect(finalMessage).toBe('Looking.');
+});

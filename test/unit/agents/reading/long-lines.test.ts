@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { dialect as codex } from '../../../../src/agents/codex/events/dialect.ts';
+import { dialect as copilot } from '../../../../src/agents/copilot/events/dialect.ts';
+import { dialect as gemini } from '../../../../src/agents/gemini/events/dialect.ts';
+import { dialect as opencode } from '../../../../src/agents/opencode/events/dialect.ts';
+import { dialect as qwen } from '../../../../src/agents/qwen/events/dialect.ts';
+import { jsonLines, kindsOf, readIn } from './fixtures.ts';
+
+const PADDING = '"success":true, {"success":true,"status":"completed"} '.repeat(100);
+const at = { timestamp: '2026-11-22T08:56:37.146Z' };
+const qwens = { uuid: 'u', session_id: 's', parent_tool_use_id: null };
+const refusal = { toolCallId: '1', success: false, error: { code: 'denied', message: PADDING } };
+const RULE = `The user has specified a rule which prevents you from this. ${PADDING}`;
+
+test.each([
+  ['codex', codex, { type: 'item.completed', item: { id: '1', type: 'agent_message', text: PADDING } }, 'text'],
+  [
+    'gemini',
+    gemini,
+    { type: 'tool_result', ...at, tool_id: '1', status: 'error', output: PADDING, error: { type: 'policy_violation' } },
+    'denied',
+  ],
+  [
+    'opencode',
+    opencode,
+    {
+      type: 'tool_use',
+      timestamp: 1,
+      sessionID: 's',
+      part: { type: 'tool', tool: 'bash', callID: 'c', state: { status: 'error', input: {}, error: RULE } },
+    },
+    'denied',
+  ],
+  ['copilot', copilot, { type: 'tool.execution_complete', data: refusal }, 'denied'],
+  ['qwen', qwen, { type: 'assistant', ...qwens, message: { content: [{ type: 'text', text: PADDING }] } }, 'text'],
+])('a long line that says something is read: %s', (_, dialect, line, kind) => {
+  expect(kindsOf(readIn(dialect, jsonLines(line)).events)).toContain(kind);
+});
+
+test.each([
+  [
+    'codex',
+    codex,
+    { type: 'item.completed', item: { id: '1', type: 'command_execution', aggregated_output: PADDING } },
+  ],
+  ['gemini', gemini, { type: 'tool_result', ...at, tool_id: '1', status: 'success', output: PADDING }],
+  [
+    'opencode',
+    opencode,
+    {
+      type: 'tool_use',
+      timestamp: 1,
+      sessionID: 's',
+      part: { type: 'tool', tool: 'bash', callID: 'c', state: { status: 'completed', output: PADDING } },
+    },
+  ],
+  [
+    'copilot',
+    copilot,
+    { type: 'tool.execution_complete', data: { toolCallId: '1', success: true, result: { content: PADDING } } },
+  ],
+  ['qwen', qwen, { type: 'user', ...qwens, message: { role: 'user', content: PADDING } }],
+])('of a long line that a tool printed only is used that it came: %s', (_, dialect, line) => {
+  expect(readIn(dialect, jsonLines(line)).events).toEqual([{ kind: 'activity' }]);
+  // Cut off, it is not even that.
+  const output = jsonLines(line);
+  expect(readIn(dialect, output.slice(0, output.lastIndexOf('completed'))).events).toEqual([]);
+});
