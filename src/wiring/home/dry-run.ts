@@ -37,13 +37,15 @@ interface Asked {
   readonly config: Config;
   readonly checkout: PersonCheckout;
   readonly environment: NodeJS.ProcessEnv;
+  /** See `prepareCopy`. */
+  readonly leaveOut: readonly string[];
   /** The one task that is asked for, by its id or name; null: all of them. */
   readonly wanted: string | null;
 }
 
 /** `--dry-run`: the gate's decision, the prompt and the command line. Nothing is claimed or written, and nobody is called. */
 export async function showWhatWouldRun(
-  { config, checkout, environment, wanted }: Asked,
+  { config, checkout, environment, leaveOut, wanted }: Asked,
   {
     setting,
     gate,
@@ -62,7 +64,7 @@ export async function showWhatWouldRun(
     // Without a claim there is nothing to give back: Ctrl-C ends the process.
     const { signal } = new AbortController();
     await prepareCopy(
-      { config, checkout, place, environment, signal },
+      { config, checkout, place, environment, leaveOut, signal },
       { info: () => undefined, warning: log.warning },
     );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
