@@ -10,7 +10,8 @@ import type { Lease } from '../core/sharing/lease.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { createRefCells } from '../git/refs/ref-cells.ts';
 import { listLanes } from '../git/refs/ref-lanes.ts';
-import type { CellStore } from '../ports/state.ts';
+import { isLastRunOver } from '../home/run-claim.ts';
+import type { CellStore, StateStore } from '../ports/state.ts';
 import { createBudgetStore } from '../state/budget-store.ts';
 import { directoryCellNames } from '../state/directory-cells.ts';
 import { createGuardedStore } from '../state/guarded-store.ts';
@@ -71,7 +72,8 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
 
 function directoryPlace(top: string): StatePlace {
   const { folder, check } = stateFolder(top);
-  return placeOf(checkoutCells(top), async () => {
+  const cells = checkoutCells(top);
+  const place = placeOf(cells, async () => {
     try {
       check();
       // What is on this machine is watched by its files.
@@ -80,6 +82,13 @@ function directoryPlace(top: string): StatePlace {
       return { kind: 'unavailable', why: textOf(error) };
     }
   });
+  const restore: StateStore['restore'] = async (lane) => {
+    const restored = await place.store.restore(lane);
+    if (!('lease' in restored) || restored.lease === null) return restored;
+    // The lease of a run that was killed stands until the next run takes it.
+    return (await isLastRunOver(cells)) ? { ...restored, lease: null } : restored;
+  };
+  return { ...place, store: { ...place.store, restore } };
 }
 
 function placeOf(cells: CellStore, lanes: StatePlace['lanes']): StatePlace {

@@ -14,7 +14,7 @@ import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
+import { checkState, claimRun, nextNumber, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
 import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
@@ -171,7 +171,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     sayFirst();
     return showWhatWouldRun(
       { config, checkout, environment, leaveOut, wanted: asked.task },
-      { setting: setting(log, 1), gate, print },
+      { setting: setting(log, await nextNumber(checkoutCells(top))), gate, print },
     );
   }
 
