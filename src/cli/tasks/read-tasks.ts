@@ -72,7 +72,9 @@ export async function readPromptTask(
   return {
     task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
     // A picture among the specifications is nothing wrong.
-    problems: found.problems.filter(({ file }) => places.some((place) => place === file || place.startsWith(`${file}/`))),
+    problems: found.problems.filter(({ file }) =>
+      places.some((place) => place === file || place.startsWith(`${file}/`)),
+    ),
   };
 }
 

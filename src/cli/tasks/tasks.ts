@@ -103,7 +103,12 @@ async function listTasks(
   const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
   const ofSettings = settings.problems.map((message) => ({ file: 'settings', line: null, message }));
   const ofPrompt = prompt.problems.filter(({ file }) => inFiles.problems.every((one) => one.file !== file));
-  const all = [...ofSettings, ...[...inFiles.problems, ...ofPrompt].map(problemRow), ...uncommitted, ...onGitHub.problems];
+  const all = [
+    ...ofSettings,
+    ...[...inFiles.problems, ...ofPrompt].map(problemRow),
+    ...uncommitted,
+    ...onGitHub.problems,
+  ];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {

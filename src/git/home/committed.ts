@@ -18,6 +18,9 @@ export async function uncommittedIn(
   const namesIn = (text: Buffer): readonly string[] => text.toString().split('\0');
   const missing = paths.filter((path) => !namesIn(committed.stdout).includes(path));
   return new Map(
-    missing.map((path) => [path, namesIn(ignored.stdout).includes(path) ? ('ignored' as const) : ('untracked' as const)]),
+    missing.map((path) => [
+      path,
+      namesIn(ignored.stdout).includes(path) ? ('ignored' as const) : ('untracked' as const),
+    ]),
   );
 }

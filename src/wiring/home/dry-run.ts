@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { tmpdir } from 'node:os';
 import { claudeArguments } from '../../agents/claude/command-line.ts';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
@@ -14,6 +12,7 @@ import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
+import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { promptFor, setupFor } from '../../loop/call.ts';
@@ -56,7 +55,8 @@ export async function showWhatWouldRun(
     readonly print: (text: string) => void;
   },
 ): Promise<RunAnswer> {
-  const base = mkdtempSync(join(tmpdir(), 'ralph-dry-run-'));
+  const folder = makeTemporaryFolder('ralph-dry-run-');
+  const base = folder.path;
   const name = setting.place.clone.split('/').at(-1) ?? 'checkout';
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
@@ -155,6 +155,7 @@ export async function showWhatWouldRun(
     return { ended: { ...NOTHING, outcome: 'idle', reason: 'dry_run', tasks: tasks.length }, failed: false };
   } finally {
     await removeTree(base);
+    folder.forget();
   }
 }
 

@@ -211,11 +211,12 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     const failed = conclude(report.outcome, config.failOn) === 'failure' || pushed === false;
     return { ended: endedRun(report, pushed), failed };
   } finally {
-    interruption.stop();
     await endAgent(runTag).catch(() => undefined);
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
     await releaseRun(cells, claim);
+    // Until here, nothing that ends a run may leave the claim behind.
+    interruption.stop();
     // The broker still listens, and a socket may hang: neither keeps this process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }

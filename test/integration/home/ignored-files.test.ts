@@ -124,7 +124,8 @@ describe('what sets a run up is part of it only as it is committed', () => {
     ]);
     expect(words[1]).not.toContain('.ralphrc');
     expect(await at.copy({ leaveOut: ignored })).toEqual({ secrets: [], tooMuch: [], failed: [] });
-    for (const path of [...ignored, '.ralph/state']) expect([path, existsSync(join(at.clone, path))]).toEqual([path, false]);
+    for (const path of [...ignored, '.ralph/state'])
+      expect([path, existsSync(join(at.clone, path))]).toEqual([path, false]);
     for (const path of kept) expect([path, existsSync(join(at.clone, path))]).toEqual([path, true]);
   });
 
