@@ -14,8 +14,8 @@ import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
-import { beginWork } from '../../loop/loop.ts';
-import { promptFor, setupFor } from '../../loop/call.ts';
+import { beginWork, sessionToResume } from '../../loop/loop.ts';
+import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import { resumeInstant } from '../../report/facts.ts';
@@ -136,9 +136,12 @@ export async function showWhatWouldRun(
       model: first?.model ?? config.agent.model,
       allowedTools: first?.allowedTools ?? config.policy.allowedTools,
       extraArgs: config.agent.args,
-      resume: first?.session === 'fresh' ? null : (found.state.session?.id ?? null),
+      resume:
+        first?.session === 'fresh'
+          ? null
+          : await sessionToResume(gateDeps.store, { state: found.state, taskId: step.task.id, policy, now }),
       alsoFolder: config.workingDirectory === '' ? null : world.context.workspace,
-      budgetUsd: null,
+      budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
     print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
