@@ -1,4 +1,11 @@
-import { describeLayout, FIRST_PATHS, FURTHER_PATHS, SPECS_PATTERNS } from '../core/layouts/found-files.ts';
+import {
+  describeLayout,
+  describeRoot,
+  FIRST_PATHS,
+  FURTHER_PATHS,
+  ROOT_PATHS,
+  SPECS_PATTERNS,
+} from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { textOf } from '../errors.ts';
@@ -26,6 +33,7 @@ export async function findForeign({
         ...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources, folder }),
       );
     }
+    if (folder !== '') lines.push(...describeRoot(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
     log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
   }

@@ -31,7 +31,8 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     const { problems } = signalsInFiles(base);
     // Of a file with steps its own schema says it.
     if (found.kind === 'wrong') return found;
-    if (problems.length > 0) return { kind: 'wrong', problems: problems.map((problem) => fromRoot(world.within, problem)) };
+    if (problems.length > 0)
+      return { kind: 'wrong', problems: problems.map((problem) => fromRoot(world.within, problem)) };
     return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
