@@ -91,7 +91,9 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       if (!isReady) {
         const opened = await openBranch(deps, work);
         if (opened.end !== null) return ended(deps, opened.work, opened.end);
-        const checked = await checkBase(deps, opened.work, intake.opened.base);
+        // Who ends the run before its first iteration need not wait for this.
+        const signal = AbortSignal.any([deps.signal, deps.ending]);
+        const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
         if (checked.end !== null) return ended(deps, checked.work, checked.end);
         work = checked.work;
         isReady = true;
