@@ -24,13 +24,14 @@ const now = (): number => Date.now();
 
 /** The command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
-  if (!existsSync(folder)) return { kind: 'missing', why: `${JSON.stringify(folder)} does not exist.` };
+  if (!existsSync(folder)) return { kind: 'missing', folder: null, why: `${JSON.stringify(folder)} does not exist.` };
   try {
     const git = createGit({ folder, env: process.env, configuration: 'own' });
     const found = await git.answer(['rev-parse', '--show-toplevel']);
     if (found.exitCode !== 0)
       return {
         kind: 'missing',
+        folder: null,
         why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
       };
     const top = found.stdout.toString().replace(/\n$/, '');
@@ -39,6 +40,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
     if (url === null && (remote !== null || !hasFolder))
       return {
         kind: 'missing',
+        folder: remote === null ? top : null,
         why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.`,
       };
     const places = [...(url === null ? [] : [await refPlace(top, url)]), ...(hasFolder ? [directoryPlace(top)] : [])];
@@ -49,7 +51,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
       person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
     };
   } catch (error) {
-    if (error instanceof UserError) return { kind: 'missing', why: error.message };
+    if (error instanceof UserError) return { kind: 'missing', folder: null, why: error.message };
     throw error;
   }
 };

@@ -30,7 +30,7 @@ import { noon } from '../core/core-fixtures.ts';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** No checkout anywhere. */
-const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', folder: null, why: 'there is no checkout.' });
 
 /** Neither agent nor server. */
 const noWorld: ImportWorld = {
