@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LaneReport } from '../../../src/cli/lane/lane-schema.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
-import { ralph, settingsOf } from './fixture.ts';
+import { ralph, settingsOf } from '../cli/fixture.ts';
 
 let folder = '';
 beforeEach(async () => {
