@@ -1,4 +1,5 @@
 import type { Terminal } from '../cli/command.ts';
+import { endWhenUnread } from '../cli/unread-output.ts';
 import { runCommand } from '../cli/run-command.ts';
 
 /** The command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
@@ -13,10 +14,7 @@ export async function cli(packageRoot: URL): Promise<void> {
     },
     now: () => Date.now(),
   };
-  // A reader that has seen enough, such as `head`, is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
-  });
+  endWhenUnread();
   process.exitCode = await runCommand(
     async () => (await import('./commands.ts')).commandsOf(packageRoot),
     process.argv.slice(2),

@@ -65,12 +65,16 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createRunCommand(async (asked, terminal) =>
     (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
   ),
-  createTasksCommand(look, async (folder) =>
-    (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, {
-      actionFolder: fileURLToPath(packageRoot),
-      env: process.env,
-    }),
-  ),
+  createTasksCommand({
+    look,
+    readSettings: async (folder) =>
+      (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, {
+        actionFolder: fileURLToPath(packageRoot),
+        env: process.env,
+      }),
+    findUncommitted: async (folder, paths) =>
+      (await import('../git/home/committed.ts')).uncommittedIn(folder, { paths, env: process.env }),
+  }),
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),

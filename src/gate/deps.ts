@@ -13,7 +13,7 @@ export interface GateDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'openLane'>;
+  readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane'>;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /** Where a lane's branch begins this time. `lastHead`: what was published of it last; null: nothing. */
   readonly findStart: (lane: {

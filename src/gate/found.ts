@@ -1,7 +1,14 @@
-import { describeLayout, FIRST_PATHS, FURTHER_PATHS, SPECS_PATTERNS } from '../core/layouts/found-files.ts';
+import {
+  describeLayout,
+  describeRoot,
+  FIRST_PATHS,
+  FURTHER_PATHS,
+  ROOT_PATHS,
+  SPECS_PATTERNS,
+} from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
-import { textOf } from '../errors.ts';
+import { textOf, UserError } from '../errors.ts';
 import type { GateDeps } from './deps.ts';
 
 /** What this run found of other Ralphs' files and settings, one line each, for log and summary; empty where nothing is foreign. Never throws: what cannot be read keeps no run from working. */
@@ -26,8 +33,11 @@ export async function findForeign({
         ...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources, folder }),
       );
     }
+    if (folder !== '') lines.push(...describeRoot(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
-    log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
+    // What a person has to set right, the gate says when it looks for tasks.
+    if (!(error instanceof UserError && error.kind === 'configuration'))
+      log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
   }
   for (const line of lines) log.info(`found: ${line}`);
   return lines;

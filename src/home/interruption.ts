@@ -1,6 +1,6 @@
 /** How a person ends a run. */
 export interface Interruption {
-  /** Aborted by the first Ctrl-C: the run ends after its iteration. Its reason is who asked. */
+  /** Aborted by the first Ctrl-C: the run ends before the next iteration begins. Its reason is who asked. */
   readonly ending: AbortSignal;
   /** Aborted by the second Ctrl-C, or by SIGTERM or SIGHUP: the run ends at once. */
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export function listenForInterruption({
       endNow('SIGINT');
       return;
     }
-    say('Ending after this iteration. Press Ctrl-C again to end now.');
+    say('Ending before the next iteration. Press Ctrl-C again to end now.');
     ending.abort('you (Ctrl-C)');
   };
   const onSignal = (name: NodeJS.Signals): void => {

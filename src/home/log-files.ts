@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromRoot } from '../core/folder.ts';
 import { overflowing } from '../core/local/rotation.ts';
@@ -26,29 +26,32 @@ export function createLogFiles(
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
 ): LogFiles {
   let folder: OwnFolder | null = null;
-  let isUnusable = false;
+  /** What is not written any more: each of them is said once, and keeps no other from being written. */
+  const unusable = new Set<'folder' | 'log' | 'iteration'>();
   let iteration: { readonly name: string; isFull: boolean } | null = null;
   let count = 0;
 
-  function attempt(act: (to: OwnFolder) => void): void {
-    if (isUnusable) return;
+  function attempt(part: 'log' | 'iteration', act: (to: OwnFolder) => void): void {
+    if (unusable.has('folder') || unusable.has(part)) return;
     try {
       folder ??= openOwnFolder(place, ['.ralph', 'logs'], { hides: true });
       act(folder);
     } catch (error) {
-      isUnusable = true;
+      unusable.add(folder === null ? 'folder' : part);
       warn(`The log is not kept in ${fromRoot(place.folder, '.ralph/logs')}: ${messageOf(error)}.`);
     }
   }
 
   return {
     line: (level, text) => {
-      attempt((to) => {
-        const lines = text
-          .split('\n')
-          .map((line) => `[${logInstant(now())}] [${level}] ${line}\n`)
-          .join('');
-        if (to.append(LOG, lines) > MAX_LOG_BYTES) renameSync(join(to.path, LOG), join(to.path, `${LOG}.1`));
+      const lines = text
+        .split('\n')
+        .map((line) => `[${logInstant(now())}] [${level}] ${line}\n`)
+        .join('');
+      attempt('log', (to) => {
+        if (to.append(LOG, lines) > MAX_LOG_BYTES) to.rename(LOG, `${LOG}.1`);
+      });
+      attempt('iteration', (to) => {
         if (iteration === null || iteration.isFull) return;
         iteration.isFull = to.append(iteration.name, lines) > MAX_ITERATION_BYTES;
       });
@@ -57,7 +60,7 @@ export function createLogFiles(
       count += 1;
       const stamp = logInstant(now()).replace(' ', '_').replaceAll(':', '-');
       iteration = { name: `iteration_${stamp}_${String(count % 1000).padStart(3, '0')}.log`, isFull: false };
-      attempt(tidy);
+      attempt('iteration', tidy);
     },
     iterationEnds: () => {
       iteration = null;

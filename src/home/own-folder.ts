@@ -31,6 +31,8 @@ export interface OwnFolder {
   readonly begin: (name: string) => void;
   /** Adds to a file; throws likewise. Returns its new size in bytes. */
   readonly append: (name: string, text: string) => number;
+  /** Gives a file another name, in place of the one that has it; throws likewise. */
+  readonly rename: (name: string, to: string) => void;
   readonly path: string;
 }
 
@@ -52,11 +54,16 @@ export function openOwnFolder(
   }
   if (hides && placeOf(join(path, '.gitignore')) === 'free')
     writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
+  /** Its path; throws where something else than a file is in its place. */
+  const fileOf = (name: string): string => {
+    const file = join(path, name);
+    if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+    return file;
+  };
   return {
     path,
     replace: (name, text) => {
-      const file = join(path, name);
-      if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+      const file = fileOf(name);
       const beside = join(path, `.${name}.${randomUUID()}`);
       try {
         writeFileSync(beside, text, { flag: 'wx', mode: 0o644 });
@@ -66,15 +73,14 @@ export function openOwnFolder(
       }
     },
     begin: (name) => {
-      const file = join(path, name);
-      if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+      const file = fileOf(name);
       rmSync(file, { force: true });
       writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
     },
     append: (name, text) => {
-      const file = join(path, name);
+      const file = fileOf(name);
       const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-      // A link or a pipe in its place is refused, and not waited for.
+      // A link or a pipe that has come into its place since is refused as well, and not waited for.
       const handle = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
       try {
         if (!fstatSync(handle).isFile()) throw new Error(`${file} is not a file, so it is not written`);
@@ -83,6 +89,9 @@ export function openOwnFolder(
       } finally {
         closeSync(handle);
       }
+    },
+    rename: (name, to) => {
+      renameSync(fileOf(name), fileOf(to));
     },
   };
 }

@@ -78,6 +78,18 @@ export async function lastRun(cells: Pick<CellStore, 'read'>): Promise<RunClaim 
   return (await look(cells).catch(() => null))?.last ?? null;
 }
 
+/** The number that the next run would have, for a look that claims nothing: a run that lives keeps what it has. */
+export async function nextNumber(cells: Pick<CellStore, 'read'>): Promise<number> {
+  const last = await lastRun(cells);
+  return last === null || isAlive(last) ? 1 : last.number + 1;
+}
+
+/** Whether the last run of this checkout has ended or was killed, so that what it holds is nobody's. */
+export async function isLastRunOver(cells: Pick<CellStore, 'read'>): Promise<boolean> {
+  const last = await lastRun(cells);
+  return last !== null && !isAlive(last);
+}
+
 async function look(
   cells: Pick<CellStore, 'read'>,
 ): Promise<{ readonly head: string | null; readonly last: RunClaim | null }> {

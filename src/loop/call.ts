@@ -159,7 +159,11 @@ function lastVerificationOf({ journal, headVerification }: Work): Verification |
 }
 
 /** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
-function budgetLeft({ state }: Work, spentUsd: number, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
+export function budgetLeft(
+  { state }: Pick<Work, 'state'>,
+  spentUsd: number,
+  { maxCostUsd, maxCostUsdPerDay }: Policy,
+): number | null {
   const left = [
     ...(maxCostUsd > 0 ? [maxCostUsd - spentUsd] : []),
     ...(maxCostUsdPerDay > 0 ? [maxCostUsdPerDay - (state.windows.day?.costUsd ?? 0)] : []),

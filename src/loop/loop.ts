@@ -12,8 +12,10 @@ import { awaitingCheck } from '../core/lane/check.ts';
 import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { publishedPrompt } from './prompt-documents.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
-import { resetSession } from '../core/lane/session.ts';
+import { resetSession, resetUnfitSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { Policy } from '../core/policy.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
@@ -89,7 +91,9 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       if (!isReady) {
         const opened = await openBranch(deps, work);
         if (opened.end !== null) return ended(deps, opened.work, opened.end);
-        const checked = await checkBase(deps, opened.work, intake.opened.base);
+        // Who ends the run before its first iteration need not wait for this.
+        const signal = AbortSignal.any([deps.signal, deps.ending]);
+        const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
         if (checked.end !== null) return ended(deps, checked.work, checked.end);
         work = checked.work;
         isReady = true;
@@ -187,6 +191,21 @@ async function restoreSession(deps: LoopDeps, { state }: WorkIntake): Promise<La
   }
   deps.log.info(`session: ${obstacle}, so a new one starts`);
   return resetSession(state, 'unknown_session', deps.clock.now());
+}
+
+/** The conversation that the next call would continue, for a look that opens no transcript; null: it would begin one. */
+export async function sessionToResume(
+  store: Pick<LoopDeps['store'], 'transcript'>,
+  {
+    state,
+    taskId,
+    policy,
+    now,
+  }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
+): Promise<string | null> {
+  const { lane, transcript, session } = resetUnfitSession(state, taskId, policy, now);
+  if (session === null || transcript === null) return null;
+  return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;
 }
 
 /** Why the agent cannot continue with the session, as words; null: its transcript is where the agent finds it. */

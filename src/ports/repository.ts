@@ -31,6 +31,8 @@ export interface Repository {
   ): Promise<ReadTexts>;
   /** Which of these names the checkout has as the job made it: of files and links, and of folders, which end with a slash. `*` stands for any part of the last name. None is read. */
   namesOf(names: readonly string[]): Promise<readonly string[]>;
+  /** The same of names at the root, wherever in the repository the run works. */
+  namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;

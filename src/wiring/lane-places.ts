@@ -10,7 +10,8 @@ import type { Lease } from '../core/sharing/lease.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { createRefCells } from '../git/refs/ref-cells.ts';
 import { listLanes } from '../git/refs/ref-lanes.ts';
-import type { CellStore } from '../ports/state.ts';
+import { isLastRunOver } from '../home/run-claim.ts';
+import type { CellStore, StateStore } from '../ports/state.ts';
 import { createBudgetStore } from '../state/budget-store.ts';
 import { directoryCellNames } from '../state/directory-cells.ts';
 import { createGuardedStore } from '../state/guarded-store.ts';
@@ -23,13 +24,14 @@ const now = (): number => Date.now();
 
 /** The command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
-  if (!existsSync(folder)) return { kind: 'missing', why: `${JSON.stringify(folder)} does not exist.` };
+  if (!existsSync(folder)) return { kind: 'missing', folder: null, why: `${JSON.stringify(folder)} does not exist.` };
   try {
     const git = createGit({ folder, env: process.env, configuration: 'own' });
     const found = await git.answer(['rev-parse', '--show-toplevel']);
     if (found.exitCode !== 0)
       return {
         kind: 'missing',
+        folder: null,
         why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
       };
     const top = found.stdout.toString().replace(/\n$/, '');
@@ -38,6 +40,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
     if (url === null && (remote !== null || !hasFolder))
       return {
         kind: 'missing',
+        folder: remote === null ? top : null,
         why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.`,
       };
     const places = [...(url === null ? [] : [await refPlace(top, url)]), ...(hasFolder ? [directoryPlace(top)] : [])];
@@ -48,7 +51,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
       person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
     };
   } catch (error) {
-    if (error instanceof UserError) return { kind: 'missing', why: error.message };
+    if (error instanceof UserError) return { kind: 'missing', folder: null, why: error.message };
     throw error;
   }
 };
@@ -71,7 +74,8 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
 
 function directoryPlace(top: string): StatePlace {
   const { folder, check } = stateFolder(top);
-  return placeOf(checkoutCells(top), async () => {
+  const cells = checkoutCells(top);
+  const place = placeOf(cells, async () => {
     try {
       check();
       // What is on this machine is watched by its files.
@@ -80,6 +84,13 @@ function directoryPlace(top: string): StatePlace {
       return { kind: 'unavailable', why: textOf(error) };
     }
   });
+  const restore: StateStore['restore'] = async (lane) => {
+    const restored = await place.store.restore(lane);
+    if (!('lease' in restored) || restored.lease === null) return restored;
+    // The lease of a run that was killed stands until the next run takes it.
+    return (await isLastRunOver(cells)) ? { ...restored, lease: null } : restored;
+  };
+  return { ...place, store: { ...place.store, restore } };
 }
 
 function placeOf(cells: CellStore, lanes: StatePlace['lanes']): StatePlace {

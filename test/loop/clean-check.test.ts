@@ -47,6 +47,20 @@ describe('before the first call the verify commands run on the base', () => {
     });
   });
 
+  test('the first Ctrl-C ends the run at once, as nothing has begun yet', async () => {
+    const project = createProject({ issues: [1], agent: [finisher], inputs: { verify: 'npm test' } });
+    const ending = new AbortController();
+    project.verifier = {
+      verify: ({ signal }) => {
+        ending.abort('you (Ctrl-C)');
+        return Promise.resolve(signal.aborted ? { kind: 'not-run' } : green);
+      },
+    };
+    const run = await runOnce(project, { isAtHome: true, ending: ending.signal });
+    expect(run).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    expect(savedState(project).baseCheck).toBeNull();
+  });
+
   test('a command that cannot run at all ends the run without a call, and no branch is left', async () => {
     const { project } = checkedProject({ ...red, code: 127, tail: 'bash: line 1: vitest: command not found' });
     const run = await runOnce(project);

@@ -16,6 +16,9 @@ export function renderLane({ lane, at, places, settings }: LaneReport, sameLane:
   const known = places.filter((place) => place.kind === 'lane');
   const cooldown = cooldownOf(settings ?? []);
   return [
+    ...(places.length === 0 && settings !== undefined
+      ? ['No state yet: there is no remote "origin", and no folder .ralph/state.\n']
+      : []),
     ...known.map((place) => renderPlace(place, { lane, sameLane, cooldown, now: Date.parse(at) })),
     ...(settings ?? []).map(settingsOf),
   ].join('\n');

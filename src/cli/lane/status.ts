@@ -48,7 +48,8 @@ async function status(
     readEffective,
   }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffective },
 ): Promise<CommandEnd> {
-  const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, open, 'all-lanes');
+  const places = args.includes('--all') ? open : orNone(open);
+  const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
     const { showAll } = await import('../overview/show-all.ts');
     return showAll({ ...opened, remote, json, look }, terminal);
@@ -62,6 +63,16 @@ async function status(
     { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane },
     terminal,
   );
+}
+
+/** A checkout of which nothing is kept yet has settings all the same. */
+function orNone(open: OpenPlaces): OpenPlaces {
+  return async (checkout) => {
+    const opened = await open(checkout);
+    return opened.kind === 'missing' && opened.folder !== null
+      ? { kind: 'open', folder: opened.folder, places: [], person: '' }
+      : opened;
+  };
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */

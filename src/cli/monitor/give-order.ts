@@ -19,7 +19,9 @@ export async function giveOrder(
     const opened = await open(checkout);
     if (opened.kind === 'missing') return opened;
     const places = opened.places.filter((each) => each.name === place);
-    return places.length === 0 ? { kind: 'missing', why: `the ${place} is no longer there.` } : { ...opened, places };
+    return places.length === 0
+      ? { kind: 'missing', folder: null, why: `the ${place} is no longer there.` }
+      : { ...opened, places };
   };
   const command = createOrderCommands(openOne).find((each) => each.name === name);
   if (command === undefined) return { kind: 'failed', text: `There is no order ${name}.` };

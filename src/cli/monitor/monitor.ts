@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import type { LookAtGitHub } from '../github.ts';
@@ -62,6 +63,10 @@ async function monitor(args: readonly string[], { open, look, world, terminal }:
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
+  // Without this, a run further up would be shown.
+  const there = await stat(folder).catch(() => null);
+  if (there?.isDirectory() !== true)
+    throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);
   const { createSource } = await import('./source.ts');
   const source = createSource({ folder, remote, open, look, world });
   const shows = given.has('all') ? 'all' : await viewOf(await source.local(terminal.now()), source.open, folder);

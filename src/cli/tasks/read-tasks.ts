@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
@@ -72,7 +72,9 @@ export async function readPromptTask(
   return {
     task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
     // A picture among the specifications is nothing wrong.
-    problems: found.problems.filter(({ file }) => places.includes(file)),
+    problems: found.problems.filter(({ file }) =>
+      places.some((place) => place === file || place.startsWith(`${file}/`)),
+    ),
   };
 }
 
@@ -88,11 +90,30 @@ async function readTexts(
   const texts: Record<string, string> = {};
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
+    const link = await linkOn(folder, path);
+    // As in a run, which reads the last commit, where a link is no file and no folder.
+    if (link !== null) {
+      const message = `is a symbolic link, which no run follows for tasks: put a ${link === path ? 'file' : 'folder'} there`;
+      if (problems.every(({ file }) => file !== link)) problems.push({ file: link, line: null, column: null, message });
+      continue;
+    }
     const file = await readCheckoutFile(folder, path);
     if (file.kind === 'refused') problems.push({ file: path, line: file.line, column: null, message: file.why });
     if (file.kind === 'text') texts[path] = file.text;
   }
   return { texts, problems };
+}
+
+/** The first part of the path that is a symbolic link; null: none is, or nothing is there. */
+async function linkOn(folder: string, path: string): Promise<string | null> {
+  const names = path.split('/');
+  for (const at of names.keys()) {
+    const part = names.slice(0, at + 1).join('/');
+    const found = await lstat(join(folder, part)).catch(() => null);
+    if (found === null) return null;
+    if (found.isSymbolicLink()) return part;
+  }
+  return null;
 }
 
 async function matching(folder: string, pattern: string): Promise<readonly string[]> {

@@ -34,15 +34,26 @@ from the repository of the remote origin.
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
 `;
 
+/** What `ralph tasks` asks of git and of GitHub. */
+export interface TasksWorld {
+  readonly look: LookAtGitHub;
+  readonly readSettings: ReadFolderSettings;
+  /** Those of a folder's files that the last commit does not have; `ignored`: because git ignores them. */
+  readonly findUncommitted: (
+    folder: string,
+    paths: readonly string[],
+  ) => Promise<ReadonlyMap<string, 'untracked' | 'ignored'>>;
+}
+
 /** `ralph tasks`: the tasks found in a checkout, and on GitHub if there is a token. */
-export function createTasksCommand(look: LookAtGitHub, readSettings: ReadFolderSettings): Command {
-  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, { look, readSettings }) };
+export function createTasksCommand(world: TasksWorld): Command {
+  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, world) };
 }
 
 async function listTasks(
   args: readonly string[],
   terminal: Terminal,
-  { look, readSettings }: { readonly look: LookAtGitHub; readonly readSettings: ReadFolderSettings },
+  { look, readSettings, findUncommitted }: TasksWorld,
 ): Promise<CommandEnd> {
   const given = parseArguments(
     args,
@@ -88,8 +99,16 @@ async function listTasks(
     listed.map(({ task }) => task),
   );
   const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
+  const fromFiles = tasks.flatMap(({ task: { source } }) => (source.kind === 'issue' ? [] : [source.path]));
+  const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
   const ofSettings = settings.problems.map((message) => ({ file: 'settings', line: null, message }));
-  const all = [...ofSettings, ...[...inFiles.problems, ...prompt.problems].map(problemRow), ...onGitHub.problems];
+  const ofPrompt = prompt.problems.filter(({ file }) => inFiles.problems.every((one) => one.file !== file));
+  const all = [
+    ...ofSettings,
+    ...[...inFiles.problems, ...ofPrompt].map(problemRow),
+    ...uncommitted,
+    ...onGitHub.problems,
+  ];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {
@@ -139,6 +158,14 @@ async function issuesAt(
       ...warnings.map(problem),
     ],
   };
+}
+
+function unseen([file, why]: readonly [string, 'untracked' | 'ignored']): TasksReport['problems'][number] {
+  const message =
+    why === 'ignored'
+      ? 'is ignored by git and not committed, so no run sees it: add it with "git add --force", then commit it'
+      : 'is not committed, so no run sees it: commit it';
+  return { file, line: null, message };
 }
 
 function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {

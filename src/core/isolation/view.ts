@@ -64,16 +64,18 @@ export function runnersFolders(
 export function viewOf(plan: ViewPlan, root: string): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
-  const isBelowTemporary = (path: string): boolean => TEMPORARY.some((folder) => isWithin(path, folder));
+  // A temporary folder is new: only what is bound into it has anything to hide.
+  const isThere = (path: string): boolean =>
+    TEMPORARY.some((folder) => isWithin(path, folder))
+      ? plan.readOnly.some((folder) => path !== folder && isWithin(path, folder))
+      : shown.some((folder) => isWithin(path, folder));
   const mounts: Mount[] = [
     ...shown.map((path) => bind(path, 'ro')),
     ...plan.disks
       .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
       .map((path) => bind(path, 'ro')),
     bind('/sys', 'ro'),
-    ...plan.hidden
-      .filter((path) => shown.some((folder) => isWithin(path, folder)) && !isBelowTemporary(path))
-      .map((path) => empty(path, '755')),
+    ...plan.hidden.filter(isThere).map((path) => empty(path, '755')),
     ...TEMPORARY.map((path) => empty(path, '1777')),
     ...['/dev', '/run'].map((path) => empty(path, '755')),
     ...plan.readOnly.map((path) => bind(path, 'ro')),

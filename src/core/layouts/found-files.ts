@@ -15,6 +15,7 @@ import {
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/file-task.ts';
 import { isRootPlan, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 import type { TaskSourceName } from '../tasks/task-sources.ts';
+import { namesOf } from '../text/lists.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MARKS, type LayoutName } from './layouts.ts';
 import { describeLeft, LEFT_PATHS } from './left-files.ts';
@@ -208,6 +209,16 @@ export function describeLayout(
           folder,
         )),
   ];
+}
+
+/** Names that are asked for at the root where a run works in a folder: those that no other tool has. */
+export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter((path) => !(isAnybodys(path) || path === ROOT_PLAN));
+
+/** What becomes of those that are there: one line, or none. */
+export function describeRoot(names: readonly string[], folder: Folder): readonly string[] {
+  if (names.length === 0) return [];
+  const inOrder = ROOT_PATHS.filter((path) => names.includes(path));
+  return [`${namesOf(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
 }
 
 /** Links that nothing follows: at the place of a file, and folders. */

@@ -78,7 +78,16 @@ async function takeOverEarlier(
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
 export function judgeLane(
   { restored, budget, left }: KeptLane,
-  { lane, expected, elsewhere, deps }: RestoreRequest,
+  {
+    lane,
+    expected,
+    elsewhere,
+    deps,
+  }: Omit<RestoreRequest, 'deps'> & {
+    readonly deps: Pick<GateDeps, 'clock' | 'runTag'> & {
+      readonly context: Pick<GateDeps['context'], 'runId' | 'runAttempt'>;
+    };
+  },
 ): RestoredLane {
   const now = deps.clock.now();
   const found =
@@ -165,9 +174,13 @@ function unreachable(lane: LaneId, why: string): UserError {
 }
 
 function newer(lane: LaneId, version: number, origin: string): UserError {
+  const advice =
+    origin === 'directory'
+      ? `Use that version, or delete the files .ralph/state/${lane}.*.json.`
+      : `Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`;
   return new UserError(
     'configuration',
-    `The state of ${nameOfLane(lane)} (${origin}) was written by a newer version of this action (version ${String(version)}), which this version cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`,
+    `The state of ${nameOfLane(lane)} (${origin}) was written by a newer version of this action (version ${String(version)}), which this version cannot read and does not overwrite. ${advice}`,
   );
 }
 

@@ -21,9 +21,17 @@ interface Asked {
 export function createQuestions(
   options: OpenOptions,
   { opened, needOurs, isUntouched }: Asked,
-): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf'> {
+): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot'> {
   const { folder, env, remote, workingDirectory } = options;
+  const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
+    const { repository, startHead } = await needOurs();
+    if (startHead === null) return [];
+    await repository.seal();
+    return namesIn(repository.git, startHead, names);
+  };
   return {
+    namesAtRoot,
+
     async missing() {
       return (await topOf(folder)) !== null
         ? null
@@ -69,11 +77,7 @@ export function createQuestions(
     },
 
     async namesOf(asked) {
-      const { repository, startHead } = await needOurs();
-      if (startHead === null) return [];
-      await repository.seal();
-      const paths = asked.map((path) => fromRoot(workingDirectory, path));
-      const found = await namesIn(repository.git, startHead, paths);
+      const found = await namesAtRoot(asked.map((path) => fromRoot(workingDirectory, path)));
       return Object.keys(allSeenFrom(workingDirectory, Object.fromEntries(found.map((path) => [path, null]))));
     },
   };

@@ -23,6 +23,8 @@ export interface CopyAsked {
   /** The clone. */
   readonly folder: string;
   readonly limits: CopyLimits;
+  /** Files that are not copied; whoever names them says so. */
+  readonly leaveOut: readonly string[];
   /** Ends the copying; what is there by then stays. */
   readonly signal: AbortSignal;
   /** Called once if it takes longer than `afterMs`, with the number of files that were looked at or copied. */
@@ -38,7 +40,8 @@ const AT_ONCE = 16;
 
 /** Copies what git ignores in the person's checkout (installed packages, settings) into the clone, as the files themselves and not as links to them, each path of git's list as a whole or not at all. */
 export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
-  const { git, top, limits, signal, slow } = asked;
+  const { git, top, limits, leaveOut, signal, slow } = asked;
+  const isLeftOut = leftOutBeside(leaveOut);
   let looked = 0;
   const timer = setTimeout(() => {
     slow.say(looked);
@@ -48,15 +51,15 @@ export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
     return !signal.aborted;
   };
   try {
-    const listed = await listIgnored(git);
+    const listed = (await listIgnored(git)).filter((path) => !leaveOut.includes(path));
     const measured: Measured[] = [];
     for (const path of listed) {
       if (signal.aborted) break;
       const left = looked < LOOKED_AT * limits.files;
-      measured.push({ path, size: left ? await measure({ top, start: path }, { limits, count }) : null });
+      measured.push({ path, size: left ? await measure({ top, start: path }, { limits, count, isLeftOut }) : null });
     }
     const { fits, tooMuch } = whatFits(measured, limits);
-    return { ...(await copyAll(asked, fits, count)), tooMuch };
+    return { ...(await copyAll(asked, fits, { count, isLeftOut })), tooMuch };
   } catch (error) {
     // Without a list, or with one that is too long: the run works without these files.
     if (!(error instanceof UserError)) throw error;
@@ -81,7 +84,11 @@ async function listIgnored(git: Git): Promise<readonly string[]> {
 /** null: more than the limits allow. */
 async function measure(
   from: { readonly top: string; readonly start: string },
-  { limits, count }: { readonly limits: CopyLimits; readonly count: () => boolean },
+  {
+    limits,
+    count,
+    isLeftOut,
+  }: { readonly limits: CopyLimits; readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
 ): Promise<CopyLimits | null> {
   let files = 0;
   let bytes = 0;
@@ -95,9 +102,9 @@ async function measure(
 }
 
 async function copyAll(
-  { top, folder, signal }: CopyAsked,
+  { top, folder, leaveOut, signal }: CopyAsked,
   paths: readonly string[],
-  count: () => boolean,
+  { count, isLeftOut }: { readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
 ): Promise<Pick<LeftOut, 'secrets' | 'failed'>> {
   const secrets: string[] = [];
   const failed: string[] = [];
@@ -131,7 +138,7 @@ async function copyAll(
           failed.push(`${found.path} (${messageOf(error)})`);
         }
       } else if (found.kind === 'pruned') {
-        if (!OURS.test(found.path)) secrets.push(found.path);
+        if (!OURS.test(found.path) && !leaveOut.includes(found.path)) secrets.push(found.path);
       } else if (found.kind === 'unreadable') {
         failed.push(`${found.path} (${found.why})`);
       } else {
@@ -150,9 +157,13 @@ async function copyAll(
 /** Whoever owns the copy can list and remove it. */
 const OWNERS = 0o700;
 
-/** Nothing of ours in a folder that is ignored as a whole, and nothing that is secret. */
-function isLeftOut(path: string, kind: 'folder' | 'file'): boolean {
-  return OURS.test(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
+type IsLeftOut = (path: string, kind: 'folder' | 'file') => boolean;
+
+/** Nothing of ours in a folder that is ignored as a whole, nothing that is secret, and nothing that is named. */
+function leftOutBeside(named: readonly string[]): IsLeftOut {
+  const names = new Set(named);
+  return (path, kind) =>
+    OURS.test(path) || names.has(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
 }
 
 /** A file of the branch that is there already stays: it is what the person committed. */

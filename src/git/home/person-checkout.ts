@@ -57,6 +57,19 @@ export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Pr
   };
 }
 
+/** Those files that are there and that git ignores, by their paths from the top, at most the first thousand; `*` in a path stands for any part of a name. */
+export async function ignoredAmong({ git }: PersonCheckout, paths: readonly string[]): Promise<readonly string[]> {
+  const patterns = paths.map((path) => `:(top,${path.includes('*') ? 'glob' : 'literal'})${path}`);
+  const listed = await git.answer(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...patterns]);
+  return listed.exitCode === 0
+    ? listed.stdout
+        .toString()
+        .split('\0')
+        .filter((path) => path !== '')
+        .slice(0, MAX_PATHS)
+    : [];
+}
+
 /** Whether the branch's commits are all part of the other one; false where one of them is unknown. */
 export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
   return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;

@@ -24,12 +24,12 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work !== null && branch !== null && work.headSha !== null
       ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}`, `Take it: git merge ${branch}`]
       : []),
-    `Next: ${nextAtHome(report)}`,
+    `Next: ${nextAtHome(report, work)}`,
   ].join('\n');
 }
 
 /** What a person does next. */
-function nextAtHome(report: RunReport): string {
+function nextAtHome(report: RunReport, work: ReturnType<typeof workOf>): string {
   const { outcome, endedAt: now } = report;
   switch (outcome.kind) {
     case 'complete':
@@ -41,7 +41,9 @@ function nextAtHome(report: RunReport): string {
     case 'paused':
       return outcome.by.startsWith('you') ? 'run again to continue.' : 'ralph resume, then run again.';
     case 'cancelled':
-      return 'run again to continue; the iteration that was running is lost.';
+      return work?.iterations.some(({ evidence }) => evidence.end.kind === 'cancelled') === true
+        ? 'run again to continue; the iteration that was running is lost.'
+        : 'run again to continue.';
     case 'halted':
       return outcome.reason === 'circuit_open'
         ? `fix the cause, then ralph reset circuit and run again; without a reset one iteration tries again after ${formatInstantFrom(outcome.probeAt, now)}.`

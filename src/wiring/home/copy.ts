@@ -20,12 +20,15 @@ export async function prepareCopy(
     checkout,
     place,
     environment,
+    leaveOut,
     signal,
   }: {
     readonly config: Pick<Config, 'baseBranch'>;
     readonly checkout: PersonCheckout;
     readonly place: Place;
     readonly environment: NodeJS.ProcessEnv;
+    /** Ignored files that are not copied. */
+    readonly leaveOut: readonly string[];
     readonly signal: AbortSignal;
   },
   log: Pick<Log, 'info' | 'warning'>,
@@ -36,7 +39,7 @@ export async function prepareCopy(
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);
   await cloneForRun({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
   const { secrets, tooMuch, failed } = await copyIgnored({
-    ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, signal },
+    ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, leaveOut, signal },
     slow: {
       afterMs: SLOW_MS,
       say: (files) => {

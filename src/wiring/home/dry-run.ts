@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { tmpdir } from 'node:os';
 import { claudeArguments } from '../../agents/claude/command-line.ts';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
@@ -14,9 +12,10 @@ import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
+import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
-import { beginWork } from '../../loop/loop.ts';
-import { promptFor, setupFor } from '../../loop/call.ts';
+import { beginWork, sessionToResume } from '../../loop/loop.ts';
+import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
 import { resumeInstant } from '../../report/facts.ts';
@@ -37,13 +36,15 @@ interface Asked {
   readonly config: Config;
   readonly checkout: PersonCheckout;
   readonly environment: NodeJS.ProcessEnv;
+  /** See `prepareCopy`. */
+  readonly leaveOut: readonly string[];
   /** The one task that is asked for, by its id or name; null: all of them. */
   readonly wanted: string | null;
 }
 
 /** `--dry-run`: the gate's decision, the prompt and the command line. Nothing is claimed or written, and nobody is called. */
 export async function showWhatWouldRun(
-  { config, checkout, environment, wanted }: Asked,
+  { config, checkout, environment, leaveOut, wanted }: Asked,
   {
     setting,
     gate,
@@ -54,7 +55,8 @@ export async function showWhatWouldRun(
     readonly print: (text: string) => void;
   },
 ): Promise<RunAnswer> {
-  const base = mkdtempSync(join(tmpdir(), 'ralph-dry-run-'));
+  const folder = makeTemporaryFolder('ralph-dry-run-');
+  const base = folder.path;
   const name = setting.place.clone.split('/').at(-1) ?? 'checkout';
   const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
@@ -62,7 +64,7 @@ export async function showWhatWouldRun(
     // Without a claim there is nothing to give back: Ctrl-C ends the process.
     const { signal } = new AbortController();
     await prepareCopy(
-      { config, checkout, place, environment, signal },
+      { config, checkout, place, environment, leaveOut, signal },
       { info: () => undefined, warning: log.warning },
     );
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run') });
@@ -134,9 +136,12 @@ export async function showWhatWouldRun(
       model: first?.model ?? config.agent.model,
       allowedTools: first?.allowedTools ?? config.policy.allowedTools,
       extraArgs: config.agent.args,
-      resume: first?.session === 'fresh' ? null : (found.state.session?.id ?? null),
+      resume:
+        first?.session === 'fresh'
+          ? null
+          : await sessionToResume(gateDeps.store, { state: found.state, taskId: step.task.id, policy, now }),
       alsoFolder: config.workingDirectory === '' ? null : world.context.workspace,
-      budgetUsd: null,
+      budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
     print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
@@ -153,6 +158,7 @@ export async function showWhatWouldRun(
     return { ended: { ...NOTHING, outcome: 'idle', reason: 'dry_run', tasks: tasks.length }, failed: false };
   } finally {
     await removeTree(base);
+    folder.forget();
   }
 }
 

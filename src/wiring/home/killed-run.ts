@@ -19,7 +19,7 @@ export async function cleanUpAfter(
   }: { readonly place: Place; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
 ): Promise<void> {
   log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; the one that was running is lost.`,
+    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; one that was running is lost.`,
   );
   await endAgent(killed.runTag);
   if (!existsSync(killed.runFolder)) return;

@@ -14,7 +14,7 @@ import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { checkState, claimRun, releaseRun } from '../../home/run-claim.ts';
+import { checkState, claimRun, nextNumber, releaseRun } from '../../home/run-claim.ts';
 import { listenForInterruption } from '../../home/interruption.ts';
 import { openJournalFolder } from '../../home/journal-folder.ts';
 import { createLogFiles } from '../../home/log-files.ts';
@@ -38,7 +38,7 @@ import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, push } from './push.ts';
 import { readSettings } from './settings.ts';
-import { uncommittedWords } from './uncommitted.ts';
+import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
 
 /** The loop's code is the action's, which GitHub runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -158,10 +158,11 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     files: files ?? { line: () => undefined, iterationBegins: () => undefined, iterationEnds: () => undefined },
     heard: (line) => status?.heard(line),
   });
+  const leaveOut = await ignoredFiles(checkout, config);
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
-    const lines = uncommittedWords(checkout, config.workingDirectory);
+    const lines = uncommittedWords({ ...checkout, ignored: leaveOut }, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
@@ -169,8 +170,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   if (asked.dryRun) {
     sayFirst();
     return showWhatWouldRun(
-      { config, checkout, environment, wanted: asked.task },
-      { setting: setting(log, 1), gate, print },
+      { config, checkout, environment, leaveOut, wanted: asked.task },
+      { setting: setting(log, await nextNumber(checkoutCells(top))), gate, print },
     );
   }
 
@@ -194,7 +195,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
-    await prepareCopy({ ...begun, config, signal }, log);
+    await prepareCopy({ ...begun, config, leaveOut, signal }, log);
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
@@ -210,11 +211,12 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     const failed = conclude(report.outcome, config.failOn) === 'failure' || pushed === false;
     return { ended: endedRun(report, pushed), failed };
   } finally {
-    interruption.stop();
     await endAgent(runTag).catch(() => undefined);
     await removeTree(place.temp).catch(() => undefined);
     await removeTree(join(place.base, 'work')).catch(() => undefined);
     await releaseRun(cells, claim);
+    // Until here, nothing that ends a run may leave the claim behind.
+    interruption.stop();
     // The broker still listens, and a socket may hang: neither keeps this process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }

@@ -1,24 +1,39 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
-import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
-import { fileSources } from '../../core/tasks/task-sources.ts';
+import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.ts';
 import { namesOf } from '../../core/text/lists.ts';
-import type { PersonCheckout } from '../../git/home/person-checkout.ts';
+import { ignoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
-/** What of a person's files the run does not see, as sentences. `folder`: the one that the run works for. */
+/** Files that would set the run up if git did not ignore them. */
+export async function ignoredFiles(
+  checkout: PersonCheckout,
+  { workingDirectory: folder, promptFile }: Pick<Config, 'workingDirectory' | 'promptFile'>,
+): Promise<readonly string[]> {
+  const there = await readdir(join(checkout.top, folder)).catch(() => []);
+  return ignoredAmong(checkout, [...committedFilesIn(folder, { promptFile, there }), ...settingsPaths(folder)]);
+}
+
+/** What of a person's files the run does not see, as sentences. `ignored`: those that git ignores; `folder`: the one that the run works for. */
 export function uncommittedWords(
-  { uncommitted }: Pick<PersonCheckout, 'uncommitted'>,
+  { uncommitted, ignored }: Pick<PersonCheckout, 'uncommitted'> & { readonly ignored: readonly string[] },
   folder: Folder,
 ): readonly string[] {
   const isOurs = (path: string): boolean =>
     /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
-  const others = uncommitted.filter((path) => !isOurs(path));
+  const others = [...ignored, ...uncommitted.filter((path) => !isOurs(path))];
   if (others.length === 0) return [];
-  const lists = [...fileSources.flatMap((source) => taskFilePaths[source]), '.ralph/'];
-  const ofTasks = others.filter((path) => lists.some((list) => fromRoot(folder, list) === path));
+  const lists = [...taskFilesIn(folder), fromRoot(folder, '.ralph/')];
+  const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(fromRoot(folder, '.beads/')));
   return [
     `What is not committed is not part of the run, and stays as it is: ${namesOf(others)}.`,
     ...(ofTasks.length === 0
       ? []
       : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),
+    ...(ignored.length === 0
+      ? []
+      : [`Git ignores ${namesOf(ignored)}. Add an ignored file with "git add --force PATH", then commit it.`]),
   ];
 }

@@ -6,6 +6,7 @@ import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/base-texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
+import { lastRunIn } from '../home/last-run.ts';
 import { readDefaults } from './action-defaults.ts';
 
 /** What runs of a person's checkout work with: those of its workflows, or where none uses the action those of `ralph run`, which the person's own environment sets up. */
@@ -14,7 +15,9 @@ export async function settingsInForce(
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly AnsweredSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
-  return [await settingsAtHome('', where)];
+  // The next one most likely works where the last one did.
+  const last = await lastRunIn(where.folder);
+  return [await settingsAtHome(last?.folder ?? '', where)];
 }
 
 /** What runs work with whose tasks are in a folder: those of the first workflow that works there, for the top those of the first one at all; otherwise those of `ralph run`. `within`: the folder, from the top. */
@@ -37,7 +40,8 @@ async function settingsAtHome(
 ): Promise<AnsweredSettings> {
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
   const [defaults, found] = await Promise.all([readDefaults(actionFolder), settingsTexts({ folder, within, env })]);
-  return answerSettings({ workflow: 'ralph run', inputs: {}, environment, files: found, defaults });
+  const inputs: Readonly<Record<string, string>> = within === '' ? {} : { 'working-directory': within };
+  return answerSettings({ workflow: 'ralph run', inputs, environment, files: found, defaults });
 }
 
 /** The settings of each workflow that uses the action, as its runs would have them: those of its first step, which is that of the gate's job where there are three. `folder`: the checkout; its settings file counts as it is committed. */

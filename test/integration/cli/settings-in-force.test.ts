@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claimRun } from '../../../src/home/run-claim.ts';
+import { checkoutCells } from '../../../src/wiring/home/checkout-state.ts';
 import { workflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
 import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
@@ -43,6 +45,18 @@ test('where no workflow uses the action they are those of ralph run: environment
   expect(of('max-tokens-per-hour')).toMatchObject({ text: '9000', origin: 'environment' });
   expect(of('max-iterations')).toMatchObject({ text: '10', origin: 'default' });
   expect(of('github-token')).toBeUndefined();
+});
+
+test('those of ralph run are read where the last run worked', async () => {
+  await commit({ '.ralphrc': 'MAX_CALLS_PER_HOUR=7\n', 'packages/api/.ralphrc': 'MAX_CALLS_PER_HOUR=9\n' });
+  await claimRun(checkoutCells(folder), {
+    ...{ runTag: 'tag', folder: 'packages/api', startedAt: 0 },
+    runFolderOf: () => '/nowhere',
+  });
+  const [answered] = await inForce();
+  expect(answered?.settings.find(({ input }) => input === 'max-calls-per-hour')).toMatchObject({
+    ...{ text: '9', where: 'packages/api/.ralphrc:1 MAX_CALLS_PER_HOUR' },
+  });
 });
 
 test("where one does, they are the workflow's, and the person's environment says nothing", async () => {

@@ -7,6 +7,8 @@ import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
 import { cloneForRun } from '../../../src/git/home/clone.ts';
 import { copyIgnored, type CopyAsked } from '../../../src/git/home/ignored-files.ts';
 import { createGit } from '../../../src/git/git.ts';
+import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
+import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
 import { personsCheckout } from './home-fixture.ts';
 
 /** A checkout that ignores these files, and its clone. */
@@ -29,6 +31,7 @@ async function scene(ignored: readonly string[]) {
     copy: (change: Partial<CopyAsked> = {}) =>
       copyIgnored({
         ...{ git: createGit({ folder: checkout, env }), top: checkout, folder: clone, limits: copyLimits },
+        leaveOut: [],
         signal: new AbortController().signal,
         slow: { afterMs: 60_000, say: () => undefined },
         ...change,
@@ -96,6 +99,44 @@ describe('what git ignores comes along', () => {
     expect(failed).toEqual([`${linked} (the branch has a link or a file in its place)`]);
     expect(await readdir(outside)).toEqual([]);
     expect(existsSync(join(at.clone, 'data/beside.txt'))).toBe(linked !== 'data');
+  });
+});
+
+describe('what sets a run up is part of it only as it is committed', () => {
+  const asked = { workingDirectory: '', promptFile: '.ralph/PROMPT.md' };
+
+  test('where git ignores all of .ralph/: named, with how to commit it, and not copied; what a run finds out comes along', async () => {
+    const setting = ['.ralph/config.json', '.ralph/.ralphrc', '.ralph/prd.json', '.beads/b.jsonl', 'PROMPT.md'];
+    const kept = ['.ralph/learnings.md', '.ralph/.circuit_breaker_state', '.ralph/AGENT.md', '.ralph/specs/a.md'];
+    await using at = await scene([...setting, ...kept, '.ralph/state/queue.1.json']);
+    at.git('rm', '--quiet', '-r', '--cached', '.ralph');
+    await at.lay('.gitignore', '.ralph\n.beads\nPROMPT.md\n');
+    at.git('commit', '--quiet', '--all', '--message=Ignore');
+    await at.cloned();
+    const checkout = await lookAtCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
+    const ignored = await ignoredFiles(checkout, asked);
+    expect([...ignored].sort()).toEqual([...setting, '.ralph/fix_plan.md'].sort());
+    const words = uncommittedWords({ ...checkout, ignored }, '');
+    expect(words).toEqual([
+      `What is not committed is not part of the run, and stays as it is: ${ignored.join(', ')}.`,
+      expect.stringMatching(/commit .*\.ralph\/fix_plan\.md.* first\.$/),
+      expect.stringMatching(/^Git ignores .*config\.json.*"git add --force PATH", then commit it\.$/),
+    ]);
+    expect(words[1]).not.toContain('.ralphrc');
+    expect(await at.copy({ leaveOut: ignored })).toEqual({ secrets: [], tooMuch: [], failed: [] });
+    for (const path of [...ignored, '.ralph/state'])
+      expect([path, existsSync(join(at.clone, path))]).toEqual([path, false]);
+    for (const path of kept) expect([path, existsSync(join(at.clone, path))]).toEqual([path, true]);
+  });
+
+  test('a CLAUDE.md or config.yaml that git ignores is that of another tool, and comes along, unless it is a prompt', async () => {
+    await using at = await scene([]);
+    await at.lay('.gitignore', '/CLAUDE.md\n/config.yaml\n/*.sh\n');
+    for (const path of ['CLAUDE.md', 'config.yaml', 'prd.json']) await at.lay(path);
+    const checkout = await lookAtCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
+    expect(await ignoredFiles(checkout, asked)).toEqual([]);
+    await at.lay('ralph.sh');
+    expect(await ignoredFiles(checkout, asked)).toEqual(['CLAUDE.md']);
   });
 });
 

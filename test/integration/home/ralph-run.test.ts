@@ -178,6 +178,7 @@ describe('ralph run', () => {
     const { code, out } = await start(['--dry-run'], { RALPH_SCRIPT: join(folder, 'never-read.json') }).ended;
     expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Add a cart') as string });
     expect(out).toContain('--output-format stream-json');
+    expect(out).toContain('--max-budget-usd 5.0000');
     expect(out).toContain('---RALPH_STATUS---');
     expect(git('status', '--porcelain', '--ignored')).toBe('');
     expect(git('branch', '--list')).toBe('* main');

@@ -106,7 +106,9 @@ describe('a run in a folder of the repository', () => {
     };
     const inFolder = Object.fromEntries(Object.entries(found).map(([path, text]) => [inPackage(path), text]));
     const run = await runOnce(monorepo(inFolder, [ticks]));
-    const lines = run.work?.notes.found ?? [];
+    const ofRoot = '`.ralph/fix_plan.md`: not used, this run works in `packages/a`.';
+    expect(run.work?.notes.found).toContain(ofRoot);
+    const lines = (run.work?.notes.found ?? []).filter((line) => line !== ofRoot);
     expect(lines[0]).toBe('`packages/a/` is set up for bmalph.');
     const said = [...lines, ...warningsIn(run)].join('\n');
     for (const path of Object.keys(found).filter((one) => one !== '.ralph/specs/a.md'))
@@ -115,5 +117,17 @@ describe('a run in a folder of the repository', () => {
     expect(said).toMatch(/^`packages\/a\/\.ralph\/\.ralphrc`: 1 setting used/m);
     expect(said).toContain('Another Ralph left its circuit open (packages/a/.ralph/.circuit_breaker_state)');
     expect(said.match(/(?<!packages\/a\/|packages\/a\/\.ralph\/)\.ralph(rc|\/[.\w])/g)).toBeNull();
+  });
+
+  test('says in one line that what is at the root is not used', async () => {
+    const root = {
+      '.ralphrc': 'MAX_CALLS_PER_HOUR=7\n',
+      '.ralph/config.json': '{"steps":[]}',
+      'config.yaml': 'a: 1\n',
+    };
+    const run = await runOnce(monorepo({ ...root, [inPackage(PLAN)]: '- [ ] Of the package\n' }, [ticks]));
+    expect(run.work?.notes.found.filter((line) => line.includes('not used'))).toEqual([
+      '`.ralph/config.json`, `.ralphrc`, `.ralph/fix_plan.md`: not used, this run works in `packages/a`.',
+    ]);
   });
 });

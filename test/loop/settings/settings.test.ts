@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import { commented, createProject, labeled, runOnce } from '../stage/river.ts';
@@ -132,6 +133,17 @@ describe('what was found is said', () => {
   test('nothing of an event that asks for nothing', async () => {
     const run = await runOnce(projectWith(files), { event: commented('thanks', { issue: 1 }) });
     expect(run.log.filter((line) => line.startsWith('info: found:'))).toEqual([]);
+  });
+
+  test('what a person has to set right is said once, by the gate', async () => {
+    const why = 'The folder does not exist.';
+    const run = await runOnce(projectWith({}), {
+      prepare: (checkout) => {
+        checkout.readTexts = () => Promise.reject(new UserError('configuration', why));
+      },
+    });
+    expect(run.outcome).toMatchObject({ reason: 'configuration', message: why });
+    expect(run.log.filter((line) => line.includes(why))).toEqual([`warning: ${why}`]);
   });
 
   test('files that cannot be read keep no run from working', async () => {

@@ -82,6 +82,12 @@ export function createCheckout(origin: Origin): Checkout {
   let owner: 'runner' | 'agent' = 'runner';
   const faults: Faults<Repository> = new Map();
   const treeOf = (commit: ObjectId): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
+  const namesAtRoot = (names: readonly string[]): Promise<readonly string[]> =>
+    guarded(faults, 'readTexts', () => {
+      const files = Object.keys(treeOf(branches.get('main') ?? ''));
+      const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
+      return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
+    });
   const checkout: Checkout = {
     files: { ...treeOf(head) },
     credentials: () => credentials,
@@ -107,12 +113,8 @@ export function createCheckout(origin: Origin): Checkout {
           links: {},
         };
       }),
-    namesOf: (names) =>
-      guarded(faults, 'readTexts', () => {
-        const files = Object.keys(treeOf(branches.get('main') ?? ''));
-        const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
-        return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
-      }),
+    namesOf: namesAtRoot,
+    namesAtRoot,
     openLane: ({ baseBranch, start }) =>
       guarded(faults, 'openLane', (): OpenedLane => {
         const base = branches.get(baseBranch) ?? fail(`There is no branch ${baseBranch}.`);

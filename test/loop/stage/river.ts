@@ -214,6 +214,8 @@ export interface RunSetting {
   /** Which job of a split run this is. */
   readonly job?: Job;
   readonly signal?: AbortSignal;
+  /** At home: the first Ctrl-C. */
+  readonly ending?: AbortSignal;
   readonly redact?: (text: string) => string;
   /** The machine, before the run begins. */
   readonly prepare?: (checkout: Checkout, machine: Machine) => void;
@@ -304,7 +306,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     leave: () => undefined,
   };
   const end = await Promise.race([
-    setting.isAtHome === true ? runHere(project, deps, setting.signal) : runRiver(deps),
+    setting.isAtHome === true ? runHere(project, deps, setting) : runRiver(deps),
     tap.killed.then(() => null),
   ]);
   if (journal !== '') expectReplays(journal);
@@ -315,7 +317,11 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
 }
 
 /** The run of a person's machine, over the same ports. */
-async function runHere({ forge }: Project, deps: RiverDeps, signal: AbortSignal | undefined): Promise<RunEnd> {
+async function runHere(
+  { forge }: Project,
+  deps: RiverDeps,
+  { signal, ending }: Pick<RunSetting, 'signal' | 'ending'>,
+): Promise<RunEnd> {
   const report = await runAtHome({
     ...deps,
     forge,
@@ -323,7 +329,7 @@ async function runHere({ forge }: Project, deps: RiverDeps, signal: AbortSignal 
     runName: deps.context.runId,
     task: null,
     signal: signal ?? new AbortController().signal,
-    ending: new AbortController().signal,
+    ending: ending ?? new AbortController().signal,
     show: () => undefined,
     sayLeft: deps.log.info,
   });

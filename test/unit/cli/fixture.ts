@@ -5,6 +5,7 @@ import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
+import { uncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
@@ -29,7 +30,7 @@ import { noon } from '../core/core-fixtures.ts';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** No checkout anywhere. */
-const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', folder: null, why: 'there is no checkout.' });
 
 /** Neither agent nor server. */
 const noWorld: ImportWorld = {
@@ -75,9 +76,11 @@ function commandsAt(
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),
     createRunCommand(() => Promise.reject(new UsageError(['there is no checkout.'], 'none'))),
-    createTasksCommand(look, (folder) =>
-      settingsOfFolder(folder, { actionFolder: ROOT, env: { PATH: process.env['PATH'] } }),
-    ),
+    createTasksCommand({
+      look,
+      readSettings: (folder) => settingsOfFolder(folder, { actionFolder: ROOT, env: { PATH: process.env['PATH'] } }),
+      findUncommitted: (folder, paths) => uncommittedIn(folder, { paths, env: { PATH: process.env['PATH'] } }),
+    }),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -48,6 +49,70 @@ test('a fix_plan.md at the root is the plan where something of an early Ralph is
   expect((await report(files)).tasks).toEqual([]);
   for (const beside of ['PROMPT.md', '.exit_signals'])
     expect((await report({ ...files, [beside]: 'a' })).tasks.map(({ title }) => title)).toEqual(['Parser']);
+});
+
+/** Runs `ralph tasks --json` in a folder that `prepare` lays out; `git` runs git there. */
+async function problemsIn(
+  prepare: (folder: string, git: (...args: string[]) => string) => Promise<unknown>,
+): Promise<readonly (readonly [string, string])[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'ralph-tasks-'));
+  try {
+    await mkdir(join(folder, '.ralph'));
+    await prepare(folder, (...args) =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...args], {
+        cwd: folder,
+        encoding: 'utf8',
+      }),
+    );
+    const { out } = await ralph(['tasks', '--dir', folder, '--json', '--task-sources', 'plan,prd,prompt']);
+    return (JSON.parse(out) as TasksReport).problems.map(({ file, message }) => [file, message]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test('says of a listed file that no run sees it, because it is not committed or git ignores it', async () => {
+  const prepare = async (folder: string, git: (...args: string[]) => string): Promise<void> => {
+    git('init', '--quiet');
+    await writeFile(join(folder, '.gitignore'), '/prd.json\n');
+    await writeFile(join(folder, '.ralph/PROMPT.md'), 'Go on\n');
+    git('add', '--all');
+    git('commit', '--quiet', '--message=First');
+    await writeFile(join(folder, 'prd.json'), '{"userStories":[{"id":"US-1","title":"b","passes":false}]}');
+    await writeFile(join(folder, '.ralph/fix_plan.md'), '- [ ] Parser\n');
+    git('add', '.ralph/fix_plan.md');
+  };
+  expect(await problemsIn(prepare)).toEqual([
+    ['.ralph/fix_plan.md', 'is not committed, so no run sees it: commit it'],
+    [
+      'prd.json',
+      'is ignored by git and not committed, so no run sees it: add it with "git add --force", then commit it',
+    ],
+  ]);
+  const committed = async (folder: string, git: (...args: string[]) => string): Promise<void> => {
+    await prepare(folder, git);
+    git('add', '--force', 'prd.json');
+    git('commit', '--quiet', '--message=Second');
+  };
+  expect(await problemsIn(committed)).toEqual([]);
+});
+
+test('follows no symbolic link, as a run does not, and says so', async () => {
+  expect(
+    await problemsIn(async (folder) => {
+      await writeFile(join(folder, 'stories.json'), '{"userStories":[{"id":"US-1","title":"b","passes":false}]}');
+      await symlink('../stories.json', join(folder, '.ralph/prd.json'));
+    }),
+  ).toEqual([['.ralph/prd.json', 'is a symbolic link, which no run follows for tasks: put a file there']]);
+  expect(
+    await problemsIn(async (folder) => {
+      await mkdir(join(folder, 'real'));
+      await writeFile(join(folder, 'real/fix_plan.md'), '- [ ] Parser\n');
+      await writeFile(join(folder, 'real/PROMPT.md'), 'Go on\n');
+      await rm(join(folder, '.ralph'), { recursive: true });
+      await symlink('real', join(folder, '.ralph'));
+    }),
+  ).toEqual([['.ralph', 'is a symbolic link, which no run follows for tasks: put a folder there']]);
 });
 
 const PLAN = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional\n\n- [ ] Colours\n';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, STATE_VERSION } from '../../../src/core/lane/state.ts';
 import { UserError } from '../../../src/errors.ts';
+import { judgeLane } from '../../../src/gate/lane/restore.ts';
 import { finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';
 import { addCommit } from '../../loop/stage/in-memory.ts';
 import {
@@ -71,6 +72,19 @@ describe('the state', () => {
       },
     });
     expect(project.forge.writes).toEqual([...before, 'notified on #101']);
+  });
+
+  test.each([
+    ['directory', 'Use that version, or delete the files .ralph/state/queue.*.json.'],
+    ['ref', 'delete the ref refs/ralph/state/queue'],
+  ])('of a newer version, in the %s: the advice is about that place', (origin, advice) => {
+    const deps = { clock: { now: () => noon }, runTag: 'tag', context: { runId: '1', runAttempt: 1 } };
+    const judged = () =>
+      judgeLane(
+        { restored: { kind: 'newer', version: 9, origin }, budget: null, left: null },
+        { lane: 'queue', expected: true, elsewhere: [], deps },
+      );
+    expect(judged).toThrow(advice);
   });
 
   test("that is out of reach: no call, for it may be another run's, or paused", async () => {

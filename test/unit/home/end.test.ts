@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
 import { policy } from '../core/core-fixtures.ts';
-import { END, report } from '../report/fixtures.ts';
+import { END, entry, report } from '../report/fixtures.ts';
 
 const parked: Outcome = { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 };
 
@@ -24,5 +24,19 @@ describe('a run at home that ended at a limit', () => {
     expect(text).toContain(`The run did not wait for that: ${why}.`);
     expect(text).not.toContain('--on-limit');
     expect(text).toMatch(/\nNext: run again after [^,]+\.$/);
+  });
+});
+
+describe('a run at home that was ended at once', () => {
+  const cancelled: Outcome = { kind: 'cancelled', reason: 'signal' };
+  const cut = entry(2, { evidence: { end: { kind: 'cancelled' } } });
+
+  test('says that an iteration is lost where one was running', () => {
+    const text = renderEndAtHome(report(cancelled, { iterations: [entry(1), cut] }));
+    expect(text).toMatch(/\nNext: run again to continue; the iteration that was running is lost\.$/);
+  });
+
+  test('and not while it waited or verified', () => {
+    expect(renderEndAtHome(report(cancelled, { iterations: [entry(1)] }))).toMatch(/\nNext: run again to continue\.$/);
   });
 });

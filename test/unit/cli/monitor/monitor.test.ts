@@ -221,6 +221,16 @@ describe('what is shown', () => {
     expect(error).toContain('there is no checkout.');
   });
 
+  test('a folder that does not exist ends with 2, also where a run further up could be shown', async () => {
+    await mkdir(join(folder, '.ralph'), { recursive: true });
+    await writeFile(join(folder, '.ralph/status.json'), JSON.stringify({ run: runStatus }));
+    for (const args of [['--once'], ['--all', '--once'], []]) {
+      const { code, out, error } = await ralph(['monitor', '--dir', join(folder, 'nope'), ...args]);
+      expect([code, out]).toEqual([2, '']);
+      expect(error).toContain('nope" does not exist.');
+    }
+  });
+
   test('no checkout for all branches ends with 2', async () => {
     expect(await monitor(['--all', '--once'])).toMatchObject({
       code: 2,

@@ -41,6 +41,15 @@ test('of a hidden folder at the top, the checkout and a tool in it are there, al
   expect(coverOf('/build/src', shown)).toMatch(/^bind,rw,/);
 });
 
+test.each([
+  ['in a tool of a temporary folder a hidden folder is empty', '/tmp/tool/home/.cache/keys', /^mode=755,/],
+  ['and the rest of the tool is there', '/tmp/tool/bin', /^bind,ro,/],
+  ['what is hidden elsewhere in it is not even there', '/tmp/other/keys', /^mode=1777,/],
+])('%s: %s', (_, path, options) => {
+  const given = { ...plan, hidden: ['/tmp/tool/home/.cache', '/tmp/other'], readOnly: ['/tmp/tool'] };
+  expect(coverOf(path, given)).toMatch(options);
+});
+
 /** Each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
   return viewOf(given, '/new')

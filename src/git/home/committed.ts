@@ -1,0 +1,26 @@
+import { createGit } from '../git.ts';
+
+/** Why the last commit does not have a file that is there. */
+export type Uncommitted = 'untracked' | 'ignored';
+
+/** Those of a folder's files that the last commit does not have, by their paths in it; empty where there is no commit to look at. */
+export async function uncommittedIn(
+  folder: string,
+  { paths, env }: { readonly paths: readonly string[]; readonly env: NodeJS.ProcessEnv },
+): Promise<ReadonlyMap<string, Uncommitted>> {
+  if (paths.length === 0) return new Map();
+  const git = createGit({ folder, env, configuration: 'own' });
+  const [committed, ignored] = await Promise.all([
+    git.answer(['--literal-pathspecs', 'ls-tree', '-z', '--name-only', 'HEAD', '--', ...paths]),
+    git.answer(['check-ignore', '-z', '--stdin'], { input: paths.join('\0') }),
+  ]);
+  if (committed.exitCode !== 0) return new Map();
+  const namesIn = (text: Buffer): readonly string[] => text.toString().split('\0');
+  const missing = paths.filter((path) => !namesIn(committed.stdout).includes(path));
+  return new Map(
+    missing.map((path) => [
+      path,
+      namesIn(ignored.stdout).includes(path) ? ('ignored' as const) : ('untracked' as const),
+    ]),
+  );
+}
