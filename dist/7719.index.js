@@ -1,4 +1,4 @@
-const X=7719,Y=[7719,9654],Q={14071:((I,E,n)=>{n.d(E,{N:()=>k});var d=n(51455),s=n(76760),T=n(94686),h=n(83702);async function k({workFolder:$,borrow:l=null,keepObjectsIn:w,...m},c){await(0,d.mkdir)($,{recursive:!0});const a=await(0,d.mkdtemp)((0,s.join)($,"bare-")),u=w??(0,s.join)(a,"objects");try{return await Promise.all([(0,d.mkdir)((0,s.join)(u,"info"),{recursive:!0}),(0,d.mkdir)((0,s.join)(a,"refs"))]),await Promise.all([(0,h.KA)((0,s.join)(a,"HEAD"),`ref: refs/heads/none
+const X=7719,Y=[7719],Q={14071:((I,E,n)=>{n.d(E,{N:()=>k});var d=n(51455),s=n(76760),T=n(94686),h=n(83702);async function k({workFolder:$,borrow:l=null,keepObjectsIn:w,...m},c){await(0,d.mkdir)($,{recursive:!0});const a=await(0,d.mkdtemp)((0,s.join)($,"bare-")),u=w??(0,s.join)(a,"objects");try{return await Promise.all([(0,d.mkdir)((0,s.join)(u,"info"),{recursive:!0}),(0,d.mkdir)((0,s.join)(a,"refs"))]),await Promise.all([(0,h.KA)((0,s.join)(a,"HEAD"),`ref: refs/heads/none
 `),(0,h.KA)((0,s.join)(a,"config"),`[core]
 	repositoryformatversion = 0
 	bare = true

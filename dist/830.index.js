@@ -1,4 +1,4 @@
-const Y=830,Z=[830,9654],X={14071:((N,A,n)=>{n.d(A,{N:()=>l});var g=n(51455),u=n(76760),k=n(94686),m=n(83702);async function l({workFolder:D,borrow:f=null,keepObjectsIn:I,...j},v){await(0,g.mkdir)(D,{recursive:!0});const p=await(0,g.mkdtemp)((0,u.join)(D,"bare-")),y=I??(0,u.join)(p,"objects");try{return await Promise.all([(0,g.mkdir)((0,u.join)(y,"info"),{recursive:!0}),(0,g.mkdir)((0,u.join)(p,"refs"))]),await Promise.all([(0,m.KA)((0,u.join)(p,"HEAD"),`ref: refs/heads/none
+const Y=830,Z=[830],X={14071:((N,A,n)=>{n.d(A,{N:()=>l});var g=n(51455),u=n(76760),k=n(94686),m=n(83702);async function l({workFolder:D,borrow:f=null,keepObjectsIn:I,...j},v){await(0,g.mkdir)(D,{recursive:!0});const p=await(0,g.mkdtemp)((0,u.join)(D,"bare-")),y=I??(0,u.join)(p,"objects");try{return await Promise.all([(0,g.mkdir)((0,u.join)(y,"info"),{recursive:!0}),(0,g.mkdir)((0,u.join)(p,"refs"))]),await Promise.all([(0,m.KA)((0,u.join)(p,"HEAD"),`ref: refs/heads/none
 `),(0,m.KA)((0,u.join)(p,"config"),`[core]
 	repositoryformatversion = 0
 	bare = true
