@@ -82,7 +82,10 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     const long = longMarkup.find(({ opening, last }) => from < last && html.startsWith(opening, from));
     markupEnd = Math.min(
       text.length,
-      long === undefined ? end + 1 : html.indexOf(long.terminator, from) + long.terminator.length,
+      long === undefined
+        ? // GitHub's next tag closed it, in the place of what is shown.
+          end + (text[end] === '>' ? 1 : 0)
+        : html.indexOf(long.terminator, from) + long.terminator.length,
     );
     hide(from, markupEnd, html.startsWith('<!--', from) ? 'html-comment' : 'html-hidden');
   };

@@ -175,7 +175,8 @@ test('bodies that are never finished do not fill the memory', async () => {
       return socket;
     }),
   );
-  expect((process.memoryUsage().arrayBuffers - before) / 2 ** 20).toBeLessThan(200);
+  // All of them would be 360 MiB; what is read and not yet collected varies.
+  expect((process.memoryUsage().arrayBuffers - before) / 2 ** 20).toBeLessThan(260);
   // Who asks like a client is still heard, as soon as there is room again.
   for (const socket of sockets) socket.destroy();
   await vi.waitFor(async () => {

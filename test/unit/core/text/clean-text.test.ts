@@ -51,6 +51,7 @@ describe.each<readonly [string, readonly Row[]]>([
       ['> <style media=x>\n> a\n\nb', '> ', { 'html-hidden': 22 }],
       ['<script>\na\n</style>\n\nb', '', { 'html-hidden': 22 }],
       ['a<?b > c?>d<!E f>g<![CDATA[h > i]]>j', 'adgj', { 'html-hidden': 32 }],
+      ['> <?\n  >\n👩 and more', '> 👩 and more', { 'html-hidden': 7 }],
       ['<template>a</template>b', 'b', { 'html-hidden': 22 }],
       ['a <template> b', 'a  b', { 'html-hidden': 10 }],
       ['<noscript>a</noscript><audio>b</audio><canvas>c</canvas>', '', { 'html-hidden': 56 }],
