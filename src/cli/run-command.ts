@@ -1,3 +1,4 @@
+import { UserError } from '../errors.ts';
 import { nearest } from '../core/text/nearest.ts';
 import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
@@ -37,6 +38,10 @@ export async function runCommand(
   try {
     return (await command.run(rest, terminal)) === 'done' ? 0 : 1;
   } catch (error) {
+    if (error instanceof UserError) {
+      terminal.error(`ralph ${name}: ${error.message}\n`);
+      return 1;
+    }
     if (!(error instanceof UsageError)) throw error;
     const hint = error.hint === 'help' ? `See: ralph ${name} --help\n` : '';
     terminal.error(error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('') + hint);

@@ -262,6 +262,11 @@ export function versionProblem(named: string): string | null {
     : `The runner has ${named.trim()}, which is too old. Install git ${OLDEST_GIT.join('.')} or newer.`;
 }
 
+/** Whether there is a git to ask. */
+export function hasGit(env: NodeJS.ProcessEnv): boolean {
+  return trustedProgram('git', env) !== null;
+}
+
 /** Absolute path of git. Throws a UserError where there is none, or where it was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
   const found = trustedProgram('git', env);

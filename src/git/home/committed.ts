@@ -1,14 +1,14 @@
-import { createGit } from '../git.ts';
+import { createGit, hasGit } from '../git.ts';
 
 /** Why the last commit does not have a file that is there. */
 export type Uncommitted = 'untracked' | 'ignored';
 
-/** Those of a folder's files that the last commit does not have, by their paths in it; empty where there is no commit to look at. */
+/** Those of a folder's files that the last commit does not have, by their paths in it; empty where there is no commit to look at, or no git. */
 export async function uncommittedIn(
   folder: string,
   { paths, env }: { readonly paths: readonly string[]; readonly env: NodeJS.ProcessEnv },
 ): Promise<ReadonlyMap<string, Uncommitted>> {
-  if (paths.length === 0) return new Map();
+  if (paths.length === 0 || !hasGit(env)) return new Map();
   const git = createGit({ folder, env, configuration: 'own' });
   const [committed, ignored] = await Promise.all([
     git.answer(['--literal-pathspecs', 'ls-tree', '-z', '--name-only', 'HEAD', '--', ...paths]),

@@ -1,5 +1,5 @@
 import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { createGit } from '../../git/git.ts';
+import { createGit, hasGit } from '../../git/git.ts';
 import { workflowFiles } from '../doctor/workflow-files.ts';
 import { settingsWithin } from './effective-settings.ts';
 
@@ -8,6 +8,8 @@ export async function settingsOfFolder(
   folder: string,
   { actionFolder, env }: { readonly actionFolder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<AnsweredSettings> {
+  // Settings count as they are committed.
+  if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
   const git = createGit({ folder, env, configuration: 'own' });
   const answer = await git.answer(['rev-parse', '--show-toplevel', '--show-prefix']).catch(() => null);
   const [top = folder, prefix = ''] = answer?.exitCode === 0 ? answer.stdout.toString().split('\n') : [];

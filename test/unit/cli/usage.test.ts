@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Command, Terminal } from '../../../src/cli/command.ts';
+import { runCommand } from '../../../src/cli/run-command.ts';
+import { UserError } from '../../../src/errors.ts';
 import { LISTED } from '../../../src/cli/listing.ts';
 import { commands, ralph } from './fixture.ts';
 
@@ -182,4 +185,25 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
     for (const part of expected) expect(error).toContain(part);
   });
+});
+
+test('what a person has to put right is one sentence, and anything else is a fault of ours', async () => {
+  const failing = (error: Error): Command => ({
+    ...{ name: 'tasks', summary: '', use: 'daily', help: '' },
+    run: () => Promise.reject(error),
+  });
+  let printed = '';
+  const terminal: Terminal = {
+    stdin: process.stdin,
+    out: () => undefined,
+    error: (text) => {
+      printed += text;
+    },
+    now: () => 0,
+  };
+  const run = (error: Error): Promise<number> =>
+    runCommand(() => Promise.resolve([failing(error)]), ['tasks'], terminal);
+  expect(await run(new UserError('infrastructure', 'git was not found on PATH.'))).toBe(1);
+  expect(printed).toBe('ralph tasks: git was not found on PATH.\n');
+  await expect(run(new TypeError('x is not a function'))).rejects.toThrow(TypeError);
 });
