@@ -39,7 +39,7 @@ const layers = {
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
   home: { may: ADAPTER, packages: ['node:', 'zod'] },
-  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
+  cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // What the monitor shows is made by pure code of data, size and time.
   'cli/monitor/view': {
     may: ['core', 'report', 'cli/overview', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],

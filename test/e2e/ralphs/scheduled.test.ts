@@ -165,8 +165,7 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
       expect(await onLane(scene, path)).toBe(await scene.sandbox.git('show', `main:${path}`));
   });
 
-  // Held by ralphs/at-home and loop/settings.
-  deepTest('bmalph: its hourly limit parks, its gates verify, and an input comes before its file', async () => {
+  test('bmalph: its hourly limit parks, its gates verify, and an input comes before its file', async () => {
     await using scene = await moveIn('bmalph');
 
     const first = await run(scene);
@@ -239,43 +238,38 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect((await run(scene)).end).toBe('idle (all_done), 0 calls');
   });
 
-  // Held by ralphs/at-home and loop/plan-tasks.
-  deepTest(
-    'the early bash version: its plan and prompt at the root; what it once took for the end does not count',
-    async () => {
-      await using scene = await moveIn('early-bash');
-      const workflow = workflowWith({ 'max-iterations': '2' });
+  test('the early bash version: its plan and prompt at the root; what it once took for the end does not count', async () => {
+    await using scene = await moveIn('early-bash');
+    const workflow = workflowWith({ 'max-iterations': '2' });
 
-      const first = await run(scene, { workflow });
-      expect(first.end, first.log).toBe('limit (iterations), 2 calls');
-      expect(first.log).toContain('prompt: PROMPT.md');
-      expect(first.heard[0]?.prompt).toContain('never Math.random');
-      expect(titlesIn(first.heard)).toEqual(['Roll one die']);
-      for (const text of [first.log, first.summary]) {
-        expect(text).toContain('@fix_plan.md');
-        expect(text).toContain('.circuit_breaker_state');
-      }
+    const first = await run(scene, { workflow });
+    expect(first.end, first.log).toBe('limit (iterations), 2 calls');
+    expect(first.log).toContain('prompt: PROMPT.md');
+    expect(first.heard[0]?.prompt).toContain('never Math.random');
+    expect(titlesIn(first.heard)).toEqual(['Roll one die']);
+    for (const text of [first.log, first.summary]) {
+      expect(text).toContain('@fix_plan.md');
+      expect(text).toContain('.circuit_breaker_state');
+    }
 
-      const second = await run(scene, { workflow });
-      expect(second.end, second.log).toBe('limit (iterations), 2 calls');
-      expect(titlesIn(second.heard)).toEqual(['Roll several dice']);
-      const third = await run(scene, { workflow });
-      expect(third.end, third.log).toBe('complete (plan_complete), 2 calls');
-      expect(titlesIn(third.heard)).toEqual(['Add the dice up']);
-      expect(await onLane(scene, '@fix_plan.md')).not.toContain('[ ]');
-      expect(await scene.commitsOf('ralph/queue')).toEqual([
-        'Roll one die',
-        'Roll one die, with a test',
-        'Roll several dice',
-        'Roll several dice, with a test',
-        'Add the dice up',
-        'Add the dice up, with a test',
-      ]);
-    },
-  );
+    const second = await run(scene, { workflow });
+    expect(second.end, second.log).toBe('limit (iterations), 2 calls');
+    expect(titlesIn(second.heard)).toEqual(['Roll several dice']);
+    const third = await run(scene, { workflow });
+    expect(third.end, third.log).toBe('complete (plan_complete), 2 calls');
+    expect(titlesIn(third.heard)).toEqual(['Add the dice up']);
+    expect(await onLane(scene, '@fix_plan.md')).not.toContain('[ ]');
+    expect(await scene.commitsOf('ralph/queue')).toEqual([
+      'Roll one die',
+      'Roll one die, with a test',
+      'Roll several dice',
+      'Roll several dice, with a test',
+      'Add the dice up',
+      'Add the dice up, with a test',
+    ]);
+  });
 
-  // Held by ralphs/at-home and loop/others/lists.
-  deepTest('snarktank/ralph: its stories by priority, with its own prompt and notes, passes written back', async () => {
+  test('snarktank/ralph: its stories by priority, with its own prompt and notes, passes written back', async () => {
     await using scene = await moveIn('snarktank');
     const workflow = workflowWith({ 'max-iterations': '2' });
 
