@@ -30,8 +30,8 @@ no such branch or task.
 
 Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
 works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, the last
-changes with who asked for them, and the settings of its workflows, or of ralph run where there is none, with where each
-stands: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/state/LANE of the
+changes with who asked for them, and the settings of its workflows (without a workflow, those of ralph run), each with
+its origin: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/state/LANE of the
 checkout's remote, with your own git credentials, and the checkout's folder .ralph/state if there is one. The two are
 separate.
 
@@ -341,9 +341,9 @@ Settings:
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then in file order; a
 task comes after what it waits for, and those that wait for themselves or for something that does not exist come last.
-The settings are those of the workflow that works in the folder, or of ralph run where there is none: from an input, the
-environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label,
-from the repository of the remote origin.
+The settings are those of the workflow that works in the folder (without a workflow, those of ralph run): from an
+input, the environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with
+the label, from the repository of the remote origin.
 
   --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${g.sS.plan.join(", ")}),

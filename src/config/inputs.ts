@@ -19,7 +19,7 @@ import {
   recipients,
   whole,
 } from './fields.ts';
-import { MAX_MINUTES, policyInputs } from './policy-inputs.ts';
+import { MAX_MINUTES, policyInputs, type PolicySettings } from './policy-inputs.ts';
 import { KEY_INPUTS } from './key-inputs.ts';
 import { renamedTo } from './renamed.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
@@ -40,12 +40,7 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy' | 'settings'> & {
-  readonly policy: Omit<
-    Config['policy'],
-    'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
-  >;
-};
+type Settings = Omit<Config, 'policy' | 'settings'> & { readonly policy: PolicySettings };
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -212,14 +207,12 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     ...rest,
     policy: {
       ...policy,
-      ...{
-        verifies: rest.verify.length > 0,
-        callsPerIteration: 1,
-        agentSteps: [],
-        otherSteps: [],
-        maxCalls: 0,
-        maxWaitMs: 0,
-      },
+      verifies: rest.verify.length > 0,
+      callsPerIteration: 1,
+      agentSteps: [],
+      otherSteps: [],
+      maxCalls: 0,
+      maxWaitMs: 0,
     },
     settings: found,
   };

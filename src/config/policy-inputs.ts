@@ -8,8 +8,8 @@ import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
 export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 
-/** What inputs set of a policy. */
-type PolicySettings = Omit<
+/** What inputs set of a policy: the rest is made of other inputs, the pipeline and the reservation. */
+export type PolicySettings = Omit<
   Policy,
   'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
 >;

@@ -20,9 +20,9 @@ const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-la
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then in file order; a
 task comes after what it waits for, and those that wait for themselves or for something that does not exist come last.
-The settings are those of the workflow that works in the folder, or of ralph run where there is none: from an input, the
-environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with the label,
-from the repository of the remote origin.
+The settings are those of the workflow that works in the folder (without a workflow, those of ralph run): from an
+input, the environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with
+the label, from the repository of the remote origin.
 
   --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
   --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
