@@ -6,7 +6,8 @@ import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts'
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
-import { loginFor, type AgentLogin } from './agent-login.ts';
+import { ADAPTERS } from './agents/adapters.ts';
+import { loginFor, type AgentLogin } from './agents/login.ts';
 import { UserError } from '../errors.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
@@ -16,13 +17,15 @@ export async function createAgent(
   world: World,
   { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
-  const [{ createClaudeAgent }, { installFolder }] = await Promise.all([
-    import('../agents/claude/agent.ts'),
+  const name = 'claude';
+  const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
+    import('../agents/cli/agent.ts'),
+    ADAPTERS[name].cli(),
     import('./isolation/room-place.ts'),
   ]);
   const { config, context } = world;
   const { room } = isolation;
-  return createClaudeAgent({
+  return createCliAgent(cli, {
     command:
       config.agent.path === null
         ? { kind: 'install', version: config.agent.version, folder: installFolder(world) }
@@ -38,6 +41,7 @@ export async function createAgent(
     workFolder: workFolderOf(world),
     alsoFolder: config.workingDirectory === '' ? null : context.workspace,
     configFolder: room === null ? (world.agentFolder ?? join(world.runFolder, 'agent')) : room.folders.session,
+    inbox: join(room === null ? world.runFolder : room.folders.inbox, 'agent-files'),
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
@@ -55,7 +59,7 @@ export async function openLogin(world: World, isolation: Isolation): Promise<Age
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
   const { allowedTools } = config.policy;
-  const login = await loginFor(given, { allowedTools, listen: isolation.listen });
+  const login = await loginFor('claude', given, { allowedTools, listen: isolation.listen });
   if (login.broker === null && isolation.room !== null)
     throw new UserError(
       'configuration',

@@ -3,7 +3,7 @@ import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
-import type { AgentLogin } from './agent-login.ts';
+import type { AgentLogin } from './agents/login.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openHandoff } from './handoff.ts';
