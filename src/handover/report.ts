@@ -8,6 +8,7 @@ import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
+import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Change, TaskShare } from '../core/lane/change.ts';
 import type { Check, LaneState } from '../core/lane/state.ts';
@@ -109,6 +110,9 @@ export interface RunFacts {
 /** What a run was set up with, and what went wrong beside its work. */
 export interface Setting {
   readonly policy: Policy;
+  /** null: the agent's own choice. */
+  readonly model: string | null;
+  readonly prices: Prices;
   readonly taskLabel: string;
   /** Where the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */
   readonly taskSources: readonly string[];

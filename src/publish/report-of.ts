@@ -149,6 +149,8 @@ function settingOf(
 ): Setting {
   return {
     policy: config.policy,
+    model: config.agent.model,
+    prices: config.prices,
     taskLabel: config.taskLabel,
     taskSources: lane === QUEUE ? config.taskSources : ['issues'],
     verifyCommands: config.verify,

@@ -253,7 +253,8 @@ function costLine({ change }: WorkedReport): string {
   const measured =
     change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
-    `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
+    // Where tokens cost nothing, nobody knows what they cost.
+    `${change.costUsd === 0 && change.tokens > 0 ? '' : `${formatCost(change.costUsd)}, `}${formatTokens(change.tokens)} tokens`,
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;

@@ -1,0 +1,76 @@
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import { costOf } from '../../core/spending/prices.ts';
+import type { WorkedReport } from '../../handover/report.ts';
+import { formatCost } from '../format.ts';
+
+/** What is known of the cost of a run. */
+type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'model' | 'prices'>;
+
+/** What a run cost: `$1.20`; `at least $1.20` or `not known` where an agent told tokens and no cost. */
+export function costWord(costs: Costs): string {
+  if (unpriced(costs).length === 0) return formatCost(costs.costUsd);
+  return costs.costUsd > 0 ? `at least ${formatCost(costs.costUsd)}` : 'not known';
+}
+
+/** The same among other amounts: `cost not known`. */
+export function costNoun(costs: Costs): string {
+  const word = costWord(costs);
+  return word === 'not known' ? `cost ${word}` : word;
+}
+
+/** Why the cost of a run is not known, and what bounds the run instead, with `backticks` around code; null: it is known. */
+export function costIsUnknown(report: Costs & Pick<WorkedReport, 'agent' | 'policy'>): string | null {
+  const { iterations, agent, policy } = report;
+  const { length } = unpriced(report);
+  if (length === 0) return null;
+  const { maxCostUsd, maxCostUsdPerDay, maxTokensPerHour } = policy;
+  const unbound = named([
+    ['max-cost-usd', maxCostUsd > 0],
+    ['max-cost-usd-per-day', maxCostUsdPerDay > 0],
+  ]);
+  const bounds = named([
+    ['max-iterations', true],
+    ['max-minutes', true],
+    ['max-calls-per-hour', true],
+    ['max-tokens-per-hour', maxTokensPerHour > 0],
+  ]);
+  const bound =
+    length === iterations.length ? 'this run' : `${String(length)} of ${String(iterations.length)} iterations`;
+  return [
+    `${agent.name} reports no cost, and ${whyUnpriced(report)}.`,
+    unbound === '' ? `What bounds ${bound} is ${bounds}.` : `What bounds ${bound} is ${bounds}, and not ${unbound}.`,
+    ...(maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to bound the tokens, too.']),
+  ].join(' ');
+}
+
+function whyUnpriced({ model, prices }: Costs): string {
+  if (Object.keys(prices).length === 0) return '`prices` is empty';
+  if (model === null) return 'no entry of `prices` applies to its model';
+  return isPriced({ model, prices })
+    ? 'its requests were not counted, so that `prices` does not help'
+    : `\`prices\` has no entry for ${model}`;
+}
+
+/** Iterations whose cost nobody knows. Those of an agent that was ended before it told anything are not among them. */
+function unpriced({ iterations, model, prices }: Costs): readonly JournalEntry[] {
+  return isFree({ model, prices })
+    ? []
+    : iterations.filter(({ analysis: { tokens, costUsd } }) => costUsd === null && (tokens ?? 0) > 0);
+}
+
+function isPriced({ model, prices }: Pick<Costs, 'model' | 'prices'>): boolean {
+  return model !== null && costOf(prices, model, ONE_OF_EACH) !== null;
+}
+
+/** By what the user says, for example of a model on a machine of theirs. */
+function isFree({ model, prices }: Pick<Costs, 'model' | 'prices'>): boolean {
+  return model !== null && costOf(prices, model, ONE_OF_EACH) === 0;
+}
+
+const ONE_OF_EACH = { input: 2, cached: 1, output: 1 };
+
+/** Names of inputs in a sentence, those that apply. */
+function named(inputs: readonly (readonly [name: string, applies: boolean])[]): string {
+  const names = inputs.flatMap(([name, applies]) => (applies ? [`\`${name}\``] : []));
+  return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ');
+}
