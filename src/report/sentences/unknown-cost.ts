@@ -18,6 +18,17 @@ export function costNoun(costs: Costs): string {
   return word === 'not known' ? `cost ${word}` : word;
 }
 
+/** The cost of what was used, for a list of amounts; left out where many tokens cost nothing: then nobody knows. */
+export function knownCost({
+  tokens,
+  costUsd,
+}: {
+  readonly tokens: number;
+  readonly costUsd: number;
+}): readonly string[] {
+  return costUsd === 0 && tokens > 0 ? [] : [formatCost(costUsd)];
+}
+
 /** Why the cost of a run is not known, and what bounds the run instead, with `backticks` around code; null: it is known. */
 export function costIsUnknown(report: Costs & Pick<WorkedReport, 'agent' | 'policy'>): string | null {
   const { iterations, agent, policy } = report;
