@@ -109,7 +109,7 @@ module.exports = {
       comment: 'A run uses one agent: the code of the others is behind await import().',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/agents/' },
-      to: { path: '^src/agents/(?!claude/|reading/)', dynamic: false },
+      to: { path: '^src/agents/(?!claude/|cli/|reading/|[a-z]+/provider\\.ts$)', dynamic: false },
     },
     ...rooms,
   ],
