@@ -1,3 +1,4 @@
+import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
@@ -110,8 +111,8 @@ export interface RunFacts {
 /** What a run was set up with, and what went wrong beside its work. */
 export interface Setting {
   readonly policy: Policy;
-  /** null: the agent's own choice. */
-  readonly model: string | null;
+  /** In the order in which they are asked. `model`: null = the agent's own choice. */
+  readonly agents: readonly { readonly name: ChosenName; readonly model: string | null }[];
   readonly prices: Prices;
   readonly taskLabel: string;
   /** Where the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */

@@ -149,7 +149,7 @@ function settingOf(
 ): Setting {
   return {
     policy: config.policy,
-    model: config.agent.model,
+    agents: config.agent.order.map(({ name, model }) => ({ name, model })),
     prices: config.prices,
     taskLabel: config.taskLabel,
     taskSources: lane === QUEUE ? config.taskSources : ['issues'],

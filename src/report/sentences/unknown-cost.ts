@@ -1,10 +1,11 @@
+import { CAPABILITIES } from '../../core/agent-names.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
 import { formatCost } from '../format.ts';
 
 /** What is known of the cost of a run. */
-type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'model' | 'prices'>;
+type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
 
 /** What a run cost: `$1.20`; `at least $1.20` or `not known` where an agent told tokens and no cost. */
 export function costWord(costs: Costs): string {
@@ -30,8 +31,8 @@ export function knownCost({
 }
 
 /** Why the cost of a run is not known, and what bounds the run instead, with `backticks` around code; null: it is known. */
-export function costIsUnknown(report: Costs & Pick<WorkedReport, 'agent' | 'policy'>): string | null {
-  const { iterations, agent, policy } = report;
+export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
+  const { iterations, policy } = report;
   const { length } = unpriced(report);
   if (length === 0) return null;
   const { maxCostUsd, maxCostUsdPerDay, maxTokensPerHour } = policy;
@@ -48,40 +49,52 @@ export function costIsUnknown(report: Costs & Pick<WorkedReport, 'agent' | 'poli
   const bound =
     length === iterations.length ? 'this run' : `${String(length)} of ${String(iterations.length)} iterations`;
   return [
-    `${agent.name} reports no cost, and ${whyUnpriced(report)}.`,
+    `${silentWords(report)}, and ${whyUnpriced(report)}.`,
     unbound === '' ? `What bounds ${bound} is ${bounds}.` : `What bounds ${bound} is ${bounds}, and not ${unbound}.`,
     ...(maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to bound the tokens, too.']),
   ].join(' ');
 }
 
-function whyUnpriced({ model, prices }: Costs): string {
-  if (Object.keys(prices).length === 0) return '`prices` is empty';
-  if (model === null) return 'no entry of `prices` applies to its model';
-  return isPriced({ model, prices })
-    ? 'its requests were not counted, so that `prices` does not help'
-    : `\`prices\` has no entry for ${model}`;
+/** Agents of the run that report no cost; where all do, one of them has left it out. */
+function silentOf({ agents }: Costs): Costs['agents'] {
+  const silent = agents.filter(({ name }) => !CAPABILITIES[name].cost);
+  return silent.length > 0 ? silent : agents;
+}
+
+function silentWords(costs: Costs): string {
+  const titles = silentOf(costs).map(({ name }) => CAPABILITIES[name].title);
+  return `${inWords(titles)} ${titles.length === 1 ? 'reports' : 'report'} no cost`;
+}
+
+function whyUnpriced(costs: Costs): string {
+  if (Object.keys(costs.prices).length === 0) return '`prices` is empty';
+  const prices = silentOf(costs).map(({ model }) => ({ model, price: priceOf(costs, model) }));
+  const missing = prices.flatMap(({ model, price }) => (model !== null && price === null ? [model] : []));
+  if (missing.length > 0) return `\`prices\` has no entry for ${inWords(missing)}`;
+  return prices.some(({ price }) => price === null)
+    ? 'no entry of `prices` fits the model that was chosen'
+    : 'the requests were not counted, so that `prices` does not help';
 }
 
 /** Iterations whose cost nobody knows. Those of an agent that was ended before it told anything are not among them. */
-function unpriced({ iterations, model, prices }: Costs): readonly JournalEntry[] {
-  return isFree({ model, prices })
+function unpriced(costs: Costs): readonly JournalEntry[] {
+  // As the user says, for example of a model on a machine of theirs.
+  const isFree = silentOf(costs).every(({ model }) => priceOf(costs, model) === 0);
+  return isFree
     ? []
-    : iterations.filter(({ analysis: { tokens, costUsd } }) => costUsd === null && (tokens ?? 0) > 0);
+    : costs.iterations.filter(({ analysis: { tokens, costUsd } }) => costUsd === null && (tokens ?? 0) > 0);
 }
 
-function isPriced({ model, prices }: Pick<Costs, 'model' | 'prices'>): boolean {
-  return model !== null && costOf(prices, model, ONE_OF_EACH) !== null;
+/** What some tokens of each kind cost; null: not known. */
+function priceOf({ prices }: Costs, model: string | null): number | null {
+  return model === null ? null : costOf(prices, model, { input: 2, cached: 1, output: 1 });
 }
-
-/** By what the user says, for example of a model on a machine of theirs. */
-function isFree({ model, prices }: Pick<Costs, 'model' | 'prices'>): boolean {
-  return model !== null && costOf(prices, model, ONE_OF_EACH) === 0;
-}
-
-const ONE_OF_EACH = { input: 2, cached: 1, output: 1 };
 
 /** Names of inputs in a sentence, those that apply. */
 function named(inputs: readonly (readonly [name: string, applies: boolean])[]): string {
-  const names = inputs.flatMap(([name, applies]) => (applies ? [`\`${name}\``] : []));
+  return inWords(inputs.flatMap(([name, applies]) => (applies ? [`\`${name}\``] : [])));
+}
+
+function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ');
 }

@@ -216,7 +216,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     headCheck: null,
     verifyCommands: ['npm test'],
     policy,
-    model: null,
+    agents: [{ name: 'claude', model: null }],
     prices: {},
     taskLabel: 'ralph',
     taskSources: ['issues', 'plan', 'prd'],

@@ -12,13 +12,7 @@ const idle = entry(4, { analysis: { tokens: 0, costUsd: null } });
 const codex = (change: Parameters<typeof report>[1] = {}) =>
   report(
     { kind: 'limit', reason: 'iterations' },
-    {
-      agent: { name: 'Codex', version: '0.169.0' },
-      model: 'gpt-5.5',
-      iterations: [untold, untold],
-      costUsd: 0,
-      ...change,
-    },
+    { agents: [{ name: 'codex', model: 'gpt-5.5' }], iterations: [untold, untold], costUsd: 0, ...change },
   );
 const prices = { 'gpt-5': { input: 1, cachedInput: 0.1, output: 10 } };
 const free = { 'gpt-5': { input: 0, cachedInput: 0, output: 0 } };
@@ -48,18 +42,37 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
   ],
   [
     'prices of other models',
-    { model: 'o5-mini', prices, policy: { ...policy, maxCostUsdPerDay: 0 } },
+    { agents: [{ name: 'codex', model: 'o5-mini' }], prices, policy: { ...policy, maxCostUsdPerDay: 0 } },
     `Codex reports no cost, and \`prices\` has no entry for o5-mini. What bounds this run is ${LIMITS}, and not \`max-cost-usd\`.`,
   ],
   [
     'a model of its own choice',
-    { model: null, prices, policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
-    `Codex reports no cost, and no entry of \`prices\` applies to its model. What bounds this run is ${LIMITS}.`,
+    { agents: [{ name: 'codex', model: null }], prices, policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
+    `Codex reports no cost, and no entry of \`prices\` fits the model that was chosen. What bounds this run is ${LIMITS}.`,
   ],
   [
     'a price, and nobody who counts',
     { prices, iterations: [told, untold, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
-    `Codex reports no cost, and its requests were not counted, so that \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
+    `Codex reports no cost, and the requests were not counted, so that \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
+  ],
+  [
+    'several agents, of which one reports it',
+    {
+      agents: [
+        { name: 'claude', model: null },
+        { name: 'codex', model: 'o5' },
+        { name: 'gemini', model: 'gemini-3' },
+        { name: 'qwen', model: 'gpt-5' },
+      ],
+      prices,
+      policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 },
+    },
+    `Codex, Gemini CLI and Qwen Code report no cost, and \`prices\` has no entry for o5 and gemini-3. What bounds this run is ${LIMITS}.`,
+  ],
+  [
+    'an agent that reports it of some models',
+    { agents: [{ name: 'opencode', model: 'x/y' }], policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
+    `OpenCode reports no cost, and \`prices\` is empty. What bounds this run is ${LIMITS}.`,
   ],
   [
     'no bound on tokens',
@@ -83,7 +96,7 @@ test('the summary says so below the cost, which has no limit then', () => {
 });
 
 test('a name of a model is text', () => {
-  const summary = renderSummary(codex({ model: '<b>@team `x` [a](b)', prices }));
+  const summary = renderSummary(codex({ agents: [{ name: 'codex', model: '<b>@team `x` [a](b)' }], prices }));
   expect(summary).not.toContain('<b>');
   expect(summary).not.toContain('@team');
 });
