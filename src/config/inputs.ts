@@ -17,6 +17,7 @@ import {
   lines,
   list,
   optional,
+  priceList,
   recipients,
   whole,
 } from './fields.ts';
@@ -107,6 +108,7 @@ const inputs: InputTable<Settings> = {
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
+  prices: input('prices', priceList()),
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
   promptFile: input(
     'prompt-file',

@@ -93,7 +93,7 @@ export async function openLogin(world: World, { name }: ChosenAgent, isolation: 
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;
-  const login = await loginFor(name, given, { allowedTools, listen: isolation.listen });
+  const login = await loginFor(name, given, { allowedTools, prices: config.prices, listen: isolation.listen });
   if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
       'configuration',
