@@ -15,7 +15,9 @@ import {
   folder,
   lines,
   list,
+  mcpConfig,
   optional,
+  pathInside,
   recipients,
   whole,
 } from './fields.ts';
@@ -103,17 +105,12 @@ const inputs: InputTable<Settings> = {
         ),
     ),
     model: input('model', optional()),
+    mcp: input('mcp-config', mcpConfig()),
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
-  promptFile: input(
-    'prompt-file',
-    filled('a path').refine(
-      (path) => !path.startsWith('/') && !path.split('/').includes('..'),
-      'must be a path inside the working directory',
-    ),
-  ),
+  promptFile: input('prompt-file', pathInside()),
   workingDirectory: input('working-directory', folder()),
   verify: input('verify', lines()),
   branchPrefix: input(
@@ -284,6 +281,9 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     });
 }
 
+/** Inputs whose text may hold a secret. */
+const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
+
 function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string | undefined },
   counting: readonly FoundSetting[],
@@ -292,7 +292,7 @@ function describeProblem(
   if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
-  const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
+  const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capped(value, 81))}`;
   const places = placesOf(name, counting);
   return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
 }

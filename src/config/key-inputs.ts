@@ -1,6 +1,9 @@
 /** Inputs that hold the key of an agent's provider. Each is another way to set the environment variable of the same name. */
 export const KEY_INPUTS = ['anthropic-api-key', 'claude-code-oauth-token'] as const;
 
+/** Those variables. */
+export const KEY_VARIABLES: readonly string[] = KEY_INPUTS.map(variableOf);
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The environment with the keys that were given as inputs; an input beats the variable. */

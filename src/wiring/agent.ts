@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { claudeMcpServers } from '../agents/claude/mcp-servers.ts';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
@@ -7,14 +8,20 @@ import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import { UserError } from '../errors.ts';
+import { giveServers } from './mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
 export async function createAgent(
   world: World,
-  { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
+  {
+    isolation,
+    login,
+    mcpServers,
+  }: { readonly isolation: Isolation; readonly login: AgentLogin; readonly mcpServers: readonly McpServer[] },
 ): Promise<Agent> {
   const [{ createClaudeAgent }, { installFolder }] = await Promise.all([
     import('../agents/claude/agent.ts'),
@@ -22,14 +29,15 @@ export async function createAgent(
   ]);
   const { config, context } = world;
   const { room } = isolation;
+  const mcp = giveServers(world, { isolation, login, servers: mcpServers, map: claudeMcpServers });
   return createClaudeAgent({
     command:
       config.agent.path === null
         ? { kind: 'install', version: config.agent.version, folder: installFolder(world) }
         : { kind: 'path', path: config.agent.path },
     model: config.agent.model,
-    allowedTools: config.policy.allowedTools,
-    extraArgs: config.agent.args,
+    allowedTools: [...config.policy.allowedTools, ...mcp.rules],
+    extraArgs: [...mcp.args, ...config.agent.args],
     stallMs: config.agent.stallMs,
     environment: isolation.environmentFor(login.environment),
     installEnvironment: login.environment,

@@ -14,7 +14,8 @@ export function claudeMcpServers(servers: readonly McpServer[]): MappedServers<C
   if (servers.length === 0) return { own: { args: [], rules: [] }, unmapped: [] };
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
   return {
-    own: { args: ['--mcp-config', JSON.stringify({ mcpServers })], rules: servers.flatMap(rulesOf) },
+    // One argument: the option takes every word behind it.
+    own: { args: [`--mcp-config=${JSON.stringify({ mcpServers })}`], rules: servers.flatMap(rulesOf) },
     unmapped: [],
   };
 }

@@ -228,5 +228,5 @@ function shownName(name: string): string {
 }
 
 function shown(value: unknown): string {
-  return capped(oneLine(JSON.stringify(value) ?? '', 200), 80);
+  return capped(oneLine(JSON.stringify(value), 200), 80);
 }

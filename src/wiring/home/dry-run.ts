@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { claudeArguments } from '../../agents/claude/command-line.ts';
+import { claudeMcpServers } from '../../agents/claude/mcp-servers.ts';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
@@ -10,6 +11,7 @@ import { UserError } from '../../errors.ts';
 import { findForeign } from '../../gate/found.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
+import { readMcpServers } from '../../gate/lane/mcp-servers.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
@@ -91,6 +93,8 @@ export async function showWhatWouldRun(
     // The log says which steps there are; the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
+    const mcpServers = await readMcpServers(gateDeps);
+    const { own: mcp } = claudeMcpServers(mcpServers);
     const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: found.state.steps, now });
     const step = nextStep({ state: found.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
@@ -108,6 +112,7 @@ export async function showWhatWouldRun(
           policy,
           claimedAt: now,
           pipeline,
+          mcpServers,
           notes: found.notes,
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
@@ -134,8 +139,8 @@ export async function showWhatWouldRun(
     );
     const args = claudeArguments({
       model: first?.model ?? config.agent.model,
-      allowedTools: first?.allowedTools ?? config.policy.allowedTools,
-      extraArgs: config.agent.args,
+      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...mcp.rules],
+      extraArgs: [...mcp.args, ...config.agent.args],
       resume:
         first?.session === 'fresh'
           ? null

@@ -1,6 +1,14 @@
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import {
+  allowedHosts,
+  asksForBounds,
+  modelHostsAmong,
+  nameOf,
+  withHosts,
+  type AllowedHosts,
+  type HostRule,
+} from '../../core/isolation/hosts.ts';
 import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
@@ -100,6 +108,7 @@ async function isolatedIn(
     );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
+  let more: readonly HostRule[] = [];
   const egress = createEgress({
     get allowed() {
       return allowed;
@@ -111,7 +120,7 @@ async function isolatedIn(
   let measured: Measured | null = null;
 
   async function begin(brokerPort: number | null): Promise<void> {
-    allowed = await hosts;
+    allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
@@ -148,6 +157,9 @@ async function isolatedIn(
         isVisible: (path) => !isHiddenFolder(path, options),
       }),
     listen: (server) => opened.listen(server),
+    allow: (asked) => {
+      more = asked;
+    },
     begin,
     count: async () => {
       const left = await room.end(END_GRACE_MS);
