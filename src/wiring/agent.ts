@@ -10,7 +10,7 @@ import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { loginFor, type AgentLogin } from './agent-login.ts';
 import type { McpServer } from '../core/mcp/server.ts';
 import { UserError } from '../errors.ts';
-import { giveServers } from './mcp-servers.ts';
+import { giveServers } from './agents/mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 

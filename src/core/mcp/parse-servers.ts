@@ -31,14 +31,19 @@ const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const VARIABLE = /^[A-Za-z_]\w*$/;
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
 
-const record = z.record(z.string(), z.unknown());
+type Entries = Readonly<Record<string, unknown>>;
+/** With the name `__proto__` as well, which a record of zod leaves out. */
+const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
 const strings = z.array(z.string()).max(MAX_ITEMS);
-const pairs = z.record(z.string(), z.string()).refine((given) => Object.keys(given).length <= MAX_ITEMS);
+const pairs = record.refine((given) => {
+  const values = Object.values(given);
+  return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
+}) as z.ZodType<Readonly<Record<string, string>>>;
 
 /** What is known while a server is read, and where its problems go. */
 interface Reading {
   readonly place: string;
-  readonly given: Readonly<Record<string, unknown>>;
+  readonly given: Entries;
   readonly accessOf: (variable: string) => VariableAccess;
   /** About the place, or a part of it. */
   readonly wrong: (part: string, why: string) => void;
@@ -72,7 +77,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
 }
 
 /** What stands under `mcpServers`; empty where that is not usable. */
-function topOf(text: string, wrong: (why: string) => void): Readonly<Record<string, unknown>> {
+function topOf(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);
     return {};
@@ -101,11 +106,16 @@ function serverOf(name: string, reading: Reading): McpServer | null {
   const tools = toolsOf(reading);
   const type = given['type'];
   const isRemote = type === undefined ? given['url'] !== undefined : type !== 'stdio';
-  if (type !== undefined && type !== 'stdio' && type !== 'http' && type !== 'sse')
+  if (type !== undefined && type !== 'stdio' && type !== 'http' && type !== 'sse') {
     wrong('.type', `${shown(type)} is not known: use stdio, http or sse`);
+    return null;
+  }
   const misplaced = (isRemote ? ['command', 'args', 'env'] : ['url', 'headers']).filter((key) => key in given);
-  if (misplaced.length > 0)
-    wrong('', `has ${namesOf(misplaced)} beside ${isRemote ? '`url`' : '`command`'}: a server has one of the two`);
+  if (misplaced.length > 0) {
+    const of = isRemote ? 'a server at an address' : 'a program';
+    wrong('', `has ${namesOf(misplaced)}, which ${of} does not have: give it a \`command\` or a \`url\``);
+    return null;
+  }
   if (isRemote) {
     const url = urlOf(reading);
     const headers = pairsOf('headers', reading);

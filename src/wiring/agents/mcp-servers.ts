@@ -1,13 +1,13 @@
-import { mcpHosts, unreachableHosts } from '../core/mcp/hosts.ts';
-import type { MappedServers } from '../core/mcp/mapping.ts';
-import type { McpServer } from '../core/mcp/server.ts';
-import { variableProblems } from '../core/mcp/values.ts';
-import { localPortsOf } from '../core/isolation/hosts.ts';
-import { namesOf } from '../core/text/lists.ts';
-import { UserError } from '../errors.ts';
-import type { AgentLogin } from './agent-login.ts';
-import type { Isolation } from './isolation/isolation.ts';
-import type { World } from './world.ts';
+import { mcpHosts, unreachableHosts } from '../../core/mcp/hosts.ts';
+import type { MappedServers } from '../../core/mcp/mapping.ts';
+import type { McpServer } from '../../core/mcp/server.ts';
+import { variableProblems } from '../../core/mcp/values.ts';
+import { localPortsOf } from '../../core/isolation/hosts.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { UserError } from '../../errors.ts';
+import type { AgentLogin } from '../agent-login.ts';
+import type { Isolation } from '../isolation/isolation.ts';
+import type { World } from '../world.ts';
 
 /** Gives an agent its servers in its own form, and opens their hosts to it; throws a UserError where a variable that they need is not there. */
 export function giveServers<Own>(
