@@ -4,6 +4,7 @@ import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
@@ -40,7 +41,8 @@ export interface Connections {
   /** null: nothing is counted for the whole repository. */
   readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
-  readonly agent: () => Promise<Agent>;
+  /** With the tools of these servers; the first call decides. */
+  readonly agent: (mcpServers: readonly McpServer[]) => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
   /** Runs the commands of a pipeline. */
   readonly commands: () => Promise<Commands>;

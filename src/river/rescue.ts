@@ -145,7 +145,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 /** Publishes as main does, through the same ports: what they inspect before a push, they inspect here as well. */
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   // The job that publishes has none, and the conversation that the loop handed over is not worth post's time.
-  const agent = deps.config.handoff.phase === 'publish' ? null : await deps.connect.agent();
+  const agent = deps.config.handoff.phase === 'publish' ? null : await deps.connect.agent([]);
   const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
   const restored = await storedLane(deps, recorded.lane.id);
   const work = believedWork(recorded, knownTo(deps, restored));

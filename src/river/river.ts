@@ -64,7 +64,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
-  const agent = await deps.connect.agent();
+  const agent = await deps.connect.agent(intake.mcpServers);
   const agentName = await agent.prepare();
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;

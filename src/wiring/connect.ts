@@ -1,3 +1,4 @@
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { Connections } from '../river/deps.ts';
@@ -40,7 +41,9 @@ export function connect(
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
-    agent: once(async () => createAgent(world, chosen, { isolation: await isolated.open(), login: await login() })),
+    agent: once(async (mcpServers: readonly McpServer[]) =>
+      createAgent(world, chosen, { isolation: await isolated.open(), login: await login(), mcpServers }),
+    ),
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
     commands: once(async () => createStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
@@ -74,7 +77,9 @@ function isolatedRepository(
   };
 }
 
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+function once<T, Given extends readonly unknown[] = []>(
+  make: (...given: Given) => Promise<T>,
+): (...given: Given) => Promise<T> {
   let made: Promise<T> | null = null;
-  return () => (made ??= make());
+  return (...given) => (made ??= make(...given));
 }

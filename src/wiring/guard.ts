@@ -78,7 +78,7 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
   });
   return {
     ...connections,
-    agent: async () => guardAgent(await connections.agent()),
+    agent: async (mcpServers) => guardAgent(await connections.agent(mcpServers)),
     verifier: async () => guardVerifier(await connections.verifier()),
     commands: async () => guardCommands(await connections.commands()),
   };

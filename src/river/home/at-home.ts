@@ -111,7 +111,7 @@ async function work(
   };
   let agent: Agent;
   try {
-    agent = await connect.agent();
+    agent = await connect.agent(intake.mcpServers);
     exportSession = sessionExport({ agent, seal: await connect.seal(), log });
     const agentName = await agent.prepare();
     log.info(`agent: ${agentName.version === '' ? agentName.name : `${agentName.version} (${agentName.name})`}`);

@@ -97,7 +97,7 @@ async function openLane({ config, context, connect, clock }: RiverDeps, { handed
       'infrastructure',
       `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
     );
-  return connect.agent();
+  return connect.agent(handed.intake.mcpServers);
 }
 
 /** After an iteration, or a commit in the middle of one; what cannot be written now is handed over with the next. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
+import type { McpServer } from '../../../src/core/mcp/server.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
@@ -30,6 +31,8 @@ export interface Machine {
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
+  /** What the agent was given; null: there was none here. */
+  mcpServers: readonly McpServer[] | null;
 }
 
 /** A new machine, as main finds it right after it began. */
@@ -71,6 +74,7 @@ export function createMachine(
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
+    mcpServers: null,
   };
 }
 
@@ -107,7 +111,10 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     store: () => Promise.resolve(store),
     budget: () => Promise.resolve(budget),
     seal: () => Promise.resolve(sealWith(project.script.key)),
-    agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
+    agent: (mcpServers) => {
+      machine.mcpServers = mcpServers;
+      return Promise.resolve(tapped('agent', machine.agent, tap));
+    },
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
     commands: () =>
       Promise.resolve(
