@@ -49,11 +49,12 @@ describe('what a request came to', () => {
     expect(spentOn(request, answer)?.tokens).toBe(input + output);
   });
 
-  test('more has come than was told', () => {
+  test('what has come since it was told is added', () => {
     const chunk = (text: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
     const early = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 2 } })}\n\n`;
-    expect(spentOn(forwarded(chat({})), early + chunk('x'.repeat(40)))?.tokens).toBe(20);
-    expect(spentOn(forwarded(chat({})), early + chunk('x'))?.tokens).toBe(12);
+    expect(spentOn(forwarded(chat({})), early + chunk('x'.repeat(40)))?.tokens).toBe(22);
+    expect(spentOn(forwarded(chat({})), early + chunk('x'))?.tokens).toBe(13);
+    expect(spentOn(forwarded(chat({})), chunk('x'.repeat(40)) + early)?.tokens).toBe(12);
   });
 });
 
