@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OpenAiApi } from '../../../../src/agents/openai/endpoints.ts';
 import { runs } from '../../../runs.ts';
-import { DONE, begun, chatUsed, chunk, completed, event, last, text, told, used, whole } from './streams.ts';
+import { DONE, begun, chatUsed, chunk, completed, last, text, told, used, whole } from './streams.ts';
 
 describe('chunks', () => {
   const streams: readonly (readonly [OpenAiApi, string, string])[] = [
