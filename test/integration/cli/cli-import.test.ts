@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../sandbox/github/state.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
 import { installClaude } from '../../../src/agents/claude/install.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
