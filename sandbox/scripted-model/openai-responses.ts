@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer, Dialect, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
+import { promptIn } from './prompt-text.ts';
 import { folderIn, type OfferedTool } from './tools.ts';
 
 /** OpenAI Responses. */
@@ -59,17 +60,16 @@ function toolsOf(body: ResponseBody): readonly OfferedTool[] {
 }
 
 function conversationOf(items: readonly Item[]): Conversation {
-  const lastPrompt = items.findLastIndex(isPrompt);
+  const lastPrompt = items.findLastIndex((item) => promptOf(item) !== null);
   const results = items.slice(lastPrompt + 1).filter(({ type }) => type?.endsWith('_call_output') === true);
   return {
-    prompts: items.filter(isPrompt).map(({ content }) => textOf(content)),
+    prompts: items.map(promptOf).filter((prompt) => prompt !== null),
     results: results.map(({ output }) => resultOf(textOf(output))),
   };
 }
 
-/** What a CLI puts before the prompt on its own account stands in tags. */
-function isPrompt({ role, content }: Item): boolean {
-  return role === 'user' && !/^\s*(?:<(\w+)[^>]*>[\s\S]*<\/\1>\s*$|# AGENTS\.md instructions )/.test(textOf(content));
+function promptOf({ role, content }: Item): string | null {
+  return role === 'user' ? promptIn(textOf(content)) : null;
 }
 
 /** Whether it failed is said in words only. */
