@@ -14,7 +14,7 @@ export const gemini: Dialect = {
     return {
       conversation: conversationOf(body.contents ?? []),
       isSide: tools.length === 0,
-      tools: tools.map(({ name }) => ({ name, isText: false })),
+      tools: tools.map(({ name }) => ({ name, namespace: null, isText: false })),
       folder: folderIn(JSON.stringify([body.systemInstruction, body.contents])),
       form: path.endsWith(':streamGenerateContent') ? 'events' : 'whole',
       whole: (answer) => chunk(answer, 'STOP'),

@@ -44,7 +44,7 @@ interface Message {
 }
 
 function toolOf(tool: Tool): OfferedTool {
-  return { name: tool.function?.name ?? tool.custom?.name ?? '', isText: tool.type === 'custom' };
+  return { name: tool.function?.name ?? tool.custom?.name ?? '', namespace: null, isText: tool.type === 'custom' };
 }
 
 function conversationOf(messages: readonly Message[]): Conversation {

@@ -35,6 +35,7 @@ interface ResponseBody {
 interface Tool {
   readonly type: string;
   readonly name?: string;
+  readonly tools?: readonly Tool[];
 }
 
 interface Item {
@@ -53,10 +54,18 @@ function itemsOf({ input = [] }: ResponseBody): readonly Item[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 }
 
-/** The newest models of Codex get theirs among the input. */
+/** The newest models of Codex get theirs among the input, in groups. */
 function toolsOf(body: ResponseBody): readonly OfferedTool[] {
   const added = itemsOf(body).flatMap((item) => (item.type === 'additional_tools' ? (item.tools ?? []) : []));
-  return [...(body.tools ?? []), ...added].map(({ type, name }) => ({ name: name ?? type, isText: type === 'custom' }));
+  return [...(body.tools ?? []), ...added].flatMap((tool) =>
+    tool.type === 'namespace'
+      ? (tool.tools ?? []).map((inner) => toolOf(inner, tool.name ?? null))
+      : [toolOf(tool, null)],
+  );
+}
+
+function toolOf({ type, name = type }: Tool, namespace: string | null): OfferedTool {
+  return { name, namespace, isText: type === 'custom' };
 }
 
 function conversationOf(items: readonly Item[]): Conversation {
@@ -116,7 +125,8 @@ function outputOf({ text, use }: Answer): readonly TypedData[] {
           },
         ];
   if (use === null) return said;
-  const call = { status: 'completed', call_id: `call_${randomUUID()}`, name: use.tool };
+  const namespace = use.namespace === null ? {} : { namespace: use.namespace };
+  const call = { status: 'completed', call_id: `call_${randomUUID()}`, name: use.tool, ...namespace };
   return [
     ...said,
     typeof use.input === 'string'
