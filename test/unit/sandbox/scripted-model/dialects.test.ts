@@ -168,7 +168,7 @@ describe.each(dialects)('$name', (dialect) => {
     if (kind === 'stall') {
       const reader = (await answer).body?.getReader();
       let heard = '';
-      while (!dialect.said.test(heard)) heard += new TextDecoder().decode((await reader?.read())?.value);
+      while (!dialect.said.test(heard)) heard += new TextDecoder().decode((await reader?.read())?.value as Uint8Array);
       const more = reader?.read();
       stop.abort();
       await expect(more).rejects.toThrow('aborted');
