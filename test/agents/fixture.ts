@@ -24,7 +24,7 @@ export interface World {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface Started {
+interface Started {
   readonly end: CollectedEnd;
   /** As the reader of this CLI's output sees it. */
   readonly analysis: Analysis;

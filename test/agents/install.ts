@@ -79,7 +79,13 @@ async function npmInstall(folder: string, cli: Cli): Promise<string | null> {
     { cwd: folder, environment: ownEnvironment(), room: null, runTag: randomUUID(), timeoutMs: INSTALL_MS },
   );
   if (end.kind === 'exited' && end.code === 0) return null;
-  const said = stderr.toString().trim().split('\n')[0]?.slice(0, 200) ?? '';
+  const said =
+    stderr
+      .toString()
+      .trim()
+      .split('\n')[0]
+      ?.replace(/^npm error /, '')
+      .slice(0, 200) ?? '';
   return `npm does not install it (${end.kind === 'timeout' ? 'it took too long' : said})`;
 }
 

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { OfferedTool } from '../../../../sandbox/scripted-model/exchange.ts';
 import { promptIn } from '../../../../sandbox/scripted-model/prompt-text.ts';
-import { folderIn, useFor, type OfferedTool } from '../../../../sandbox/scripted-model/tools.ts';
+import { folderIn, useFor } from '../../../../sandbox/scripted-model/tools.ts';
 
 const offered = (name: string, isText = false, namespace: string | null = null): OfferedTool => ({
   name,
