@@ -207,6 +207,7 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     ...rest,
     policy: {
       ...policy,
+      agents: ['claude'],
       verifies: rest.verify.length > 0,
       callsPerIteration: 1,
       agentSteps: [],

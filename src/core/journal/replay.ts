@@ -18,8 +18,8 @@ import type { QueuedTask } from '../tasks/task.ts';
 export interface Difference {
   /** 1-based line of the journal. */
   readonly line: number;
-  /** `task`, `outcome`, or a field of the verdict. */
-  readonly of: 'task' | 'outcome' | `verdict.${keyof Verdict}`;
+  /** `task`, `agent`, `outcome`, or a field of the verdict. */
+  readonly of: 'task' | 'agent' | 'outcome' | `verdict.${keyof Verdict}`;
   readonly recorded: unknown;
   readonly replayed: unknown;
 }
@@ -51,6 +51,8 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
         replayed: step.kind === 'stop' ? step.outcome : step.task.id,
       });
     }
+    if (step.kind === 'iterate' && entry.agent !== null && step.agent !== entry.agent)
+      differences.push({ line, of: 'agent', recorded: entry.agent, replayed: step.agent });
     const settled = advance(position, entry, position.policy, kindOf);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
@@ -181,15 +183,16 @@ function advance(
 /** The state before the calls are judged: each is charged when it was made. */
 function begin(
   state: LaneState,
-  { taskId, taskTree: tree, startedAt, evidence }: JournalEntry,
+  { taskId, taskTree: tree, agent: named, startedAt, evidence }: JournalEntry,
   policy: Policy,
 ): LaneState {
-  if (evidence.steps.length === 0) return beginIteration(state, { taskId, tree }, policy, startedAt);
+  const call = { taskId, tree, agent: named ?? policy.agents[0] };
+  if (evidence.steps.length === 0) return beginIteration(state, call, policy, startedAt);
   return evidence.steps
     .flatMap(({ calls }) => calls)
     .reduce(
       (charged, call) => chargeStepUsage(chargeCallAt(charged, call.startedAt), call),
-      beginSteps(state, { taskId, tree }, policy, startedAt),
+      beginSteps(state, call, policy, startedAt),
     );
 }
 

@@ -28,20 +28,24 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
 export function signedParts(state: LaneState, signed: boolean): CachedState {
   const asked: LaneState = { ...state, approvals: {} };
   return {
-    state: signed ? asked : { ...asked, pause: null, session: null, transcript: null, retried: [], leftCircuit: null },
+    state: signed ? asked : { ...asked, pause: null, session: null, resting: {}, transcript: null, retried: [], leftCircuit: null },
     dropped: [
       ...(Object.keys(state.approvals).length > 0 ? ['approvals'] : []),
       ...(!signed && state.pause !== null ? ['a pause'] : []),
-      ...(!signed && state.session !== null ? ['a conversation'] : []),
+      ...(!signed && hasConversation(state) ? ['a conversation'] : []),
     ],
   };
+}
+
+function hasConversation({ session, resting }: LaneState): boolean {
+  return session !== null || Object.keys(resting).length > 0;
 }
 
 /** The state of the place that decides but takes no writes any more, with the safe parts of what a run saved elsewhere since. */
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, tasks, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } =
     since;
-  const parts = { circuit, windows, signals, tasks, ledger, sequence, savedAt };
+  const parts = { circuit, providers: since.providers, windows, signals, tasks, ledger, sequence, savedAt };
   return {
     ...state,
     ...parts,

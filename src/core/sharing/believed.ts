@@ -30,7 +30,9 @@ export function believedState(
     tasks: Object.fromEntries(
       [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
     ),
+    agent: recorded.agent,
     session: recorded.session,
+    resting: recorded.resting,
     transcript: null,
     journalHash: recorded.journalHash,
   };
