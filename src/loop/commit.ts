@@ -18,7 +18,7 @@ interface Content {
 /** Commits what an iteration has made so far; the work knows it. */
 export async function commitWork(
   deps: LoopDeps,
-  { work, soFar, step: { task } }: Iteration,
+  { work, soFar, step: { task }, turn }: Iteration,
   { before, after, summary }: Content,
 ): Promise<{ readonly work: Work; readonly committed: CommittedIteration }> {
   const committed = await deps.repository.commit({
@@ -35,7 +35,7 @@ export async function commitWork(
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
       'Ralph-Task': task.id,
-      ...(deps.config.coAuthor ? { 'Co-authored-by': deps.agent.coAuthor } : {}),
+      ...(deps.config.coAuthor ? { 'Co-authored-by': turn.opened.agent.coAuthor } : {}),
     },
   });
   return {

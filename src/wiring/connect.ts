@@ -27,6 +27,7 @@ export function connect(
   const rules = once(() => publishingRules(world));
   const login = once(async () => openLogin(world, await isolated.open()));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
+  const agent = once(async () => createAgent(world, { isolation: await isolated.open(), login: await login() }));
   let forge: Forge | null = null;
   return {
     workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
@@ -39,7 +40,8 @@ export function connect(
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
-    agent: once(async () => createAgent(world, { isolation: await isolated.open(), login: await login() })),
+    agent,
+    agents: [{ name: 'claude', connect: agent }],
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
     commands: once(async () => createStepCommands(world, await isolated.open())),
     isolation: isolated.facts,

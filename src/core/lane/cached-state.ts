@@ -1,3 +1,4 @@
+import { hasConversation } from './session.ts';
 import type { LaneState } from './state.ts';
 
 /** What of a document counts that stood in a cache, where everybody may write who runs a workflow on the default branch. */
@@ -35,10 +36,6 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
       ...(!signed && hasConversation(state) ? ['a conversation'] : []),
     ],
   };
-}
-
-function hasConversation({ session, resting }: LaneState): boolean {
-  return session !== null || Object.keys(resting).length > 0;
 }
 
 /** The state of the place that decides but takes no writes any more, with the safe parts of what a run saved elsewhere since. */

@@ -77,7 +77,7 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
 }
 
 /** The agent that an iteration would call now. Where each is refused the run has asked nobody yet: the key that it has now may be another one. */
-function agentToCall({ state, policy: { agents }, now }: Situation): AgentName {
+export function agentToCall({ state, policy: { agents }, now }: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const chosen = chooseAgent(agents, state.providers, now);
   return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
 }

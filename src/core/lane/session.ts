@@ -49,6 +49,23 @@ export function restedTooLong<State extends WithTurns>(state: State, policy: Pol
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
+/** Whether the lane has a conversation with any agent. */
+export function hasConversation({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
+  return session !== null || Object.keys(resting).length > 0;
+}
+
+/** An agent's conversation; null: it has none. */
+export function sessionOf({ agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>, name: AgentName): Session | null {
+  return agent === null || agent === name ? session : (resting[name] ?? null);
+}
+
+/** The state without an agent's conversation. */
+export function dropSession<State extends WithTurns>(state: State, name: AgentName, reason: SessionReset, now: number): State {
+  if (state.agent === null || state.agent === name) return resetSession(state, reason, now);
+  const { [name]: dropped, ...resting } = state.resting;
+  return dropped === undefined ? state : { ...state, resting };
+}
+
 /** Every conversation of the lane, by the agent that it is of. `first`: whose the current one is, where no turn was taken yet. */
 export function sessionsOf(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,

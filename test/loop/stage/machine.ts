@@ -98,6 +98,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
+  const connectAgent = () => Promise.resolve(tapped('agent', machine.agent, tap));
   return {
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
     requests: () => project.forge.requests(),
@@ -107,7 +108,8 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     store: () => Promise.resolve(store),
     budget: () => Promise.resolve(budget),
     seal: () => Promise.resolve(sealWith(project.script.key)),
-    agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
+    agent: connectAgent,
+    agents: [{ name: 'claude', connect: connectAgent }],
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
     commands: () =>
       Promise.resolve(

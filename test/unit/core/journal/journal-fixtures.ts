@@ -35,7 +35,7 @@ export function record(
     if (step.kind === 'stop' || play === undefined)
       return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
     const startedAt = now;
-    const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+    const begun = beginIteration(state, { taskId: step.task.id, tree, agent: step.agent }, bounds, now);
     now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * MINUTE));
     const known = tasks;
     const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
