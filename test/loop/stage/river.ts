@@ -428,7 +428,7 @@ export async function publisherOf(
   const log = createLog();
   return {
     ...(await connectStages(depsOf(project, machine, { tap: open, log, redact: String }), {
-      agent: machine.agent,
+      exporters: () => Promise.resolve(machine.agent),
       stepWithinMs: null,
     })),
     log,

@@ -645,7 +645,7 @@ describe('probes', () => {
           {
             ...tripped,
             state: resetCircuit(tripped.state, 'by ann (comment)', tripped.now),
-            step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] },
+            step: { kind: 'iterate', task: task(1), agent: 'claude', circuit: { kind: 'closed' }, hints: [] },
           },
           [],
           { gapMs: MINUTE },
