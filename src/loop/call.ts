@@ -5,6 +5,8 @@ import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/patterns.ts';
 import { taskSeenFrom } from '../core/folder.ts';
 import { notebookOf } from '../core/prompt/learnings.ts';
+import { describeTakeover } from '../core/prompt/takeover.ts';
+import { shareOf } from '../core/lane/change.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -135,6 +137,11 @@ export async function promptFor(
     circuit: step.circuit,
     lastIteration: work.state.lastIteration,
     hints: step.hints,
+    takeover: describeTakeover(step.agent, {
+      taskId: step.task.id,
+      entries: work.journal,
+      share: shareOf(work.state.change, step.task.id),
+    }),
     lastVerification: lastVerificationOf(work),
     attempts: describeAttempts(work.journal),
     learnings: await deps.readLearnings(work.lane.id),

@@ -26,9 +26,10 @@ export function createTurns(deps: TurnDeps): Turns {
   return {
     take: async (state, name) => {
       const opened = await agentNamed(deps, name).open();
-      const session = sessionOf(state, name);
-      if (brought.has(name) || session === null) return { opened, isForgotten: false };
+      // What it begins here later it knows here.
+      const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
+      if (session === null) return { opened, isForgotten: false };
       const obstacle = await bringTranscript(deps, { state, name, opened, sessionId: session.id });
       deps.log.info(
         obstacle === null

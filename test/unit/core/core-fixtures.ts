@@ -90,6 +90,7 @@ export const promptParts: PromptParts = {
   standing: 'listed',
   others: [],
   hints: [],
+  takeover: null,
   learnings: '',
   notesPath: '.ralph/learnings.md',
   verifyCommands: [],
