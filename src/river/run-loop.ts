@@ -6,6 +6,7 @@ import { loop } from '../loop/loop.ts';
 import type { Log } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { namesOf } from './agents.ts';
+import { handOverLine } from '../report/sentences/hand-overs.ts';
 import type { RiverDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 import { sha256 } from './stages.ts';
@@ -60,8 +61,9 @@ function measured({ journalHash, connect }: RiverDeps, work: Work): Work {
 }
 
 function narrateTo(log: Log): LoopDeps['narrate'] {
-  return (entry, { tasks, state }) => {
+  return (entry, { tasks, state, journal }) => {
     const { done, all } = countTasks(tasks, state.tasks);
+    for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
     log.info(renderIterationEnd(entry));
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   };
