@@ -191,7 +191,7 @@ function begin(
   return evidence.steps
     .flatMap(({ calls }) => calls)
     .reduce(
-      (charged, call) => chargeStepUsage(chargeCallAt(charged, call.startedAt), call),
+      (charged, call) => chargeStepUsage(chargeCallAt(charged, policy, call.startedAt), call),
       beginSteps(state, call, policy, startedAt),
     );
 }

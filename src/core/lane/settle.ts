@@ -41,7 +41,7 @@ export function beginIteration(
   policy: Policy,
   now: number,
 ): LaneState {
-  return chargeCallAt(beginSteps(state, call, policy, now), now);
+  return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
 /** The same for an iteration whose pipeline says when a call is made: nothing is charged yet. */
@@ -79,8 +79,9 @@ function inTurn(state: LaneState, agent: AgentName, policy: Policy, now: number)
 }
 
 /** One more call, charged as it begins. */
-export function chargeCallAt(state: LaneState, now: number): LaneState {
-  return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now) };
+export function chargeCallAt(state: LaneState, { agents }: Policy, now: number): LaneState {
+  const agent = agents.length > 1 ? state.agent : null;
+  return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
 /** What a call of a step used, charged as it ends. */

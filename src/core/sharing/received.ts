@@ -97,7 +97,7 @@ export function withReservationUsed(before: LaneState, policy: Policy, now: numb
   const calls = allowedCalls(policy);
   for (let call = 0; call < calls; call += 1) {
     windows = chargeCall(windows, now);
-    ledger = bookCall(ledger, now);
+    ledger = bookCall(ledger, now, null);
   }
   const usage = { tokens: 0, costUsd: policy.maxCostUsd, durationMs: 0 };
   return { ...before, windows: chargeUsage(windows, usage, now), ledger: bookUsage(ledger, usage, now) };
