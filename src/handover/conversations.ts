@@ -15,7 +15,9 @@ const MAGIC = new TextEncoder().encode('RALPHTS\u0001');
 const HEAD_BYTES = MAGIC.length + 4;
 const MAX_LIST_BYTES = 4096;
 
-const listSchema = z.array(z.object({ agent: z.enum(AGENT_NAMES), bytes: z.number().int().min(0) })).max(AGENT_NAMES.length);
+const listSchema = z
+  .array(z.object({ agent: z.enum(AGENT_NAMES), bytes: z.number().int().min(0) }))
+  .max(AGENT_NAMES.length);
 
 /** Encrypted transcripts as one file, the first before all others where there is no room for each. One alone is stored as it is, as earlier versions did. */
 export function packed(parts: readonly SealedPart[]): Uint8Array | null {

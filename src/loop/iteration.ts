@@ -51,11 +51,11 @@ export async function iterate(
       const taskTree = taskTreeOf(iteration, before);
       const begin = deps.pipeline === null ? beginIteration : beginSteps;
       const called = begin(
-          iteration.work.state,
-          { taskId: task.id, tree: taskTree, agent: iteration.step.agent },
-          deps.config.policy,
-          iteration.startedAt,
-        );
+        iteration.work.state,
+        { taskId: task.id, tree: taskTree, agent: iteration.step.agent },
+        deps.config.policy,
+        iteration.startedAt,
+      );
       const { isForgotten } = iteration.turn;
       const begun: Work = {
         ...iteration.work,

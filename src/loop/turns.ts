@@ -79,12 +79,7 @@ async function bringTranscript(
     name,
     opened: { agent },
     sessionId,
-  }: {
-    readonly state: LaneState;
-    readonly name: AgentName;
-    readonly opened: OpenedAgent;
-    readonly sessionId: string;
-  },
+  }: { readonly state: LaneState; readonly name: AgentName; readonly opened: OpenedAgent; readonly sessionId: string },
 ): Promise<string | null> {
   const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
   if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;

@@ -23,7 +23,12 @@ export function agentsOf(
 }
 
 /** Opens the agent whose turn comes first: one that cannot be installed ends the run before anybody reads that it works. */
-export async function openFirst(agents: LoopDeps['agents'], state: LaneState, policy: Policy, now: number): Promise<void> {
+export async function openFirst(
+  agents: LoopDeps['agents'],
+  state: LaneState,
+  policy: Policy,
+  now: number,
+): Promise<void> {
   const name = agentToCall({ state, policy: { ...policy, agents: namesOf(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
 }

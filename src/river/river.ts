@@ -93,7 +93,11 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
-  return publishRecorded(await connectStages({ ...deps, context }, { exporters: openedExporters(agents), stepWithinMs: null }), recording, work);
+  return publishRecorded(
+    await connectStages({ ...deps, context }, { exporters: openedExporters(agents), stepWithinMs: null }),
+    recording,
+    work,
+  );
 }
 
 /** Who ends a run on GitHub after its iteration orders it to. */

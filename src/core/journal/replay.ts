@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
@@ -34,8 +35,11 @@ export type WhatIf =
   /** It would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** Makes every decision of a recorded run again, and returns what differs from the record. `kindOf`: the rules of its agent. */
-export function replay(journal: Journal, kindOf: KindOfDenial): readonly Difference[] {
+/** The rules by which each agent refuses calls. */
+export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
+
+/** Makes every decision of a recorded run again, and returns what differs from the record. `kindsOf`: the rules of each agent. */
+export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;
   let position = startPosition(journal, journal.start.policy);
   const differences: Difference[] = [];
@@ -53,7 +57,7 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
     }
     if (step.kind === 'iterate' && entry.agent !== null && step.agent !== entry.agent)
       differences.push({ line, of: 'agent', recorded: entry.agent, replayed: step.agent });
-    const settled = advance(position, entry, position.policy, kindOf);
+    const settled = advance(position, entry, position.policy, kindsOf);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
   }
@@ -68,7 +72,7 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
 }
 
 /** Plays a recorded run under another policy, as far as the journal reaches. */
-export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): WhatIf {
+export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
@@ -77,7 +81,7 @@ export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): 
     const step = decide(position, { ...at, ...fromOutside(null) });
     if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(position, entry, position.policy, kindOf).position;
+    position = advance(position, entry, position.policy, kindsOf).position;
   }
   position = checked(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
@@ -153,7 +157,7 @@ function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
   policy: Policy,
-  kindOf: KindOfDenial,
+  kindsOf: KindsOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
   const begun = begin(state, entry, policy);
@@ -167,7 +171,7 @@ function advance(
     optional: false,
     obstacle: null,
   };
-  const denials = classifyRefused({ analysis, evidence }, policy, kindOf);
+  const denials = classifyRefused({ analysis, evidence }, policy, kindsOf(entry.agent ?? policy.agents[0]));
   const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
   return {
     position: {

@@ -29,7 +29,9 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
 export function signedParts(state: LaneState, signed: boolean): CachedState {
   const asked: LaneState = { ...state, approvals: {} };
   return {
-    state: signed ? asked : { ...asked, pause: null, session: null, resting: {}, transcript: null, retried: [], leftCircuit: null },
+    state: signed
+      ? asked
+      : { ...asked, pause: null, session: null, resting: {}, transcript: null, retried: [], leftCircuit: null },
     dropped: [
       ...(Object.keys(state.approvals).length > 0 ? ['approvals'] : []),
       ...(!signed && state.pause !== null ? ['a pause'] : []),

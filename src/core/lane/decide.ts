@@ -77,7 +77,11 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
 }
 
 /** The agent that an iteration would call now. Where each is refused the run has asked nobody yet: the key that it has now may be another one. */
-export function agentToCall({ state, policy: { agents }, now }: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
+export function agentToCall({
+  state,
+  policy: { agents },
+  now,
+}: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const chosen = chooseAgent(agents, state.providers, now);
   return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
 }
@@ -222,8 +226,15 @@ function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
         kind: 'failed',
         reason: 'configuration',
         // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
-        message: `The agent cannot work: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
+        message: `${cannotWork(policy.agents)}: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
+}
+
+/** Who is asked last says why. */
+function cannotWork(agents: Policy['agents']): string {
+  return agents.length === 1
+    ? 'The agent cannot work'
+    : `None of the agents ${agents.join(', ')} can work. The last one said`;
 }
 
 function testSaturation({ state, run, policy }: Situation): Outcome | null {

@@ -22,11 +22,7 @@ export const ledgerDaySchema = z.object({
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
 /** The ledger with one call more on the day of `now`. `agent`: null where there is only one. */
-export function bookCall(
-  ledger: readonly LedgerDay[],
-  now: number,
-  agent: AgentName | null,
-): readonly LedgerDay[] {
+export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
   return booked(ledger, now, (day) => ({
     ...day,
     calls: day.calls + 1,

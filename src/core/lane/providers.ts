@@ -76,7 +76,12 @@ export function refusedLongest(order: AgentOrder, providers: Providers): AgentNa
 }
 
 /** Agents before `name` in the order, with what keeps their providers from a call. */
-export function passedOver(order: AgentOrder, providers: Providers, name: AgentName, now: number): readonly PassedOver[] {
+export function passedOver(
+  order: AgentOrder,
+  providers: Providers,
+  name: AgentName,
+  now: number,
+): readonly PassedOver[] {
   const before = order.slice(0, Math.max(0, order.indexOf(name)));
   return inTrouble(before, providers).filter(({ until }) => now < until);
 }

@@ -55,12 +55,20 @@ export function hasConversation({ session, resting }: Pick<WithTurns, 'session' 
 }
 
 /** An agent's conversation; null: it has none. */
-export function sessionOf({ agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>, name: AgentName): Session | null {
+export function sessionOf(
+  { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
+  name: AgentName,
+): Session | null {
   return agent === null || agent === name ? session : (resting[name] ?? null);
 }
 
 /** The state without an agent's conversation. */
-export function dropSession<State extends WithTurns>(state: State, name: AgentName, reason: SessionReset, now: number): State {
+export function dropSession<State extends WithTurns>(
+  state: State,
+  name: AgentName,
+  reason: SessionReset,
+  now: number,
+): State {
   if (state.agent === null || state.agent === name) return resetSession(state, reason, now);
   const { [name]: dropped, ...resting } = state.resting;
   return dropped === undefined ? state : { ...state, resting };

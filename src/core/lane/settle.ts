@@ -35,24 +35,19 @@ export interface Call {
  * The state when a call starts: charged, the task in progress, the session kept or given up
  * (`session` is what to resume, null: a fresh one), a circuit under `circuit-auto-reset` closed.
  */
-export function beginIteration(
-  state: LaneState,
-  call: Call,
-  policy: Policy,
-  now: number,
-): LaneState {
+export function beginIteration(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
 /** The same for an iteration whose pipeline says when a call is made: nothing is charged yet. */
-export function beginSteps(
-  state: LaneState,
-  call: Call,
-  policy: Policy,
-  now: number,
-): LaneState {
+export function beginSteps(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
-  const ready = resetUnfitSession(probeOrCloseCircuit(inTurn(state, call.agent, policy, now), policy, now), call.taskId, policy, now);
+  const ready = resetUnfitSession(
+    probeOrCloseCircuit(inTurn(state, call.agent, policy, now), policy, now),
+    call.taskId,
+    policy,
+    now,
+  );
   // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
@@ -360,12 +355,22 @@ function providersAfter(state: LaneState, facts: IterationFacts, policy: Policy,
 }
 
 /** Whether the provider failed and another agent can be asked, or waited for: what stops such calls is the provider's circuit, not the lane's. */
-function isHandedOn({ analysis, evidence: { end } }: IterationFacts, providers: Providers, { agents }: Policy, now: number): boolean {
+function isHandedOn(
+  { analysis, evidence: { end } }: IterationFacts,
+  providers: Providers,
+  { agents }: Policy,
+  now: number,
+): boolean {
   return agents.length > 1 && isFailure({ analysis, end }) && !isOutage(agents, providers, now);
 }
 
 /** A limit of the provider parks the lane where no other agent can be asked. */
-function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, { agents }: Policy, now: number): LaneState {
+function settlePark(
+  state: LaneState,
+  { analysis, evidence, task }: IterationFacts,
+  { agents }: Policy,
+  now: number,
+): LaneState {
   if (analysis.usageLimit === null) return state;
   const chosen = chooseAgent(agents, state.providers, now);
   if (chosen.kind !== 'parked') return state;

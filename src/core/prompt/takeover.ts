@@ -20,7 +20,11 @@ export interface Takeover {
 /** What the agent of an iteration has to know of a task on which another one worked last; null: it worked on it itself, or nobody did. `entries`: of this run; what earlier runs did is in the task's share. */
 export function describeTakeover(
   agent: AgentName,
-  { taskId, entries, share }: { readonly taskId: string; readonly entries: readonly JournalEntry[]; readonly share: TaskShare },
+  {
+    taskId,
+    entries,
+    share,
+  }: { readonly taskId: string; readonly entries: readonly JournalEntry[]; readonly share: TaskShare },
 ): Takeover | null {
   const from = share.agents.at(-1);
   if (from === undefined || from === agent) return null;

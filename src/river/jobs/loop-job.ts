@@ -50,7 +50,13 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
       },
       { ...taken.handed.intake, claimedAt: deps.clock.now() },
     );
-    const exported = { exporters: openedExporters(agents), first: agents[0].name, seal: await connect.seal(), store, log };
+    const exported = {
+      exporters: openedExporters(agents),
+      first: agents[0].name,
+      seal: await connect.seal(),
+      store,
+      log,
+    };
     await giveWork(giving, work, sessionExport(exported));
     recording.tryToRecord('ended');
     return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };

@@ -34,7 +34,8 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
       recording.keep(whole.work);
       const work = await pushWithState(deps, stages, whole.work);
       recording.keep(work);
-      const exportSessions: PublishDeps['exportSessions'] = () => namedFile(folder, 'loop/session.sealed', whole.session);
+      const exportSessions: PublishDeps['exportSessions'] = () =>
+        namedFile(folder, 'loop/session.sealed', whole.session);
       return publishRecorded({ ...stages, exportSessions }, recording, work);
     }
     case 'failed': {

@@ -10,6 +10,9 @@ import {
   usageLimited,
   type Behaviour,
 } from '../stage/behaviours.ts';
+import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { runSplit } from '../stage/split.ts';
 import { createProject, red, runOnce, savedState, type Run } from '../stage/river.ts';
 
 function refusing(kind: 'auth' | 'billing' | 'server'): Behaviour {
@@ -81,10 +84,7 @@ describe('where no agent can be asked', () => {
   });
 
   test('a refused key and a limit: the limit is waited for', async () => {
-    const project = createProject({
-      agent: [refusing('auth')],
-      others: { codex: [usageLimited(noon + 2 * HOUR)] },
-    });
+    const project = createProject({ agent: [refusing('auth')], others: { codex: [usageLimited(noon + 2 * HOUR)] } });
     expect((await runOnce(project)).outcome).toMatchObject({ kind: 'parked', resumeAt: noon + 2 * HOUR });
   });
 
@@ -201,7 +201,10 @@ describe('each agent has its own conversation', () => {
   test('and is told what another one did when it takes a task over', async () => {
     const works: Behaviour = (call) => {
       const act = steadyWorker(call);
-      return { ...act, output: { signal: { ...act.output?.signal, summary: 'Laid the table', recommendation: 'Cook' } } };
+      return {
+        ...act,
+        output: { signal: { ...act.output?.signal, summary: 'Laid the table', recommendation: 'Cook' } },
+      };
     };
     const project = createProject({ agent: [works, usageLimited(noon + 9 * HOUR)], others: { codex: [works] } });
     await runOnce({ ...project, inputs: { 'max-iterations': '4' } });
@@ -213,4 +216,54 @@ describe('each agent has its own conversation', () => {
     expect(prompts[1]).not.toContain('Another agent');
     expect(project.script.calls.every(({ prompt }) => !prompt.includes('Another agent'))).toBe(true);
   });
+});
+
+describe('people read who did what', () => {
+  test('in the summary, in RALPH_STATUS, in the log and on the pull request', async () => {
+    const project = createProject({
+      agent: [steadyWorker, usageLimited(noon + 2 * HOUR)],
+      others: { codex: [finisher] },
+    });
+    const run = await runOnce(project);
+    if (run.report === null) throw new Error('there is no report');
+    const said = 'claude was at its usage limit until 2026-11-21 14:00 UTC, so codex took over in iteration 3.';
+    expect(run.log.join('\n')).toContain(said);
+    expect(renderSummary(run.report)).toContain(said);
+    expect(JSON.parse(renderStatusJson(run.report))).toMatchObject({
+      agents: [
+        { name: 'claude', iterations: 2 },
+        { name: 'codex', iterations: 1 },
+      ],
+      handOvers: [said],
+      tasks: [{ id: 'issue-1', agents: ['claude', 'codex'] }],
+    });
+    expect(project.forge.pulls[0]?.body).toContain('by claude and codex');
+    expect(savedState(project).ledger).toMatchObject([{ calls: 3, agents: { claude: 2, codex: 1 } }]);
+  });
+
+  test('nothing of it where one agent did everything', async () => {
+    const project = createProject({ agent: [finisher], others: { codex: [finisher] } });
+    const run = await runOnce(project);
+    if (run.report === null) throw new Error('there is no report');
+    expect(renderSummary(run.report)).not.toMatch(/codex|claude/);
+    expect(project.forge.pulls[0]?.body).not.toContain('codex');
+  });
+});
+
+test('over three jobs the task is handed on, and each conversation is kept, as in one', async () => {
+  const project = createProject({
+    agent: [steadyWorker, usageLimited(noon + 2 * HOUR)],
+    others: { codex: [steadyWorker] },
+    inputs: { 'max-iterations': '3', 'max-iterations-per-task': '0' },
+  });
+  await runSplit(project);
+  await runSplit(project);
+  project.clock.advance(2 * HOUR);
+  project.script.behaviours = [steadyWorker];
+  await runSplit(project);
+  expect(project.others[0]![1].calls.map(({ resume }) => resume)).toEqual([
+    null,
+    ...Array<string>(3).fill('codex-session-1'),
+  ]);
+  expect(project.script.calls.map(({ resume }) => resume).slice(1)).toEqual(Array<string>(4).fill('session-1'));
 });

@@ -4,7 +4,11 @@ import { HOUR, noon } from '../core-fixtures.ts';
 
 test('adds up per UTC day, in order, also when the clock goes back', () => {
   const next = Date.parse('2026-11-22T00:05:00Z');
-  const used = bookUsage(bookCall(bookCall([], noon, null), next, null), { tokens: 5, costUsd: 0.5, durationMs: 90_000 }, next);
+  const used = bookUsage(
+    bookCall(bookCall([], noon, null), next, null),
+    { tokens: 5, costUsd: 0.5, durationMs: 90_000 },
+    next,
+  );
   expect(bookCall(used, noon + HOUR, null)).toEqual([
     { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0, minutes: 0 },
     { day: '2026-11-22', calls: 1, tokens: 5, costUsd: 0.5, minutes: 1.5 },

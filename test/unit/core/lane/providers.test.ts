@@ -22,7 +22,9 @@ import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 const order: AgentOrder = ['claude', 'codex'];
 const open = (why: ProviderTrouble, until: number): Provider => ({ kind: 'open', why, until });
 
-function call(change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress'>> = {}): ProviderCall {
+function call(
+  change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress'>> = {},
+): ProviderCall {
   const { end = { kind: 'exited', code: 0 }, progress = false, agentError = null, usageLimit = null } = change;
   return { analysis: { agentError, usageLimit }, end, progress };
 }
@@ -43,10 +45,18 @@ describe('whose turn it is', () => {
   const later = noon + HOUR;
   test.each<[string, Providers, ReturnType<typeof chooseAgent>]>([
     ['nobody was in trouble', {}, { kind: 'agent', name: 'claude', probe: false }],
-    ['the first failed once', { claude: { kind: 'closed', failures: 1 } }, { kind: 'agent', name: 'claude', probe: false }],
+    [
+      'the first failed once',
+      { claude: { kind: 'closed', failures: 1 } },
+      { kind: 'agent', name: 'claude', probe: false },
+    ],
     ['the first is at its limit', { claude: open('limit', later) }, { kind: 'agent', name: 'codex', probe: false }],
     ['the first has no credit', { claude: open('billing', later) }, { kind: 'agent', name: 'codex', probe: false }],
-    ['the key of the first is refused', { claude: open('auth', later) }, { kind: 'agent', name: 'codex', probe: false }],
+    [
+      'the key of the first is refused',
+      { claude: open('auth', later) },
+      { kind: 'agent', name: 'codex', probe: false },
+    ],
     ['the first fails', { claude: open('failing', later) }, { kind: 'agent', name: 'codex', probe: false }],
     ['the limit of the first is over', { claude: open('limit', noon) }, { kind: 'agent', name: 'claude', probe: true }],
     ['its limit ends in a moment', { claude: open('limit', noon + 1) }, { kind: 'agent', name: 'codex', probe: false }],
@@ -76,7 +86,11 @@ describe('whose turn it is', () => {
       { claude: open('auth', later), codex: open('failing', later) },
       { kind: 'agent', name: 'codex', probe: true },
     ],
-    ['one that is not in the order has a limit', { gemini: open('limit', later) }, { kind: 'agent', name: 'claude', probe: false }],
+    [
+      'one that is not in the order has a limit',
+      { gemini: open('limit', later) },
+      { kind: 'agent', name: 'claude', probe: false },
+    ],
   ])('%s', (_, providers, expected) => {
     expect(chooseAgent(order, providers, noon)).toEqual(expected);
   });
@@ -114,7 +128,12 @@ describe('what a call makes of a circuit', () => {
     ['a limit opens it until its end', closed, limited(noon + 2 * HOUR), open('limit', noon + 2 * HOUR)],
     ['a limit without an end: an hour', closed, limited(null), open('limit', noon + HOUR)],
     ['a limit that is over: a minute', closed, limited(noon - HOUR), open('limit', noon + MINUTE)],
-    ['a limit of years: as long as the longest', closed, limited(noon + 900 * 24 * HOUR), open('limit', noon + MAX_USAGE_WAIT_MS)],
+    [
+      'a limit of years: as long as the longest',
+      closed,
+      limited(noon + 900 * 24 * HOUR),
+      open('limit', noon + MAX_USAGE_WAIT_MS),
+    ],
     ['a limit of days by one sign: six hours', closed, limited(noon + 90 * HOUR, true), open('limit', noon + 6 * HOUR)],
     ['no credit opens it at once', closed, fails('billing'), open('billing', noon + HOUR)],
     ['a refused key opens it at once', closed, fails('auth'), open('auth', noon + HOUR)],
@@ -129,7 +148,12 @@ describe('what a call makes of a circuit', () => {
     ['a probe that meets the limit again', probed, limited(noon + HOUR), open('limit', noon + HOUR)],
     ['an error of the work is an answer', probed, fails('max-turns'), closed],
     ['a conversation that is too long is an answer', probed, fails('prompt-too-long'), closed],
-    ['content that changed is an answer', probed, call({ end: { kind: 'timeout', of: 'call' }, progress: true }), closed],
+    [
+      'content that changed is an answer',
+      probed,
+      call({ end: { kind: 'timeout', of: 'call' }, progress: true }),
+      closed,
+    ],
     ['a crash says nothing', once, call({ end: { kind: 'exited', code: 1 } }), once],
     ['an unknown session says nothing', once, fails('unknown-session'), once],
     ['an unknown model says nothing', probed, fails('model'), probed],

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { dropSession, resetSessions, restedTooLong, sessionOf, sessionsOf, turnTo } from '../../../../src/core/lane/session.ts';
+import {
+  dropSession,
+  resetSessions,
+  restedTooLong,
+  sessionOf,
+  sessionsOf,
+  turnTo,
+} from '../../../../src/core/lane/session.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 

@@ -31,7 +31,10 @@ describe('what another agent did', () => {
   });
 
   test('names the iterations of this run on this task that came to something', () => {
-    const limit = { analysis: { usageLimit: { window: 'weekly' as const, resumeAt: null } }, verdict: { progress: false } };
+    const limit = {
+      analysis: { usageLimit: { window: 'weekly' as const, resumeAt: null } },
+      verdict: { progress: false },
+    };
     const entries = [entry(1), entry(2, { taskNumber: 13 }), entry(3, limit)];
     const text = describeTakeover('codex', { ...of, entries })?.text ?? '';
     expect(text.match(/Iteration \d+/g)).toEqual(['Iteration 1']);
@@ -40,7 +43,11 @@ describe('what another agent did', () => {
   test('is never longer than its room', () => {
     const long = 'word '.repeat(400);
     const entries = [1, 2, 3, 4].map((iteration) => entry(iteration, { recommendation: long }));
-    const texts = describeTakeover('codex', { ...of, entries, share: { ...share, summary: long, recommendation: long } });
+    const texts = describeTakeover('codex', {
+      ...of,
+      entries,
+      share: { ...share, summary: long, recommendation: long },
+    });
     expect(texts?.text.length).toBeLessThanOrEqual(MAX_TAKEOVER_CHARS);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { calledAgents, handOverLines } from '../../../../src/report/sentences/hand-overs.ts';
+import { calledAgents, handOverLines, troubleLines } from '../../../../src/report/sentences/hand-overs.ts';
 import { entry } from '../fixtures.ts';
 
 const until = Date.parse('2026-11-21T14:00:00Z');
@@ -40,6 +40,16 @@ describe('who took over, and why', () => {
     ],
   ])('%s', (_, turns, expected) => {
     expect(lines(...turns)).toEqual(expected);
+  });
+
+  test('who waits while another agent works', () => {
+    const providers = { claude: { kind: 'open', why: 'billing', until } } as const;
+    const line = 'claude is not called until 2026-11-21 14:00 UTC (in 30 min): it has no credit';
+    const now = until - 30 * 60_000;
+    expect(troubleLines({ agent: 'codex', providers }, now)).toEqual([line]);
+    // Alone it is called all the same.
+    expect(troubleLines({ agent: 'claude', providers }, now)).toEqual([]);
+    expect(troubleLines({ agent: 'codex', providers }, until)).toEqual([]);
   });
 
   test('who was called how often', () => {

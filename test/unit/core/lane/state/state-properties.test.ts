@@ -166,7 +166,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         recommendation: fc.option(text),
         verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
         agents: fc.uniqueArray(agentName),
-          size: fc.option(fc.record({ files: count, insertions: count, deletions: count, since: fc.option(head) })),
+        size: fc.option(fc.record({ files: count, insertions: count, deletions: count, since: fc.option(head) })),
       }),
       { noNullPrototype: true },
     ),
