@@ -211,11 +211,13 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
   // Every text was there, so every setting is.
   const { policy, agent, ...rest } = parsed.settings as Settings;
   const { envNames, mcp, stallMs } = agent;
+  const [firstAgent, ...otherAgents] = agents.order;
   return {
     ...rest,
     agent: { order: agents.order, envNames, mcp, stallMs },
     policy: {
       ...policy,
+      agents: [firstAgent.name, ...otherAgents.map(({ name }) => name)],
       verifies: rest.verify.length > 0,
       callsPerIteration: 1,
       agentSteps: [],

@@ -1,3 +1,4 @@
+import type { AgentName } from '../core/agent-names.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { GateDeps } from '../gate/deps.ts';
@@ -30,6 +31,13 @@ export interface RunDeps {
   readonly connect: Connections;
 }
 
+/** An agent of the order: its code is loaded when it is first connected. */
+export interface AgentConnection {
+  readonly name: AgentName;
+  /** With the tools of these servers; the first call decides. */
+  readonly connect: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+}
+
 /** The world that a run talks to. Each is made at its first use, and once. */
 export interface Connections {
   readonly forge: () => Promise<Forge>;
@@ -41,8 +49,10 @@ export interface Connections {
   /** null: nothing is counted for the whole repository. */
   readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
-  /** With the tools of these servers; the first call decides. */
+  /** The first of the agents, for a check of the set-up. */
   readonly agent: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+  /** In the order in which they are asked. */
+  readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;
   /** Runs the commands of a pipeline. */
   readonly commands: () => Promise<Commands>;

@@ -16,7 +16,8 @@ import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import { serverRules } from '../../core/mcp/rules.ts';
 import { argumentsOf } from '../agent.ts';
-import { beginWork, sessionToResume } from '../../loop/loop.ts';
+import { beginWork } from '../../loop/loop.ts';
+import { sessionToResume } from '../../loop/turns.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
@@ -136,7 +137,8 @@ export async function showWhatWouldRun(
         },
       },
     );
-    const [agent] = config.agent.order;
+    const { order } = config.agent;
+    const agent = order.find(({ name }) => name === step.agent) ?? order[0];
     const args = await argumentsOf(world, agent, {
       model: first?.model ?? agent.model,
       allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...serverRules(mcpServers)],
