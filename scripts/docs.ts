@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AGENT_NAMES, CAPABILITIES } from '../src/core/agent-names.ts';
 import { entriesIn } from './action-yml.ts';
 import { JOB_ACTION, renderJobAction, renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
 
@@ -101,6 +102,30 @@ function withoutComments(yaml: string): string {
     .replace(/\n\n(?= {6}- )/g, '\n');
 }
 
+/** The page that compares the agents, from the root. */
+export const AGENTS_PAGE = 'docs/agents.md';
+
+/** The page with its table as the code has it. */
+export function withCapabilities(page: string): string {
+  const rows = AGENT_NAMES.map((name) => {
+    const { title, resume, tokens, cost, denials, toolRules, turnLimit } = CAPABILITIES[name];
+    const words = [resume, tokens, cost, denials].map(yesNo);
+    return `| \`${name}\` | ${[title, ...words, RULES[toolRules], yesNo(turnLimit)].join(' | ')} |`;
+  });
+  const table = [
+    '| `agent` | name | continues a conversation | tells tokens | tells cost | reports refused tools | rules of tools | limit of turns |',
+    '|---|---|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+  return page.replace(/(<!-- capabilities -->\n)[^]*(<!-- \/capabilities -->)/, `$1${table}\n$2`);
+}
+
+const RULES = { each: 'each command', sandbox: 'a sandbox', none: 'none' } as const;
+
+function yesNo(is: boolean): string {
+  return is ? 'yes' : 'no';
+}
+
 function shown(value: string | null): string {
   return value === null || value === '' ? 'empty' : `\`${cell(value)}\``;
 }
@@ -115,6 +140,7 @@ if (import.meta.main) {
     threeJobs: read('templates/workflows/three-jobs.yml'),
   };
   for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), templates));
+  write(AGENTS_PAGE, withCapabilities(read(AGENTS_PAGE)));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
   write(REUSABLE_WORKFLOW, renderReusableWorkflow(read('action.yml')));
   write(JOB_ACTION, renderJobAction(read('action.yml')));

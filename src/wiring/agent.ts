@@ -9,6 +9,7 @@ import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { ADAPTERS } from './agents/adapters.ts';
 import { loginFor, type AgentLogin } from './agents/login.ts';
 import { providerOf } from './agents/providers.ts';
+import { checkRules } from './agents/rules.ts';
 import type { AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import { serverRules } from '../core/mcp/rules.ts';
@@ -99,6 +100,7 @@ function workFolderOf({ context, config }: World): string {
 
 /** How the agent logs in, and what keeps its keys. */
 export async function openLogin(world: World, { name }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
+  await checkRules(world, name, isolation);
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;

@@ -7,6 +7,7 @@ import { callEventOf } from './log-events.ts';
 import { createOutputReader } from './output/reader.ts';
 import { claudeMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
+import { mapRules } from './tool-rules.ts';
 import { exportSession, importSession } from './session-files.ts';
 
 /** Claude Code: stream-json on stdout. */
@@ -25,6 +26,7 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
+  rulesGap: mapRules,
   unmappedServers: () => [],
   prepare: ({ environment, servers, extraArgs, ...call }, { alsoFolder, configFolder }) =>
     Promise.resolve({

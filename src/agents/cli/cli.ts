@@ -1,3 +1,4 @@
+import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
@@ -18,6 +19,8 @@ export interface AgentCli {
   /** See Agent. */
   readonly coAuthor: string | null;
   readonly sessions: CliSessions;
+  /** How its own rules differ from the user's. */
+  readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
   /** Which servers it does not get, since it cannot take them as they are meant, as sentences. */
   readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;

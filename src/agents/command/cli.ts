@@ -1,3 +1,4 @@
+import { mapRules } from './tool-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { oneLine } from '../../core/text/one-line.ts';
@@ -18,6 +19,7 @@ export const cli: AgentCli = {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
     import: () => Promise.resolve(false),
   },
+  rulesGap: mapRules,
   unmappedServers: (servers) =>
     servers.map(({ name }) => `The MCP server ${name} is left out: a command of yours has servers of its own.`),
   prepare: ({ extraArgs, environment }) =>

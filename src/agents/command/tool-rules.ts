@@ -1,6 +1,8 @@
 import type { MappedRules } from '../rules/mapped-rules.ts';
 
-/** Of a program that only takes a prompt nothing is known that could hold it to rules. */
-export function mapRules(): MappedRules<null> {
-  return { own: null, unmapped: [], allowsMore: 'do everything that its process can, whatever `allowed-tools` says' };
+/** Of a program that only takes a prompt nothing is known that could hold it to rules; `Bash` as a whole allows all that a program can do. */
+export function mapRules(rules: readonly string[]): MappedRules<null> {
+  return rules.some((rule) => rule.trim() === 'Bash')
+    ? { own: null, unmapped: [], allowsMore: null }
+    : { own: null, unmapped: rules, allowsMore: 'do everything that its process can' };
 }

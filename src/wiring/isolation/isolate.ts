@@ -153,6 +153,7 @@ async function isolatedIn(
   }
 
   return {
+    level,
     room,
     environmentFor: (given) =>
       roomEnvironment(given, {

@@ -6,6 +6,7 @@ import type { Room } from '../../ports/room.ts';
 
 /** How a run keeps what runs the lane's code apart. */
 export interface Isolation {
+  readonly level: IsolationFacts['level'];
   /** null: such programs run as this user. */
   readonly room: Room | null;
   /** A program's environment there. */
@@ -36,6 +37,7 @@ export interface Measured {
 export function notIsolated(why: string | null): Isolation {
   let measured: Measured | null = null;
   return {
+    level: 'none',
     room: null,
     environmentFor: (given) => ({ ...given }),
     listen: listenOnLoopback,

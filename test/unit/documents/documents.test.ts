@@ -4,7 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
-import { INPUTS_PAGE, renderInputsPage, withCurrentWorkflow, WORKFLOW_PAGES } from '../../../scripts/docs.ts';
+import {
+  AGENTS_PAGE,
+  INPUTS_PAGE,
+  renderInputsPage,
+  withCapabilities,
+  withCurrentWorkflow,
+  WORKFLOW_PAGES,
+} from '../../../scripts/docs.ts';
 import {
   JOB_ACTION,
   renderJobAction,
@@ -56,6 +63,7 @@ describe('links', () => {
     'docs/command-line.md',
     'docs/recipes.md',
     'docs/moving.md',
+    'docs/agents.md',
   ])('at the top of %s name its sections, all and in order', (path) => {
     const [top = ''] = read(path).split('\n## ');
     const listed = [...top.matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, name]) => name);
@@ -128,6 +136,10 @@ describe('code blocks', () => {
 describe('what is made of other files is fresh: npm run docs', () => {
   test(INPUTS_PAGE, () => {
     expect(read(INPUTS_PAGE)).toBe(renderInputsPage(read('action.yml')));
+  });
+
+  test(AGENTS_PAGE, () => {
+    expect(read(AGENTS_PAGE)).toBe(withCapabilities(read(AGENTS_PAGE)));
   });
 
   test.each(WORKFLOW_PAGES)('the workflows of %s', (path) => {
