@@ -2,8 +2,7 @@ import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from 
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
-import type { StepCall } from '../pipeline/step-record.ts';
-import { askedAgent, changedByAgent } from '../pipeline/step-record.ts';
+import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
 import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from './providers.ts';

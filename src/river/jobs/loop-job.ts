@@ -28,8 +28,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
   try {
     await openLane(deps, taken);
     const agents = agentsOf(connect, () => undefined);
-    const { state, policy } = taken.handed.intake;
-    await openFirst(agents, state, policy, deps.clock.now());
+    await openFirst(agents, taken.handed.intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
       deps,
