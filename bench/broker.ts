@@ -2,7 +2,7 @@ import { listenOnLoopback } from '../src/isolation/listening.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { loginFor } from '../src/wiring/agent-login.ts';
+import { loginFor } from '../src/wiring/agents/login.ts';
 import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
 import { spread, type Row } from './measure.ts';
 
@@ -16,8 +16,9 @@ export async function measureBroker(): Promise<readonly Row[]> {
   try {
     const [url] = (await once(child, 'message')) as [string];
     const { broker } = await loginFor(
+      'claude',
       { ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url },
-      { allowedTools: [], listen: listenOnLoopback },
+      { allowedTools: [], prices: {}, listen: listenOnLoopback },
     );
     if (broker === null) throw new Error('there is no broker');
     const call = await broker.open({ costUsd: null, tokens: null });

@@ -161,6 +161,7 @@ async function loopOn(
         policy: run.config.policy,
         claimedAt: Date.now(),
         pipeline: null,
+        mcpServers: [],
         notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [] },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

@@ -1,4 +1,4 @@
-import { lineOf } from '../../src/agents/claude/log-events.ts';
+import { callEventOf } from '../../src/agents/claude/log-events.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
@@ -36,7 +36,10 @@ console.log(
 
 async function openReader(): Promise<TranscriptReader> {
   if (agent === undefined)
-    return createOutputReader({ now: 0, onEvent: IS_TEXT ? null : (event) => void (shown += lineOf(event).length) });
+    return createOutputReader({
+      now: 0,
+      onEvent: IS_TEXT ? null : (event) => void (shown += callEventOf(event).line.length),
+    });
   const { dialect } = (await import(`../../src/agents/${agent}/events/dialect.ts`)) as { readonly dialect: Dialect };
   return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });
 }

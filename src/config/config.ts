@@ -1,9 +1,12 @@
+import type { AgentName } from '../core/agent-names.ts';
 import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/level.ts';
+import type { McpAsked } from '../core/mcp/server.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
+import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
 
@@ -37,6 +40,8 @@ export interface Config {
   /** Relative to the working directory. */
   readonly promptFile: string;
   readonly policy: Policy;
+  /** Of models whose cost the agent does not report. */
+  readonly prices: Prices;
   /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
   readonly testOnlyPercent: number;
   /** One shell command each, from the workflow file and never from the branch. */
@@ -88,15 +93,25 @@ interface IsolationConfig {
 }
 
 interface AgentConfig {
+  /** The next one works where the provider of those before it does not. */
+  readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
+  readonly envNames: readonly string[];
+  /** Where the servers of their tools are named. */
+  readonly mcp: McpAsked;
+  /** A call of which nothing but retries has come for so long is ended. */
+  readonly stallMs: number;
+}
+
+/** One agent, as the user wants it. */
+export interface ChosenAgent {
+  readonly name: AgentName;
+  /** Exact; empty where nothing is installed. */
   readonly version: string;
   /** null = install `version`. */
   readonly path: string | null;
   readonly args: readonly string[];
-  readonly envNames: readonly string[];
   /** null = the CLI's choice. */
   readonly model: string | null;
-  /** A call of which nothing but retries has come for so long is ended. */
-  readonly stallMs: number;
 }
 
 /** Where the run happens: the runner's variables, checked. */

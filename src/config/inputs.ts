@@ -5,6 +5,7 @@ import { wantedIsolations } from '../core/isolation/level.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
+import { agentInputs, chooseAgents, chooseFrom, type AgentTexts } from './agent-inputs.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
 import {
   allowedHosts,
@@ -15,7 +16,10 @@ import {
   folder,
   lines,
   list,
+  mcpConfig,
   optional,
+  pathInside,
+  priceList,
   recipients,
   whole,
 } from './fields.ts';
@@ -40,7 +44,10 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy' | 'settings'> & { readonly policy: PolicySettings };
+type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
+  readonly policy: PolicySettings;
+  readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
+};
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -87,9 +94,7 @@ const inputs: InputTable<Settings> = {
   commentsFrom: input('comments-from', choice(...commentReading)),
   command: input('command', z.string().max(100, 'is longer than any command')),
   agent: {
-    version: input('agent-version', z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330')),
-    path: input('agent-path', optional()),
-    args: input('agent-args', lines()),
+    each: agentInputs,
     envNames: input(
       'agent-env',
       list()
@@ -102,18 +107,13 @@ const inputs: InputTable<Settings> = {
           "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
-    model: input('model', optional()),
+    mcp: input('mcp-config', mcpConfig()),
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
+  prices: input('prices', priceList()),
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
-  promptFile: input(
-    'prompt-file',
-    filled('a path').refine(
-      (path) => !path.startsWith('/') && !path.split('/').includes('..'),
-      'must be a path inside the working directory',
-    ),
-  ),
+  promptFile: input('prompt-file', pathInside()),
   workingDirectory: input('working-directory', folder()),
   verify: input('verify', lines()),
   branchPrefix: input(
@@ -185,8 +185,15 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
   );
   const parsed = parseTexts(inputs, trimmed);
-  const problems = [...parsed.problems, ...missingFor(parsed.settings), ...unknownInputs(Object.keys(texts))];
-  if (problems.length > 0 || unread.length > 0) {
+  const ofAgents = parsed.settings.agent?.each;
+  const agents = isWhole(ofAgents) ? chooseAgents(ofAgents) : null;
+  const problems = [
+    ...parsed.problems,
+    ...(agents?.problems ?? []),
+    ...missingFor(parsed.settings),
+    ...unknownInputs(Object.keys(texts)),
+  ];
+  if (problems.length > 0 || unread.length > 0 || agents === null) {
     const lines = [
       ...new Set([
         ...problems.map(({ name, why }) => describeProblem({ name, why, value: trimmed[name] }, counting)),
@@ -202,12 +209,15 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     );
   }
   // Every text was there, so every setting is.
-  const { policy, ...rest } = parsed.settings as Settings;
+  const { policy, agent, ...rest } = parsed.settings as Settings;
+  const { envNames, mcp, stallMs } = agent;
+  const [firstAgent, ...otherAgents] = agents.order;
   return {
     ...rest,
+    agent: { order: agents.order, envNames, mcp, stallMs },
     policy: {
       ...policy,
-      agents: ['claude'],
+      agents: [firstAgent.name, ...otherAgents.map(({ name }) => name)],
       verifies: rest.verify.length > 0,
       callsPerIteration: 1,
       agentSteps: [],
@@ -217,6 +227,10 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     },
     settings: found,
   };
+}
+
+function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTexts {
+  return texts !== undefined && Object.keys(agentInputs).every((field) => Object.hasOwn(texts, field));
 }
 
 /** What a job that takes its settings from another one needs of its own inputs for that; null: they are not usable, and parsing all of them says why. */
@@ -253,7 +267,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
 
 /** What is wrong with the texts of some inputs; nothing is, where an input is not among them. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
-  return parseTexts(inputs, texts).problems;
+  return [...parseTexts(inputs, texts).problems, ...chooseFrom(texts).problems];
 }
 
 /** Whom to reach, and how, where some other input stops the run. What is not usable itself is as if it named nobody and nothing; for `notify` it is who asked. */
@@ -285,6 +299,9 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     });
 }
 
+/** Inputs whose text may hold a secret. */
+const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
+
 function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string | undefined },
   counting: readonly FoundSetting[],
@@ -293,7 +310,7 @@ function describeProblem(
   if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
-  const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
+  const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capped(value, 81))}`;
   const places = placesOf(name, counting);
   return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
 }

@@ -3,6 +3,7 @@ import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
 import { sessionsOf } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
@@ -18,9 +19,11 @@ import type { AgentConnection, Connections } from './deps.ts';
 /** The agents of a run, none of which is opened yet; `prepared`: what one calls itself, once it is. */
 export function agentsOf(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
+  mcpServers: readonly McpServer[],
   prepared: (called: CalledName) => void,
 ): LoopDeps['agents'] {
-  return [opening(first, prepared), ...others.map((agent) => opening(agent, prepared))];
+  const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, mcpServers, prepared);
+  return [openingOf(first), ...others.map(openingOf)];
 }
 
 /** Opens the agent whose turn comes first: one that cannot be installed ends the run before anybody reads that it works. */
@@ -51,7 +54,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
   const called = new Set([state.agent ?? agents[0].name, ...journal.map(({ agent }) => agent)]);
   return async (name) => {
     const agent = called.has(name) ? agents.find((known) => known.name === name) : undefined;
-    return agent === undefined ? null : agent.connect();
+    return agent === undefined ? null : agent.connect([]);
   };
 }
 
@@ -101,11 +104,15 @@ export function sessionExport({
 }
 
 /** An agent that is connected, installed and asked for its version when it is first opened, and once. */
-function opening({ name, connect }: AgentConnection, prepared: (called: CalledName) => void): LoopAgent {
+function opening(
+  { name, connect }: AgentConnection,
+  mcpServers: readonly McpServer[],
+  prepared: (called: CalledName) => void,
+): LoopAgent {
   let known: OpenedAgent | null = null;
   let opens: Promise<OpenedAgent> | null = null;
   const open = async (): Promise<OpenedAgent> => {
-    const agent = await connect();
+    const agent = await connect(mcpServers);
     const called = await agent.prepare();
     known = { agent, called };
     prepared(called);

@@ -5,6 +5,7 @@ import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
@@ -33,7 +34,8 @@ export interface RunDeps {
 /** An agent of the order: its code is loaded when it is first connected. */
 export interface AgentConnection {
   readonly name: AgentName;
-  readonly connect: () => Promise<Agent>;
+  /** With the tools of these servers; the first call decides. */
+  readonly connect: (mcpServers: readonly McpServer[]) => Promise<Agent>;
 }
 
 /** The world that a run talks to. Each is made at its first use, and once. */
@@ -48,7 +50,7 @@ export interface Connections {
   readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
   /** The first of the agents, for a check of the set-up. */
-  readonly agent: () => Promise<Agent>;
+  readonly agent: (mcpServers: readonly McpServer[]) => Promise<Agent>;
   /** In the order in which they are asked. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;

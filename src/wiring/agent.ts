@@ -1,48 +1,95 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
+import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
-import { loginFor, type AgentLogin } from './agent-login.ts';
+import { ADAPTERS } from './agents/adapters.ts';
+import { loginFor, type AgentLogin } from './agents/login.ts';
+import { providerOf } from './agents/providers.ts';
+import type { AgentName } from '../core/agent-names.ts';
+import type { ChosenAgent } from '../config/config.ts';
+import { serverRules } from '../core/mcp/rules.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import { UserError } from '../errors.ts';
+import { giveServers } from './agents/mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
 /** The agent's CLI. */
 export async function createAgent(
   world: World,
-  { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
+  { name, version, path, model, args: extraArgs }: ChosenAgent,
+  {
+    isolation,
+    login,
+    mcpServers,
+  }: { readonly isolation: Isolation; readonly login: AgentLogin; readonly mcpServers: readonly McpServer[] },
 ): Promise<Agent> {
-  const [{ createClaudeAgent }, { installFolder }] = await Promise.all([
-    import('../agents/claude/agent.ts'),
+  const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
+    import('../agents/cli/agent.ts'),
+    ADAPTERS[name].cli(),
     import('./isolation/room-place.ts'),
   ]);
-  const { config, context } = world;
+  const { config } = world;
   const { room } = isolation;
-  return createClaudeAgent({
+  giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
+  return createCliAgent(cli, {
     command:
-      config.agent.path === null
-        ? { kind: 'install', version: config.agent.version, folder: installFolder(world) }
-        : { kind: 'path', path: config.agent.path },
-    model: config.agent.model,
-    allowedTools: config.policy.allowedTools,
-    extraArgs: config.agent.args,
+      path === null
+        ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
+        : { kind: 'path', path },
+    model,
+    allowedTools: [...config.policy.allowedTools, ...serverRules(mcpServers)],
+    servers: mcpServers,
+    extraArgs,
     stallMs: config.agent.stallMs,
     environment: isolation.environmentFor(login.environment),
     installEnvironment: login.environment,
     broker: login.broker,
     room,
-    workFolder: workFolderOf(world),
-    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
-    configFolder: room === null ? (world.agentFolder ?? join(world.runFolder, 'agent')) : room.folders.session,
+    ...foldersOf(world, name, room),
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
     redact: world.redact,
   });
+}
+
+/** The arguments of a call that is not made. */
+export async function argumentsOf(
+  world: World,
+  { name }: ChosenAgent,
+  call: Omit<CliCall, 'environment'>,
+): Promise<readonly string[]> {
+  const { cli } = await ADAPTERS[name].cli();
+  const { args } = await cli.prepare(
+    { ...call, environment: {} },
+    {
+      ...foldersOf(world, name, null),
+      run: () => Promise.resolve({ end: { kind: 'cancelled' }, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }),
+    },
+  );
+  return args;
+}
+
+/** Where an agent works and keeps what is its own. */
+function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit<CliPlace, 'run'> {
+  const { config, context, runFolder } = world;
+  return {
+    workFolder: workFolderOf(world),
+    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
+    configFolder: configFolderOf(world, name, room),
+    inbox: join(room === null ? runFolder : room.folders.inbox, 'agent-files'),
+  };
+}
+
+/** Each agent has its own. A person's own login is Claude Code's. */
+function configFolderOf({ agentFolder, runFolder }: World, name: AgentName, room: Isolation['room']): string {
+  if (name === 'claude' && agentFolder !== null && room === null) return agentFolder;
+  return join(room === null ? join(runFolder, 'agent') : room.folders.session, name);
 }
 
 /** Where everything that works for the lane is started: the input working-directory. */
@@ -51,12 +98,12 @@ function workFolderOf({ context, config }: World): string {
 }
 
 /** How the agent logs in, and what keeps its keys. */
-export async function openLogin(world: World, isolation: Isolation): Promise<AgentLogin> {
+export async function openLogin(world: World, { name }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
   const { config, environment } = world;
-  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
+  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;
-  const login = await loginFor(given, { allowedTools, listen: isolation.listen });
-  if (login.broker === null && isolation.room !== null)
+  const login = await loginFor(name, given, { allowedTools, prices: config.prices, listen: isolation.listen });
+  if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
       'configuration',
       "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",

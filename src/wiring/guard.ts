@@ -79,11 +79,11 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
   const [first, ...others] = connections.agents;
   const guarded = ({ name, connect }: AgentConnection): AgentConnection => ({
     name,
-    connect: async () => guardAgent(await connect()),
+    connect: async (mcpServers) => guardAgent(await connect(mcpServers)),
   });
   return {
     ...connections,
-    agent: async () => guardAgent(await connections.agent()),
+    agent: async (mcpServers) => guardAgent(await connections.agent(mcpServers)),
     agents: [guarded(first), ...others.map(guarded)],
     verifier: async () => guardVerifier(await connections.verifier()),
     commands: async () => guardCommands(await connections.commands()),

@@ -4,6 +4,8 @@ import { constants } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
+import { ADAPTERS } from './agents/adapters.ts';
+import { ALL_PROVIDERS } from './agents/providers.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
@@ -35,8 +37,9 @@ async function askAgent({
   maxCostUsd,
   log,
 }: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
-  const [{ createClaudeAgent }, { endTagged }] = await Promise.all([
-    import('../agents/claude/agent.ts'),
+  const [{ createCliAgent }, { cli }, { endTagged }] = await Promise.all([
+    import('../agents/cli/agent.ts'),
+    ADAPTERS.claude.cli(),
     import('../processes/process-tree.ts'),
   ]);
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
@@ -48,10 +51,11 @@ async function askAgent({
   process.once('SIGINT', interrupt);
   try {
     await writeFile(join(workFolder, document.name), document.text);
-    const agent = createClaudeAgent({
+    const agent = createCliAgent(cli, {
       command: { kind: 'path', path: agentPath ?? 'claude' },
       model,
       allowedTools: ['Read', 'Write'],
+      servers: [],
       extraArgs: [],
       stallMs: STALL_MS,
       environment: agentEnvironment(process.env, [], claudeProvider),
@@ -62,10 +66,11 @@ async function askAgent({
       alsoFolder: null,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
+      inbox: join(workFolder, '.inbox'),
       runTag,
       log: logTo(log),
       now,
-      redact: createRedactor(secretValues(process.env, [], claudeProvider)),
+      redact: createRedactor(secretValues(process.env, [], ALL_PROVIDERS)),
     });
     const { name, version } = await agent.prepare().catch((error: unknown) => {
       throw withoutAgent(error, agentPath);

@@ -1,20 +1,9 @@
 import type { AgentName } from '../../ports/agent.ts';
+import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { isSessionId } from './session-files.ts';
 
-/** What the command line of one call is made of. */
-interface ClaudeRequest {
-  /** null = the CLI's choice. */
-  readonly model: string | null;
-  readonly allowedTools: readonly string[];
-  /** The user's own; they come last and so win over ours. */
-  readonly extraArgs: readonly string[];
-  /** Ignored unless it is a UUID: anything else could be taken for an option. */
-  readonly resume: string | null;
-  /** Another folder in which it may edit files; null: none. */
-  readonly alsoFolder: string | null;
-  /** null = no limit. */
-  readonly budgetUsd: number | null;
-}
+/** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
+type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
 /** Tools that make the CLI wait, start itself again, or fetch texts of strangers; each is left alone when the user allows it. */
 const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;

@@ -1,13 +1,21 @@
 import type { StreamEvent } from './events/stream-event.ts';
 import { logLine } from '../../processes/log-line.ts';
+import type { CallEvent } from '../cli/call-event.ts';
 
 /** Longest line that an event adds to the log, in characters. */
 const MAX_LINE = 300;
 
-/** What a person who follows the job reads of an event: a single line, or nothing. */
-export function lineOf(event: StreamEvent): string {
-  return logLine(describe(event), MAX_LINE);
+/** What an event of the stream means to who runs the CLI, with what a person who follows the job reads of it. */
+export function callEventOf(event: StreamEvent): CallEvent {
+  const line = logLine(describe(event), MAX_LINE);
+  if (event.kind !== 'retry') return { kind: 'work', line };
+  const { status, error, delayMs } = event;
+  const cause = error !== null && NAME.test(error) ? error : null;
+  return { kind: 'retry', line, retry: { status, cause, waitMs: delayMs } };
 }
+
+/** Of an error, such as `rate_limit`. */
+const NAME = /^\w{1,40}$/;
 
 function describe(event: StreamEvent): string {
   switch (event.kind) {

@@ -1,3 +1,4 @@
+import { pastTheProxy, serverAddress, type AwsKeys } from '../cli/access.ts';
 import { claudeProvider } from './provider.ts';
 
 /** How the agent reaches its model: through the broker, which holds the keys, or by itself. */
@@ -22,18 +23,9 @@ export interface BrokeredLogin {
 /** Whose API it is. */
 export type Api =
   | { readonly kind: 'anthropic' }
-  | { readonly kind: 'bedrock'; readonly signing: AwsSigning | null }
+  | { readonly kind: 'bedrock'; readonly signing: AwsKeys | null }
   /** `models`: path of the models of one project in one place. */
   | { readonly kind: 'vertex'; readonly models: string };
-
-/** Keys that never travel: requests are signed with them. */
-export interface AwsSigning {
-  readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Empty: the keys are not temporary. */
-  readonly sessionToken: string;
-}
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -113,8 +105,8 @@ function brokered(
 ): Login {
   const name = ADDRESSES[api.kind];
   const given = textOf(environment, name);
-  const address = URL.parse(given === '' ? standard : given);
-  if (address === null || !/^https?:$/.test(address.protocol) || address.username !== '')
+  const provider = serverAddress(given === '' ? standard : given);
+  if (provider === null)
     return {
       kind: 'unusable',
       problem: `\`${name}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
@@ -128,7 +120,7 @@ function brokered(
   return {
     kind: 'brokered',
     api,
-    provider: `${address.origin}${address.pathname}`.replace(/\/+$/, ''),
+    provider,
     keys,
     headers: headersIn(environment[HEADERS] ?? ''),
     environment: Object.fromEntries(Object.entries(environment).filter(([variable]) => !taken.includes(variable))),
@@ -149,9 +141,7 @@ export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
   { address, placeholders }: { readonly address: string; readonly placeholders: Environment },
 ): Record<string, string> {
-  const given = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
-  const without = [given, '127.0.0.1', 'localhost'].filter(Boolean).join(',');
-  return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, NO_PROXY: without, no_proxy: without };
+  return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...pastTheProxy(environment) };
 }
 
 function credentials(api: Api, placeholders: Environment): Environment {

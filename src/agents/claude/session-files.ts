@@ -4,18 +4,8 @@ import { dirname, join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { projectSlug } from './project-slug.ts';
-
-/** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
-interface SessionFolders {
-  readonly configFolder: string;
-  readonly workFolder: string;
-}
-
-/** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
-type ExportedSession =
-  | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
-  | { readonly kind: 'left-behind'; readonly why: string };
 
 /**
  * Reads a transcript, its texts changed by `redact`, at most `maxSessionBytes` of it: a longer one begins
@@ -23,7 +13,7 @@ type ExportedSession =
  * of long tool results are left behind: the conversation is whole without them, and names them by paths of this run only.
  */
 export async function exportSession(
-  folders: SessionFolders,
+  folders: SessionPlace,
   session: { readonly id: string; readonly redact: (text: string) => string },
 ): Promise<ExportedSession> {
   if (!isSessionId(session.id)) return leftBehind('its id is not a UUID');
@@ -43,7 +33,7 @@ export async function exportSession(
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or larger than `maxSessionBytes`, or the id is none. */
 export async function importSession(
-  folders: SessionFolders,
+  folders: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!isSessionId(id) || content.length === 0 || content.length > MAX_SESSION_BYTES) return false;
@@ -66,7 +56,7 @@ function leftBehind(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-async function transcriptPath({ configFolder, workFolder }: SessionFolders, id: string): Promise<string> {
+async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
   return join(configFolder, 'projects', projectSlug(await realpath(workFolder)), `${id}.jsonl`);
 }
 

@@ -11,6 +11,7 @@ import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
+import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
 import { markedPart, type PullRequestText } from './pull-request-edits.ts';
@@ -255,7 +256,7 @@ function costLine({ change }: WorkedReport): string {
   const measured =
     change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
-    `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
+    [...knownCost(change), `${formatTokens(change.tokens)} tokens`].join(', '),
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { claudeArguments } from '../../agents/claude/command-line.ts';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
@@ -10,10 +9,13 @@ import { UserError } from '../../errors.ts';
 import { findForeign } from '../../gate/found.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
+import { readMcpServers } from '../../gate/lane/mcp-servers.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
+import { serverRules } from '../../core/mcp/rules.ts';
+import { argumentsOf } from '../agent.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { sessionToResume } from '../../loop/turns.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
@@ -92,6 +94,7 @@ export async function showWhatWouldRun(
     // The log says which steps there are; the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
+    const mcpServers = await readMcpServers(gateDeps);
     const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: found.state.steps, now });
     const step = nextStep({ state: found.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
@@ -109,6 +112,7 @@ export async function showWhatWouldRun(
           policy,
           claimedAt: now,
           pipeline,
+          mcpServers,
           notes: found.notes,
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
@@ -133,21 +137,23 @@ export async function showWhatWouldRun(
         },
       },
     );
-    const args = claudeArguments({
-      model: first?.model ?? config.agent.model,
-      allowedTools: first?.allowedTools ?? config.policy.allowedTools,
-      extraArgs: config.agent.args,
+    const { order } = config.agent;
+    const agent = order.find(({ name }) => name === step.agent) ?? order[0];
+    const args = await argumentsOf(world, agent, {
+      model: first?.model ?? agent.model,
+      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...serverRules(mcpServers)],
+      servers: mcpServers,
+      extraArgs: agent.args,
       resume:
         first?.session === 'fresh'
           ? null
           : await sessionToResume(gateDeps.store, { state: found.state, taskId: step.task.id, policy, now }),
-      alsoFolder: config.workingDirectory === '' ? null : world.context.workspace,
       budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
     print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
     print(
-      `Command line: ${[config.agent.path ?? `claude ${config.agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
+      `Command line: ${[agent.path ?? `${agent.name} ${agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
     );
     print(
       `Prompt, on standard input:\n\n${setting.secrets

@@ -1,9 +1,19 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import {
+  allowedHosts,
+  asksForBounds,
+  modelHostsAmong,
+  nameOf,
+  withHosts,
+  type AllowedHosts,
+  type HostRule,
+} from '../../core/isolation/hosts.ts';
 import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
-import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
+import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
 import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
@@ -100,6 +110,7 @@ async function isolatedIn(
     );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
+  let more: readonly HostRule[] = [];
   const egress = createEgress({
     get allowed() {
       return allowed;
@@ -110,13 +121,15 @@ async function isolatedIn(
   const proxyPort = await opened.listen(egress.server);
   let measured: Measured | null = null;
 
-  async function begin(brokerPort: number | null): Promise<void> {
-    allowed = await hosts;
-    const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
+  async function begin(brokerPorts: readonly number[]): Promise<void> {
+    const [brokerPort = null] = brokerPorts;
+    allowed = withHosts(await hosts, more);
+    const isLimited = await opened.limitNetwork([proxyPort, ...brokerPorts]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
+    for (const { name } of config.agent.order) await mkdir(join(room.folders.session, name), { recursive: true });
     await room.give(room.folders.session);
     const { probeRoom } = await import('./probe-room.ts');
     const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });
@@ -148,6 +161,9 @@ async function isolatedIn(
         isVisible: (path) => !isHiddenFolder(path, options),
       }),
     listen: (server) => opened.listen(server),
+    allow: (asked) => {
+      more = asked;
+    },
     begin,
     count: async () => {
       const left = await room.end(END_GRACE_MS);
@@ -224,12 +240,16 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
 }
 
 /** What only the broker talks to, with the gateways that the run is told of. */
-function modelHosts({ environment }: World): readonly string[] {
-  const bases = Object.entries(environment).filter(([name]) => /^ANTHROPIC_(\w+_)?BASE_URL$/.test(name));
+function modelHosts({ environment, config }: World): readonly string[] {
+  const agents = config.agent.order.map(({ name }) => name);
+  const bases = Object.entries(environment).filter(([name]) => BASE_URL.test(name));
   // An IPv6 address has brackets in a URL.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
-  return [...MODEL_HOSTS, ...ofGateways.filter((host) => host !== '')];
+  return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
+
+/** By which agents are told of another address of their provider. */
+const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDER_)BASE_URL$/;
 
 /** What the probe found, as a clause; null: all is as it should be. */
 function problemOf(probe: IsolationFacts['probe']): string | null {

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Broker } from '../../../src/ports/broker.ts';
-import { createClaudeAgent, type AgentCommand } from '../../../src/agents/claude/agent.ts';
+import { cli } from '../../../src/agents/claude/cli.ts';
+import { createCliAgent, type AgentCommand } from '../../../src/agents/cli/agent.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 
@@ -64,7 +65,7 @@ export function createAgentOn(
   },
 ): AgentUnderTest {
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
-  const agent = createClaudeAgent({
+  const agent = createCliAgent(cli, {
     command: given.command,
     model: null,
     allowedTools: given.allowedTools ?? [
@@ -76,6 +77,7 @@ export function createAgentOn(
       'Bash(git add:*)',
       'Bash(git commit:*)',
     ],
+    servers: [],
     extraArgs: given.extraArgs ?? [],
     stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },
@@ -85,6 +87,7 @@ export function createAgentOn(
     workFolder: join(machine.workFolder, given.folder ?? ''),
     alsoFolder: given.folder === undefined ? null : machine.workFolder,
     configFolder,
+    inbox: join(machine.home, 'inbox'),
     runTag,
     log,
     now: () => Date.now(),

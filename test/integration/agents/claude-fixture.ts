@@ -2,9 +2,11 @@ import { listenOnLoopback } from '../../../src/isolation/listening.ts';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
-import { startScriptedModel, type Script, type ScriptedModel } from '../../../sandbox/scripted-model.ts';
-import { installClaude } from '../../../src/agents/claude/install.ts';
-import { loginFor } from '../../../src/wiring/agent-login.ts';
+import { startScriptedModel, type ScriptedModel } from '../../../sandbox/scripted-model/server.ts';
+import type { Script } from '../../../sandbox/scripted-model/step.ts';
+import { cli } from '../../../src/agents/claude/cli.ts';
+import { installCli } from '../../../src/agents/cli/install.ts';
+import { loginFor } from '../../../src/wiring/agents/login.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 
@@ -14,14 +16,14 @@ const VERSION = '2.1.330';
 export const claude = {
   kind: 'install',
   version: VERSION,
-  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${VERSION}`),
+  folder: join(TOOL_CACHE, 'ralph-action', `claude-${VERSION}`),
 } as const;
 
 export async function installOnce(): Promise<void> {
   const environment = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  await installClaude({ version: claude.version, folder: claude.folder, environment, runTag: randomUUID() });
+  await installCli({ ...cli, version: claude.version, folder: claude.folder, environment, runTag: randomUUID() });
 }
 
 /** A machine, a scripted model, and the real CLI between them. */
@@ -51,8 +53,9 @@ export async function createWorld({ script, environment: given, ...rest }: World
     ...(typeof given === 'function' ? given(model.url) : given),
   };
   const login = await loginFor(
+    'claude',
     { ...machine.environment, ...environment },
-    { allowedTools: rest.allowedTools ?? [], listen: listenOnLoopback },
+    { allowedTools: rest.allowedTools ?? [], prices: {}, listen: listenOnLoopback },
   );
   const under = createAgentOn(machine, { ...rest, command: claude, ...login });
   return {

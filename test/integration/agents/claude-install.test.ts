@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { installClaude } from '../../../src/agents/claude/install.ts';
+import { cli } from '../../../src/agents/claude/cli.ts';
+import { installCli } from '../../../src/agents/cli/install.ts';
 import { createMachine, type Machine } from './agent-fixture.ts';
 
 test.each([
@@ -59,7 +60,8 @@ function install(
   machine: Machine,
   given: { readonly version?: string; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<unknown> {
-  return installClaude({
+  return installCli({
+    ...cli,
     version: given.version ?? '2.1.330',
     folder: join(machine.home, 'claude'),
     environment: given.environment ?? { ...machine.environment },

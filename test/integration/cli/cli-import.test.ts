@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../sandbox/github/state.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
-import { installClaude } from '../../../src/agents/claude/install.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
+import { cli } from '../../../src/agents/claude/cli.ts';
+import { installCli } from '../../../src/agents/cli/install.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
@@ -114,7 +115,8 @@ test('the real Claude Code CLI writes the list', async () => {
       { kind: 'reply', text: 'Done.' },
     ],
   });
-  const { file } = await installClaude({
+  const { file } = await installCli({
+    ...cli,
     version: claude.version,
     folder: claude.folder,
     environment: { PATH: process.env.PATH ?? '' },

@@ -10,7 +10,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { loginFor } from '../../../src/wiring/agent-login.ts';
+import { loginFor } from '../../../src/wiring/agents/login.ts';
 import type { BrokeredCall } from '../../../src/ports/broker.ts';
 import type { CallLimits } from '../../../src/core/spending/meter.ts';
 
@@ -33,8 +33,9 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
   });
   const provider = `http://127.0.0.1:${String(await listening(server))}`;
   const { broker, environment } = await loginFor(
+    'claude',
     { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
-    { allowedTools: [], listen: listenOnLoopback },
+    { allowedTools: [], prices: {}, listen: listenOnLoopback },
   );
   if (broker === null) throw new Error('no broker');
   return {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
+import type { McpServer } from '../../../src/core/mcp/server.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
@@ -32,6 +33,8 @@ export interface Machine {
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
+  /** What the agent was given; null: there was none here. */
+  mcpServers: readonly McpServer[] | null;
 }
 
 /** A new machine, as main finds it right after it began. */
@@ -77,6 +80,7 @@ export function createMachine(
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
+    mcpServers: null,
   };
 }
 
@@ -104,7 +108,10 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
-  const connectAgent = () => Promise.resolve(tapped('agent', machine.agent, tap));
+  const connectAgent = (mcpServers: readonly McpServer[]) => {
+    machine.mcpServers = mcpServers;
+    return Promise.resolve(tapped('agent', machine.agent, tap));
+  };
   return {
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
     requests: () => project.forge.requests(),

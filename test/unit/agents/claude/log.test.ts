@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineOf } from '../../../../src/agents/claude/log-events.ts';
+import { callEventOf } from '../../../../src/agents/claude/log-events.ts';
 import { logLine } from '../../../../src/processes/log-line.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/stream-event.ts';
 
@@ -22,7 +22,7 @@ test.each<{ event: StreamEvent; line: string }>([
   { event: { kind: 'result', failed: false, text: 'Done.', turns: 3 }, line: 'agent done after 3 turns' },
   { event: { kind: 'result', failed: true, text: 'Invalid API key', turns: 1 }, line: 'agent failed: Invalid API key' },
 ])('$event is shown as "$line"', ({ event, line }) => {
-  expect(lineOf(event)).toBe(line);
+  expect(callEventOf(event).line).toBe(line);
 });
 
 test.each([

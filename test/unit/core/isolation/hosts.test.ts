@@ -10,10 +10,11 @@ import {
   nameOf,
   parseAllowedHosts,
   parseTarget,
+  withHosts,
   type AllowedHosts,
   type HostsAsked,
 } from '../../../../src/core/isolation/hosts.ts';
-import { MODEL_HOSTS } from '../../../../src/core/isolation/model-hosts.ts';
+import { modelHostsOf } from '../../../../src/core/isolation/model-hosts.ts';
 import { runs } from '../../../runs.ts';
 
 describe('the input', () => {
@@ -274,7 +275,7 @@ describe('a target', () => {
 });
 
 describe('the hosts of the providers', () => {
-  const never = [...MODEL_HOSTS, 'gateway.example'];
+  const never = [...modelHostsOf(['claude', 'codex', 'gemini']), 'gateway.example'];
   const everything = { allowed: { kind: 'any' }, never } as const;
   const named = (host: string): HostsAsked => ({
     kind: 'registries-and',
@@ -284,6 +285,9 @@ describe('the hosts of the providers', () => {
 
   test.each([
     'api.anthropic.com',
+    'api.openai.com',
+    'chatgpt.com',
+    'generativelanguage.googleapis.com',
     'bedrock-runtime.us-east-1.amazonaws.com',
     'Bedrock-Runtime.EU-West-1.amazonaws.com.',
     'bedrock-runtime-fips.us-gov-west-1.amazonaws.com',
@@ -323,4 +327,13 @@ describe('the hosts of the providers', () => {
     expect(modelHostsAmong(named('*.anthropic.com'), never)).toHaveLength(1);
     for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(modelHostsAmong(asked, never)).toEqual([]);
   });
+});
+
+test('more hosts are allowed beside those of the input, each once, and none where all are', () => {
+  const [a, b] = [
+    { host: 'a.example', port: 443 },
+    { host: 'b.example', port: 443 },
+  ];
+  expect(withHosts({ kind: 'listed', hosts: [b] }, [b, a])).toEqual({ kind: 'listed', hosts: [a, b] });
+  expect(withHosts({ kind: 'any' }, [a])).toEqual({ kind: 'any' });
 });

@@ -8,8 +8,9 @@ import { programAt, runAlone, versionOf, type Program } from '../../processes/pr
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { cut } from '../../core/text/cut.ts';
+import type { AgentCli, CliPackage } from './cli.ts';
 
-interface Installation {
+interface Installation extends Pick<AgentCli, 'title' | 'source'> {
   /** Exact, e.g. `2.1.330`. */
   readonly version: string;
   /** Kept between runs by whoever names it. */
@@ -19,15 +20,23 @@ interface Installation {
   readonly runTag: string;
 }
 
-const PACKAGE = '@anthropic-ai/claude-code';
 const INSTALL_MS = 5 * MINUTE_MS;
 const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
 /** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
-/** Brings an exact version of Claude Code into `folder` unless it is there, and returns how to start it; throws UserError. */
-export async function installClaude({ version, folder, environment, runTag }: Installation): Promise<Program> {
+/** Brings an exact version of a CLI into `folder` unless it is there, and returns how to start it; throws UserError. */
+export async function installCli({
+  title,
+  source,
+  version,
+  folder,
+  environment,
+  runTag,
+}: Installation): Promise<Program> {
+  if (source === null)
+    throw new UserError('configuration', 'The agent `command` is a program of yours: name it in the input agent-path.');
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
     throw new UserError(
       'configuration',
@@ -35,7 +44,7 @@ export async function installClaude({ version, folder, environment, runTag }: In
     );
   }
   const wanted = {
-    version,
+    ...{ title, source, version },
     // Nothing of the lane: npm installs it for whoever is to start it.
     room: null,
     runTag,
@@ -49,20 +58,22 @@ export async function installClaude({ version, folder, environment, runTag }: In
   await mkdir(staging, { recursive: true });
   try {
     await npmInstall(staging, wanted);
-    return (await moveInto(folder, staging, wanted)) ?? notUsable(folder, version);
+    return (await moveInto(folder, staging, wanted)) ?? notUsable(folder, wanted);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
 }
 
 interface Wanted {
+  readonly title: string;
+  readonly source: CliPackage;
   readonly version: string;
   readonly room: null;
   readonly runTag: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-async function npmInstall(folder: string, { version, ...surroundings }: Wanted): Promise<void> {
+async function npmInstall(folder: string, { title, source, version, ...surroundings }: Wanted): Promise<void> {
   // Scripts of packages are not run: the platform's package holds the binary, and nothing has to be linked.
   const args = [
     'install',
@@ -74,13 +85,13 @@ async function npmInstall(folder: string, { version, ...surroundings }: Wanted):
     '--save-exact',
     '--include=optional',
     ...NPM_RETRIES,
-    `${PACKAGE}@${version}`,
+    `${source.name}@${version}`,
   ];
   const { end, stderr } = await runAlone(
     { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args },
     { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS },
   );
-  if (end.kind !== 'exited' || end.code !== 0) throw installError(version, end, stderr.toString());
+  if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
 
 /** Moves what npm made to its place, unless another run was faster. */
@@ -93,34 +104,36 @@ async function moveInto(folder: string, staging: string, wanted: Wanted): Promis
 }
 
 /** The program in `folder`; null when there is none, or one that does not give the wanted version for an answer. */
-async function installedIn(folder: string, { version, ...surroundings }: Wanted): Promise<Program | null> {
-  const program = findProgram(folder);
+async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
+  const program = findProgram(folder, source);
   if (program === null) return null;
-  // `2.1.330 (Claude Code)`
+  // `2.1.330 (Claude Code)`, `codex-cli 0.169.0`
   const answer = await versionOf(program, { ...surroundings, cwd: folder }).catch(() => '');
-  return answer.split(' ')[0] === version ? program : null;
+  return answer.split(/[\s,]+/).some((word) => word.replace(/^v|\.$/g, '') === version) ? program : null;
 }
 
-function notUsable(folder: string, version: string): never {
+function notUsable(folder: string, { title, source, version }: Pick<Wanted, 'title' | 'source' | 'version'>): never {
   throw new UserError(
     'infrastructure',
-    `npm installed ${PACKAGE}@${version} into ${folder}, but it contains no program for ${process.platform}-${process.arch} that starts. Set agent-path to a Claude Code of your own.`,
+    `npm installed ${source.name}@${version} into ${folder}, but it contains no program for ${process.platform}-${process.arch} that starts. Set agent-path to a ${title} of your own.`,
   );
 }
 
-/** The platform's binary (2.1.113 and later), or the script of older versions. */
-function findProgram(folder: string): Program | null {
-  const scope = join(folder, 'node_modules', '@anthropic-ai');
-  const candidates = [
-    ...['', '-musl'].map((libc) => join(scope, `claude-code-${process.platform}-${process.arch}${libc}`, 'claude')),
-    join(scope, 'claude-code', 'cli.js'),
-  ];
+/** The platform's binary, or a script. */
+function findProgram(folder: string, { programs }: CliPackage): Program | null {
+  const candidates = programs({ os: process.platform, cpu: process.arch }).map((path) =>
+    join(folder, 'node_modules', ...path.split('/')),
+  );
   const found = candidates.find((path) => existsSync(path));
   return found === undefined ? null : programAt(found);
 }
 
-function installError(version: string, end: CollectedEnd, stderr: string): UserError {
-  const what = `Claude Code ${version} cannot be installed`;
+function installError(
+  { title, source, version }: Pick<Wanted, 'title' | 'source' | 'version'>,
+  end: CollectedEnd,
+  stderr: string,
+): UserError {
+  const what = `${title} ${version} cannot be installed`;
   if (end.kind === 'not-started')
     return new UserError(
       'infrastructure',
@@ -134,7 +147,7 @@ function installError(version: string, end: CollectedEnd, stderr: string): UserE
   if (/\b(ETARGET|E404)\b/.test(stderr)) {
     return new UserError(
       'configuration',
-      `${what}: this version does not exist. Set agent-version to one that "npm view ${PACKAGE} versions" lists.`,
+      `${what}: this version does not exist. Set agent-version to one that "npm view ${source.name} versions" lists.`,
     );
   }
   if (/\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(stderr)) {

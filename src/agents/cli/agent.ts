@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { analyze } from '../../core/analysis/analyze.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
@@ -7,21 +8,15 @@ import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Room } from '../../ports/room.ts';
-import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
-import { kindOfDenial } from './events/allow-rules.ts';
-import { missingResult } from './events/failure.ts';
-import { classifyStall, stallFailure, type Retrying } from './events/stall.ts';
-import { usageLimitOf } from './events/usage-limit.ts';
-import { createOutputReader } from './output/reader.ts';
-import { lineOf } from './log-events.ts';
-import { installClaude } from './install.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
-import { cannotStart, programAt, versionOf, type Program } from '../../processes/program.ts';
+import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
-import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession } from './session-files.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
+import { installCli } from './install.ts';
+import { stallText, type Retrying } from './stall.ts';
 import { createStallWatch } from './stall-watch.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
@@ -29,11 +24,13 @@ export type AgentCommand =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'install'; readonly version: string; readonly folder: string };
 
-interface ClaudeOptions {
+/** How an agent's CLI is run. */
+export interface AgentOptions {
   readonly command: AgentCommand;
   /** null = the CLI's choice. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
+  readonly servers: CliCall['servers'];
   readonly extraArgs: readonly string[];
   /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
@@ -45,10 +42,10 @@ interface ClaudeOptions {
   /** A call of which nothing but retries has come for so long is ended. */
   readonly stallMs: number;
   readonly workFolder: string;
-  /** Where it may edit files as well, since `workFolder` is a part of it; null: nowhere. */
+  /** See CliPlace. */
   readonly alsoFolder: string | null;
-  /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
   readonly configFolder: string;
+  readonly inbox: string;
   /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */
   readonly runTag: string;
   readonly log: Log;
@@ -59,20 +56,24 @@ interface ClaudeOptions {
 
 /** From SIGTERM to SIGKILL for what calls have left behind. */
 const SWEEP_GRACE_MS = 500;
+/** For what the CLI does beside a call, such as writing down a conversation. */
+const ASIDE_MS = MINUTE_MS;
 
-/** Claude Code: one process per call, spoken to by stdin and stream-json. */
-export function createClaudeAgent(options: ClaudeOptions): Agent {
+/** An agent that is one process per call, spoken to by stdin and stdout. */
+export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, environment, room, runTag } = options;
   let program: Promise<Program> | null = null;
-  const ready = (): Promise<Program> => (program ??= programOf(options));
+  const ready = (): Promise<Program> => (program ??= programOf(cli, options));
   return {
     prepare: async () =>
-      parseName(await versionOf(await ready(), { cwd: room?.folders.home ?? workFolder, environment, room, runTag })),
-    call: async (call) => callThroughBroker(await ready(), options, call),
-    kindOfDenial,
-    coAuthor: CO_AUTHOR,
-    exportSession: (id) => keepSession(options, id),
-    importSession: (id, content) => importSession({ configFolder, workFolder }, { id, content }),
+      cli.parseName(
+        await versionOf(await ready(), { cwd: room?.folders.home ?? workFolder, environment, room, runTag }),
+      ),
+    call: async (call) => callThroughBroker({ cli, program: await ready() }, options, call),
+    kindOfDenial: cli.kindOfDenial,
+    coAuthor: cli.coAuthor,
+    exportSession: (id) => keepSession(cli, options, id),
+    importSession: (id, content) => cli.sessions.import({ configFolder, workFolder }, { id, content }),
     sweep: async () => {
       await room?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
@@ -82,65 +83,70 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
 
 /** Logs what is not kept of it. */
 async function keepSession(
-  { configFolder, workFolder, redact, log }: ClaudeOptions,
+  { sessions }: AgentCli,
+  { configFolder, workFolder, redact, log }: AgentOptions,
   id: string,
 ): Promise<Uint8Array | null> {
-  const exported = await exportSession({ configFolder, workFolder }, { id, redact });
+  const exported = await sessions.export({ configFolder, workFolder }, { id, redact });
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
   else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');
   return exported.kind === 'exported' ? exported.content : null;
 }
 
-async function programOf({
-  command,
-  configFolder,
-  installEnvironment: environment,
-  room,
-  runTag,
-}: ClaudeOptions): Promise<Program> {
+async function programOf(
+  { title, source }: AgentCli,
+  { command, configFolder, installEnvironment: environment, room, runTag }: AgentOptions,
+): Promise<Program> {
   // In a room its user makes it.
   if (room === null) await mkdir(configFolder, { recursive: true });
   return command.kind === 'path'
     ? programAt(command.path)
-    : installClaude({ version: command.version, folder: command.folder, environment, runTag });
+    : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
+}
+
+/** The CLI, and how it is started. */
+interface Started {
+  readonly cli: AgentCli;
+  readonly program: Program;
 }
 
 /** With what the broker counted, whatever became of the call. */
-async function callThroughBroker(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
-  if (options.broker === null) return callClaude(program, options, call);
+async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
+  if (options.broker === null) return callCli(started, options, call);
   const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft });
   const environment = { ...options.environment, ...way.environment };
-  const run = await callClaude(program, { ...options, environment }, call).catch(async (error: unknown) => {
+  const run = await callCli(started, { ...options, environment }, call).catch(async (error: unknown) => {
     await way.end();
     throw error;
   });
   const bill = await way.end();
   for (const why of bill.refused)
     options.log.warning(
-      `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. Claude Code does not ask for that by itself: look at what the agent read and ran.`,
+      `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
     );
   return { ...run, analysis: billed(run.analysis, bill) };
 }
 
-async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
+async function callCli({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const startedAt = options.now();
+  const prepared = await prepare({ cli, program }, options, call);
+  await handIn(options.inbox, prepared.files);
   const watch = createStallWatch(options);
-  const reader = createOutputReader({
+  const reader = prepared.openReader({
     now: startedAt,
-    onEvent: (event) => {
+    hear: (event) => {
       watch.see(event);
-      const line = lineOf(event);
-      if (line !== '') options.log.info(line);
+      if (event.line !== '') options.log.info(event.line);
     },
   });
   const stderr = createTail(8 * 1024);
   let chunks = 0;
   const end = await runProgram({
     file: program.file,
-    args: [...program.args, ...claudeArguments({ ...options, ...call, ...settingOf(options, call) })],
+    args: [...program.args, ...prepared.args],
     cwd: options.workFolder,
-    environment: claudeEnvironment(options.environment, options.configFolder),
+    environment: prepared.environment,
     input: call.prompt,
     timeoutMs: call.timeoutMs,
     signal: AbortSignal.any([call.signal, watch.signal]),
@@ -150,7 +156,10 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
         chunks += 1;
         reader.push(chunk);
       },
-      stderr.push,
+      (chunk) => {
+        stderr.push(chunk);
+        reader.pushError(chunk);
+      },
     ],
   }).finally(watch.end);
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
@@ -159,8 +168,8 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   // A refused option or an unusable setting is reported on stderr alone.
   if (chunks === 0) reader.push(stderr.bytes());
   const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
-  const printed = reader.end();
-  const transcript = stalled === null ? endedTranscript(printed, end) : stalledTranscript(printed, stalled, options);
+  const printed = await prepared.complete(reader.end({ succeeded: end.kind === 'exited' && end.code === 0 }));
+  const transcript = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
@@ -172,31 +181,54 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   };
 }
 
-function endedTranscript(transcript: Transcript, end: ProgramEnd): Transcript {
-  const succeeded = end.kind === 'exited' && end.code === 0;
-  return succeeded ? { ...transcript, agentError: missingResult(transcript) } : transcript;
+/** What a call asks for goes before what the agent was set up with. */
+function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<PreparedCall> {
+  const { configFolder, workFolder, alsoFolder, inbox, room, runTag, servers, extraArgs, environment } = options;
+  return cli.prepare(
+    {
+      model: call.model ?? options.model,
+      allowedTools: call.allowedTools ?? options.allowedTools,
+      servers,
+      extraArgs,
+      resume: call.resume,
+      budgetUsd: call.budgetUsd,
+      environment,
+    },
+    {
+      ...{ configFolder, workFolder, alsoFolder, inbox },
+      run: (args, given) =>
+        runAlone(
+          { file: program.file, args: [...program.args, ...args] },
+          { cwd: workFolder, environment: given, room, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+        ),
+    },
+  );
+}
+
+/** Made anew for each call: what another call was given is none of this one's. */
+async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(inbox, path);
+    await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    await rm(file, { force: true });
+    await writeFile(file, text, { mode: 0o644, flag: 'wx' });
+  }
 }
 
 /** Judged as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
   stalled: Retrying,
-  { stallMs, now }: Pick<ClaudeOptions, 'stallMs' | 'now'>,
+  { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
-  const failure = stallFailure(stalled, stallMs);
+  const judged = cli.judgeStall({ ...stalled, text: stallText(stalled, stallMs), now: now() });
+  const { agentError } = judged;
   return {
     ...transcript,
-    agentError: classifyStall(failure),
-    usageLimit: transcript.usageLimit ?? usageLimitOf(failure, null, now()),
+    // One that says no more is the provider's.
+    agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
+    usageLimit: transcript.usageLimit ?? judged.usageLimit,
   };
-}
-
-/** What a call asks for goes before what the agent was set up with. */
-function settingOf(
-  options: Pick<ClaudeOptions, 'model' | 'allowedTools'>,
-  call: Pick<AgentCall, 'model' | 'allowedTools'>,
-): Pick<ClaudeOptions, 'model' | 'allowedTools'> {
-  return { model: call.model ?? options.model, allowedTools: call.allowedTools ?? options.allowedTools };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

@@ -1,9 +1,9 @@
-import { retryingAfter, stallsAt, type Retrying } from './events/stall.ts';
-import type { StreamEvent } from './events/stream-event.ts';
+import type { CallEvent } from './call-event.ts';
+import { retryingAfter, stallsAt, type Retrying } from './stall.ts';
 
 /** Watches one call for nothing but retries; to be ended with it. */
 export interface StallWatch {
-  see(event: StreamEvent): void;
+  see(event: CallEvent): void;
   /** Aborted when the call has stalled. */
   readonly signal: AbortSignal;
   /** What came last of a call that has stalled; null: it has not. */

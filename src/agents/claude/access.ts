@@ -1,0 +1,27 @@
+import { secretsAmong, type AccessOf } from '../cli/access.ts';
+import { brokerEnvironment, loginOf } from './login.ts';
+import { bedrockApi, messagesApi, vertexApi } from './messages/endpoints.ts';
+import { claudeProtocol } from './messages/protocol.ts';
+
+/** Claude Code's way to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
+export const accessOf: AccessOf = (given, { allowedTools }) => {
+  const login = loginOf(given);
+  if (login.kind !== 'brokered') return login;
+  const { api, environment, provider, keys, headers } = login;
+  const signWith = api.kind === 'bedrock' ? api.signing : null;
+  const signing = [signWith?.secretAccessKey ?? '', signWith?.sessionToken ?? ''];
+  return {
+    kind: 'brokered',
+    protocol: claudeProtocol({
+      api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? vertexApi(api.models) : messagesApi,
+      headers,
+      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+    }),
+    provider,
+    keys,
+    secrets: secretsAmong([...Object.values(keys), ...Object.values(headers), ...signing]),
+    environment,
+    environmentFor: (at) => brokerEnvironment(login, at),
+    signWith,
+  };
+};

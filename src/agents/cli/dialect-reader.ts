@@ -1,0 +1,79 @@
+import { logLine } from '../../processes/log-line.ts';
+import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
+import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
+import { createAgentReader } from '../reading/reader.ts';
+import type { CallEvent } from './call-event.ts';
+import type { AgentCli, CallListener, CallReader } from './cli.ts';
+
+/** Longest line that an event adds to the log, in characters. */
+const MAX_LINE = 300;
+/** A line on stderr that is longer is no report of a retry. */
+const MAX_ERROR_LINE = 16 * 1024;
+
+/** Reads the output of a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. */
+export function openDialectReader(
+  dialect: Dialect,
+  { now, hear }: CallListener,
+  tokensBefore: number | null,
+): CallReader {
+  const reader = createAgentReader({
+    dialect,
+    now,
+    tokensBefore,
+    onEvent: (event) => {
+      hear(callEventOf(event));
+    },
+  });
+  // Some report there, and nowhere else, that they try again.
+  const errors = createLines((line) => {
+    const retry = dialect.parseText(line);
+    if (retry !== null) hear(callEventOf(retry));
+  });
+  return { push: reader.push, pushError: errors, end: () => reader.end() };
+}
+
+/** See AgentCli; for a CLI that prints in a dialect. */
+export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
+  return ({ text, status, now }) => {
+    const failure: Failure = { text, status, at: now };
+    const agentError = classifyFailure(failure, dialect);
+    return { agentError, usageLimit: usageLimitOf(failure, agentError.kind, dialect.resetTime(failure, now)) };
+  };
+}
+
+function callEventOf(event: AgentEvent): CallEvent {
+  const line = logLine(describe(event), MAX_LINE);
+  if (event.kind !== 'retry') return { kind: 'work', line };
+  const { status, cause } = event;
+  return { kind: 'retry', line, retry: { status, cause: logLine(cause, MAX_LINE), waitMs: null } };
+}
+
+function describe(event: AgentEvent): string {
+  switch (event.kind) {
+    case 'text':
+      return event.text;
+    case 'tool-use':
+      return `→ ${event.tool} ${event.command ?? ''}`;
+    case 'tool-result':
+      return event.failed ? '← failed' : '';
+    case 'denied':
+      return `denied: ${event.tool ?? event.command ?? 'a tool'}`;
+    case 'retry':
+      return `the provider ${event.status === null ? 'gave no answer' : `answered HTTP ${String(event.status)}`}: the agent tries again`;
+    case 'end':
+      return event.failure === null ? 'agent done' : `agent failed: ${event.failure.text}`;
+    default:
+      return '';
+  }
+}
+
+/** Takes bytes, gives whole lines; what is too long is left out. */
+function createLines(take: (line: string) => void): (chunk: Uint8Array) => void {
+  const decoder = new TextDecoder();
+  let rest = '';
+  return (chunk) => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = (lines.pop() ?? '').slice(0, MAX_ERROR_LINE);
+    lines.forEach(take);
+  };
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { CallEvent } from '../../../../src/agents/cli/call-event.ts';
+import { retryingAfter, stallsAt, stallText, type Retrying } from '../../../../src/agents/cli/stall.ts';
+
+const SECOND = 1_000;
+const STALL = 180 * SECOND;
+
+/** At a second of the call: a retry that waits for so many seconds, null: it does not say, or another event. */
+type Moment = readonly [second: number, event: number | null | CallEvent];
+
+const said: CallEvent = { kind: 'work', line: 'hi' };
+
+describe('a call stalls', () => {
+  test.each<[string, readonly Moment[], number | null]>([
+    ['never before its first event', [], null],
+    ['never by silence', [[0, said]], null],
+    ['not yet while it may be answered', [[10, 1]], null],
+    [
+      'not yet while a slow model may answer the last try',
+      [
+        [10, 1],
+        [100, 30],
+      ],
+      null,
+    ],
+    [
+      'while it waits until its time is over',
+      [
+        [10, 1],
+        [160, 40],
+      ],
+      190,
+    ],
+    ['at the very end of a wait', [[10, 180]], 190],
+    ['in a wait that is longer than its time', [[10, 3_600]], 190],
+    [
+      'at once by a retry that comes too late',
+      [
+        [10, 1],
+        [400, 1],
+      ],
+      190,
+    ],
+    [
+      'no more when the agent speaks',
+      [
+        [10, 3_600],
+        [20, said],
+      ],
+      null,
+    ],
+    [
+      'counted from the first retry behind the last word',
+      [
+        [10, 1],
+        [100, said],
+        [110, 1],
+        [200, 3_600],
+      ],
+      290,
+    ],
+    [
+      'in a wait of which nobody knows how long it is',
+      [
+        [10, null],
+        [20, null],
+      ],
+      190,
+    ],
+  ])('%s', (_when, moments, second) => {
+    const last = moments.reduce<Retrying | null>((retrying, [at, event]) => {
+      return retryingAfter(retrying, eventOf(event), at * SECOND);
+    }, null);
+    expect(stallsAt(last, STALL)).toBe(second === null ? null : second * SECOND);
+  });
+});
+
+function eventOf(event: Moment[1]): CallEvent {
+  if (typeof event === 'object' && event !== null) return event;
+  const waitMs = event === null ? null : event * SECOND;
+  return { kind: 'retry', line: '', retry: { status: 529, cause: 'overloaded', waitMs } };
+}
+
+test.each([
+  [60_000, '1 minute'],
+  [90_000, '1.5 minutes'],
+  [6_000, '0.1 minutes'],
+])('%i ms are %s', (stallMs, words) => {
+  expect(stallText({ status: null, cause: null }, stallMs)).toContain(`retried for ${words}, so`);
+});
