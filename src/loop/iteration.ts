@@ -11,7 +11,7 @@ import type { Heard } from '../core/pipeline/heard.ts';
 import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
-import { passedOver } from '../core/lane/providers.ts';
+import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';

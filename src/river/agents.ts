@@ -7,6 +7,7 @@ import type { McpServer } from '../core/mcp/server.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
+import type { WorkIntake } from '../handover/handed.ts';
 import type { Work } from '../handover/work.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
 import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
@@ -28,8 +29,7 @@ export function agentsOf(
 /** Opens the agent whose turn comes first: one that cannot be installed ends the run before anybody reads that it works. */
 export async function openFirst(
   agents: LoopDeps['agents'],
-  state: LaneState,
-  policy: Policy,
+  { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
   const name = agentToCall({ state, policy: { ...policy, agents: namesOf(agents) }, now });

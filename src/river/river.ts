@@ -66,7 +66,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
   const agents = agentsOf(deps.connect, intake.mcpServers, () => undefined);
-  await openFirst(agents, intake.state, intake.policy, deps.clock.now());
+  await openFirst(agents, intake, deps.clock.now());
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });

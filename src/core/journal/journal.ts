@@ -4,7 +4,7 @@ import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
-import { providerTroubles } from '../lane/providers.ts';
+import { providerTroubles } from '../agents/providers.ts';
 import { verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { amount, anyInstant, count } from '../numbers.ts';

@@ -1,5 +1,5 @@
 import { configurationProblem } from '../lane/verdict.ts';
-import { isFailure } from '../lane/providers.ts';
+import { isFailure } from '../agents/providers.ts';
 import type { JournalEntry } from './journal.ts';
 
 /** Whether an iteration's agent did anything: one whose provider gave no answer has not, unless content changed. */

@@ -8,7 +8,7 @@ import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
-import { chooseAgent, refusedLongest } from './providers.ts';
+import { chooseAgent, refusedLongest } from '../agents/providers.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';

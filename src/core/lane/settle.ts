@@ -2,11 +2,10 @@ import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from 
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
-import type { StepCall } from '../pipeline/step-record.ts';
-import { askedAgent, changedByAgent } from '../pipeline/step-record.ts';
+import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
-import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from './providers.ts';
+import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from '../agents/providers.ts';
 import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';

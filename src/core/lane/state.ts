@@ -14,7 +14,7 @@ import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from '.
 import { changeSchema, noChange, type Change } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
-import { believableProviders, providersSchema } from './providers.ts';
+import { believableProviders, providersSchema } from '../agents/providers.ts';
 import { restingSchema, sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';

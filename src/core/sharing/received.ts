@@ -1,5 +1,5 @@
 import { bookCall, bookUsage } from '../lane/ledger.ts';
-import { believableProviders, MAX_USAGE_WAIT_MS } from '../lane/providers.ts';
+import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { LaneState } from '../lane/state.ts';
 import { chargeCall, chargeUsage } from '../lane/windows.ts';
 import { allowedCalls, type Policy } from '../policy.ts';

@@ -2,7 +2,7 @@ import type { AgentName } from '../../core/agent-names.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { formatInstant } from '../../core/time.ts';
-import type { ProviderTrouble } from '../../core/lane/providers.ts';
+import type { ProviderTrouble } from '../../core/agents/providers.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { formatInstantFrom } from '../format.ts';
 import type { Change } from '../../core/lane/change.ts';

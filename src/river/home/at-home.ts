@@ -118,7 +118,7 @@ async function work(
     const first = agents[0].name;
     const exporters = openedExporters(agents);
     exportSessions = sessionExport({ exporters, first, seal: await connect.seal(), store, log });
-    await openFirst(agents, intake.state, intake.policy, clock.now());
+    await openFirst(agents, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(

@@ -27,9 +27,9 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
   };
   try {
     await openLane(deps, taken);
-    const agents = agentsOf(connect, taken.handed.intake.mcpServers, () => undefined);
-    const { state, policy } = taken.handed.intake;
-    await openFirst(agents, state, policy, deps.clock.now());
+    const { intake } = taken.handed;
+    const agents = agentsOf(connect, intake.mcpServers, () => undefined);
+    await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
       deps,
@@ -48,7 +48,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         // Nobody can be asked here what others have used meanwhile.
         patience: null,
       },
-      { ...taken.handed.intake, claimedAt: deps.clock.now() },
+      { ...intake, claimedAt: deps.clock.now() },
     );
     const exported = {
       exporters: openedExporters(agents),

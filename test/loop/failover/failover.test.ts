@@ -8,15 +8,23 @@ import {
   steadyWorker,
   stuck,
   usageLimited,
+  type AgentScript,
   type Behaviour,
 } from '../stage/behaviours.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
+import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
 import { createProject, red, runOnce, savedState, type Run } from '../stage/river.ts';
 
 function refusing(kind: 'auth' | 'billing' | 'server'): Behaviour {
   return () => ({ exitCode: 1, output: { agentError: { kind, text: `${kind} problem` } } });
+}
+
+/** The script of the agent behind the first. */
+function second({ others: [other] }: Project): AgentScript {
+  if (other === undefined) throw new Error('there is no second agent');
+  return other[1];
 }
 
 /** Who made each iteration. */
@@ -78,7 +86,7 @@ describe('where no agent can be asked', () => {
     project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls: 0 });
     project.clock.advance(HOUR);
-    project.others[0]![1].behaviours = [finisher];
+    second(project).behaviours = [finisher];
     const last = await runOnce(project);
     expect({ end: last.end, turns: turns(last) }).toEqual({ end: 'complete (plan_complete)', turns: ['codex'] });
   });
@@ -120,7 +128,7 @@ describe('a bad result is never a reason for another agent', () => {
       end: 'halted (circuit_open)',
       agents: new Set(['claude']),
     });
-    expect(project.others[0]![1]).toMatchObject({ calls: [], prepared: 0 });
+    expect(second(project)).toMatchObject({ calls: [], prepared: 0 });
   });
 
   test('tests that fail', async () => {
@@ -174,7 +182,7 @@ describe('each agent has its own conversation', () => {
       others: { codex: [steadyWorker] },
       inputs: { 'max-iterations': '3', 'max-iterations-per-task': '0' },
     });
-    const codex = project.others[0]![1];
+    const codex = second(project);
     await runOnce(project);
     expect(savedState(project)).toMatchObject({
       agent: 'codex',
@@ -208,7 +216,7 @@ describe('each agent has its own conversation', () => {
     };
     const project = createProject({ agent: [works, usageLimited(noon + 9 * HOUR)], others: { codex: [works] } });
     await runOnce({ ...project, inputs: { 'max-iterations': '4' } });
-    const prompts = project.others[0]![1].calls.map(({ prompt }) => prompt);
+    const prompts = second(project).calls.map(({ prompt }) => prompt);
     expect(prompts[0]).toContain('Another agent (claude) worked on this task before you');
     expect(prompts[0]).toContain('Laid the table');
     expect(prompts[0]).toMatch(/Iteration 1 \(issue-1\): changed src\//);
@@ -237,7 +245,7 @@ describe('people read who did what', () => {
       handOvers: [said],
       tasks: [{ id: 'issue-1', agents: ['claude', 'codex'] }],
     });
-    expect(project.forge.pulls[0]?.body).toContain('by claude and codex');
+    expect(project.forge.pulls[0]?.body).toContain('by claude, codex');
     expect(savedState(project).ledger).toMatchObject([{ calls: 3, agents: { claude: 2, codex: 1 } }]);
   });
 
@@ -261,7 +269,7 @@ test('over three jobs the task is handed on, and each conversation is kept, as i
   project.clock.advance(2 * HOUR);
   project.script.behaviours = [steadyWorker];
   await runSplit(project);
-  expect(project.others[0]![1].calls.map(({ resume }) => resume)).toEqual([
+  expect(second(project).calls.map(({ resume }) => resume)).toEqual([
     null,
     ...Array<string>(3).fill('codex-session-1'),
   ]);

@@ -1,6 +1,6 @@
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
-import { passedOver } from '../../../../src/core/lane/providers.ts';
+import { passedOver } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AGENT_NAMES } from '../../../../../src/core/agent-names.ts';
-import { providerTroubles } from '../../../../../src/core/lane/providers.ts';
+import { providerTroubles } from '../../../../../src/core/agents/providers.ts';
 import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
 import {
   initialState,

@@ -113,7 +113,7 @@ export function isFailure({ analysis: { agentError, usageLimit }, end }: Omit<Pr
 }
 
 /** Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that nothing is called again at once. */
-export function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>, now: number): number {
+function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>, now: number): number {
   const reported = resumeAt === null ? Number.NaN : Date.parse(resumeAt);
   const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
   const longest = unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;

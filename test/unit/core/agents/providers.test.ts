@@ -15,7 +15,7 @@ import {
   type ProviderCall,
   type Providers,
   type ProviderTrouble,
-} from '../../../../src/core/lane/providers.ts';
+} from '../../../../src/core/agents/providers.ts';
 import { runs } from '../../../runs.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
