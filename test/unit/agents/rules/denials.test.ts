@@ -35,9 +35,11 @@ test('Claude Code takes the rules as they are', () => {
 });
 
 test('a program of the user is held to nothing', () => {
-  expect(mapForAnyProgram()).toEqual({
+  expect(mapForAnyProgram(['Read', 'Bash(npm:*)'])).toEqual({
     own: null,
-    unmapped: [],
-    allowsMore: 'do everything that its process can, whatever `allowed-tools` says',
+    unmapped: ['Read', 'Bash(npm:*)'],
+    allowsMore: 'do everything that its process can',
   });
+  expect(mapForAnyProgram([' Bash '])).toEqual({ own: null, unmapped: [], allowsMore: null });
+});
 });
