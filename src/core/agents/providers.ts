@@ -120,6 +120,19 @@ function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit'
   return Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
 }
 
+/** The circuits for a person who asks to try now: a key may be another one, and credit may be there. A limit ends when the provider says so. */
+export function probingProviders(providers: Providers, now: number): Providers {
+  const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
+  return Object.fromEntries(
+    entries.map(([name, provider]) => [
+      name,
+      provider.kind === 'closed' || provider.why === 'limit'
+        ? provider
+        : { ...provider, until: Math.min(provider.until, now) },
+    ]),
+  );
+}
+
 /** The circuits without what no clock but a wrong one, or a job that is not believed, can have said: none is open for longer than its trouble may last. */
 export function believableProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];

@@ -5,7 +5,15 @@ import { bookCall, bookUsage } from './ledger.ts';
 import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
-import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from '../agents/providers.ts';
+import {
+  afterCall,
+  chooseAgent,
+  isFailure,
+  isOutage,
+  passedOver,
+  probingProviders,
+  type Providers,
+} from '../agents/providers.ts';
 import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
@@ -222,7 +230,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
 
 /** A person asks to try now: what is open is probed without waiting for the end of its cooldown. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
-  const state = { ...known, steps: probingSteps(known.steps) };
+  const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
   const { circuit } = state;
   if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };

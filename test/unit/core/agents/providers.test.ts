@@ -8,6 +8,7 @@ import {
   chooseAgent,
   MAX_USAGE_WAIT_MS,
   passedOver,
+  probingProviders,
   providerTroubles,
   refusedLongest,
   type AgentOrder,
@@ -213,6 +214,16 @@ test('a day of two agents, as a timeline', () => {
     '14:15 claude (probe)',
     '14:16 claude',
   ]);
+});
+
+test('a person who asks to try now gets a probe of all but a limit', () => {
+  const later = noon + HOUR;
+  const before: Providers = {
+    claude: open('auth', later),
+    codex: open('limit', later),
+    gemini: open('failing', noon - 1),
+  };
+  expect(probingProviders(before, noon)).toEqual({ ...before, claude: open('auth', noon) });
 });
 
 describe('a clock that was wrong', () => {
