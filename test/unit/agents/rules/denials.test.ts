@@ -42,4 +42,3 @@ test('a program of the user is held to nothing', () => {
   });
   expect(mapForAnyProgram([' Bash '])).toEqual({ own: null, unmapped: [], allowsMore: null });
 });
-});
