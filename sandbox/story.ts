@@ -15,7 +15,7 @@ import {
   type Sandbox,
   type SandboxJob,
 } from './sandbox.ts';
-import { startScriptedModel } from './scripted-model.ts';
+import { startScriptedModel } from './scripted-model/server.ts';
 import { workerScript } from './worker-script.ts';
 import type { Performance } from './workflow/performance.ts';
 import { endOfRun, playWorkflow } from './workflow/play.ts';

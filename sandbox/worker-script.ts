@@ -1,4 +1,4 @@
-import type { Conversation, Script } from './scripted-model.ts';
+import type { Conversation, Script } from './scripted-model/step.ts';
 import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 
 /**
@@ -15,22 +15,9 @@ export function workerScript(): Script {
     // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
     const visit = visitOf(task, visitsTo(task.id, conversation) + failures.length);
     const done = conversation.results.length - failures.length;
-    if (done === 0)
-      return {
-        kind: 'use',
-        text: visit.message,
-        tool: 'Write',
-        input: { file_path: visit.path, content: visit.content },
-      };
+    if (done === 0) return { kind: 'write', text: visit.message, path: visit.path, content: visit.content };
     if (done === 1 && visit.finishes) {
-      return {
-        kind: 'use',
-        tool: 'Bash',
-        input: {
-          command: `git add ${visit.path} && git commit -q -m "Test ${task.id}"`,
-          description: 'Commit the test',
-        },
-      };
+      return { kind: 'run', command: `git add ${visit.path} && git commit -q -m "Test ${task.id}"` };
     }
     const claim = {
       finishes: visit.finishes,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { noOwnMachine } from '../../own-machine.ts';
 import { deepTest, IS_DEEP } from '../../runs.ts';
 import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
 import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Step } from '../../../sandbox/scripted-model.ts';
+import type { Step } from '../../../sandbox/scripted-model/step.ts';
 import { callOf } from './agent-fixture.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 

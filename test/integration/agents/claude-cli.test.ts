@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Step } from '../../../sandbox/scripted-model.ts';
+import type { Step } from '../../../sandbox/scripted-model/step.ts';
 import { statusBlock } from '../../../sandbox/scripted-work.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';

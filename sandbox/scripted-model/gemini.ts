@@ -1,0 +1,97 @@
+import type { Answer, Dialect, ServerEvent } from './exchange.ts';
+import type { Conversation, StepError, ToolResult } from './step.ts';
+import { folderIn } from './tools.ts';
+
+/** Google's Gemini API. */
+export const gemini: Dialect = {
+  name: 'gemini',
+  path: /:(?:streamGenerateContent|generateContent|countTokens)$/,
+  read: (path, given) => {
+    if (path.endsWith(':countTokens')) return { body: { totalTokens: 100 } };
+    const body: ContentBody = given;
+    const tools = (body.tools ?? []).flatMap(({ functionDeclarations = [] }) => functionDeclarations);
+    return {
+      conversation: conversationOf(body.contents ?? []),
+      isSide: tools.length === 0,
+      tools: tools.map(({ name }) => ({ name, isText: false })),
+      folder: folderIn(JSON.stringify([body.systemInstruction, body.contents])),
+      form: path.endsWith(':streamGenerateContent') ? 'events' : 'whole',
+      whole: (answer) => chunk(answer, 'STOP'),
+      stream: (answer) => ({
+        said: isEmpty(answer) ? [] : [unnamed(chunk(answer, null))],
+        end: [unnamed(chunk({ text: null, use: null }, 'STOP'))],
+      }),
+      errorBody: ({ status, ...error }) => errorBody(status, error),
+      errorEvents: (error) => [unnamed(errorBody(503, error))],
+    };
+  },
+};
+
+interface ContentBody {
+  readonly contents?: readonly Content[];
+  readonly systemInstruction?: unknown;
+  readonly tools?: readonly { readonly functionDeclarations?: readonly { readonly name: string }[] }[];
+}
+
+interface Content {
+  readonly role?: string;
+  readonly parts?: readonly Part[];
+}
+
+interface Part {
+  readonly text?: string;
+  readonly functionResponse?: { readonly response?: Readonly<Record<string, unknown>> };
+}
+
+function conversationOf(contents: readonly Content[]): Conversation {
+  const lastPrompt = contents.findLastIndex(isPrompt);
+  const results = contents.slice(lastPrompt + 1).flatMap(({ parts = [] }) => parts);
+  return {
+    prompts: contents.filter(isPrompt).map(({ parts = [] }) => parts.map(({ text = '' }) => text).join('\n')),
+    results: results.flatMap(({ functionResponse }) =>
+      functionResponse === undefined ? [] : [resultOf(functionResponse.response ?? {})],
+    ),
+  };
+}
+
+/** What the CLI puts before the prompt on its own account stands in tags. */
+function isPrompt({ role, parts = [] }: Content): boolean {
+  const isResult = parts.some(({ functionResponse }) => functionResponse !== undefined);
+  return role === 'user' && !isResult && parts[0]?.text?.startsWith('<session_context>') !== true;
+}
+
+function resultOf({ output, error }: Readonly<Record<string, unknown>>): ToolResult {
+  const said = error ?? output ?? '';
+  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  return { text, isError: error !== undefined || /\bexit code: [1-9]/i.test(text) };
+}
+
+function errorBody(code: number, { type, message }: StepError): object {
+  return { error: { code, message, status: type } };
+}
+
+function isEmpty({ text, use }: Answer): boolean {
+  return text === null && use === null;
+}
+
+function chunk({ text, use }: Answer, end: string | null): object {
+  const parts = [
+    ...(text === null ? [] : [{ text }]),
+    ...(use === null ? [] : [{ functionCall: { name: use.tool, args: use.input } }]),
+  ];
+  return {
+    candidates: [{ index: 0, content: { role: 'model', parts }, ...(end === null ? {} : { finishReason: end }) }],
+    usageMetadata: {
+      promptTokenCount: 100,
+      cachedContentTokenCount: 10,
+      candidatesTokenCount: 50,
+      thoughtsTokenCount: 5,
+      totalTokenCount: 155,
+    },
+    modelVersion: 'scripted',
+  };
+}
+
+function unnamed(data: object): ServerEvent {
+  return { name: null, data };
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer, Dialect, ServerEvent, Stream } from './exchange.ts';
+import type { Conversation, StepError, ToolResult } from './step.ts';
+import { folderIn, type OfferedTool } from './tools.ts';
+
+/** OpenAI Chat Completions, which other providers speak too. */
+export const openaiChat: Dialect = {
+  name: 'openai-chat',
+  path: /\/chat\/completions$/,
+  read: (_path, given) => {
+    const body: ChatBody = given;
+    const tools = (body.tools ?? []).map(toolOf);
+    return {
+      conversation: conversationOf(body.messages ?? []),
+      isSide: tools.length === 0,
+      tools,
+      folder: folderIn(JSON.stringify(body.messages ?? [])),
+      form: body.stream === true ? 'events' : 'whole',
+      whole: (answer) => wholeOf(body, answer),
+      stream: (answer) => streamOf(body, answer),
+      errorBody,
+      errorEvents: (error) => [unnamed(errorBody(error))],
+    };
+  },
+};
+
+interface ChatBody {
+  readonly stream?: boolean;
+  readonly model?: string;
+  readonly messages?: readonly Message[];
+  readonly tools?: readonly Tool[];
+}
+
+interface Tool {
+  readonly type: string;
+  readonly function?: { readonly name: string };
+  readonly custom?: { readonly name: string };
+}
+
+interface Message {
+  readonly role: string;
+  readonly content?: string | readonly { readonly text?: string }[] | null;
+}
+
+function toolOf(tool: Tool): OfferedTool {
+  return { name: tool.function?.name ?? tool.custom?.name ?? '', isText: tool.type === 'custom' };
+}
+
+function conversationOf(messages: readonly Message[]): Conversation {
+  const prompts = messages.filter(({ role }) => role === 'user');
+  const lastPrompt = messages.findLastIndex(({ role }) => role === 'user');
+  const results = messages.slice(lastPrompt + 1).filter(({ role }) => role === 'tool');
+  return { prompts: prompts.map(textOf), results: results.map((message) => resultOf(textOf(message))) };
+}
+
+/** Whether it failed is said in words only, by each CLI in others. */
+function resultOf(text: string): ToolResult {
+  return { text, isError: /^(?:error|failed)\b|\bexit(?:ed with)? code:? [1-9]/i.test(text) };
+}
+
+function textOf({ content }: Message): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map(({ text = '' }) => text).join('\n');
+}
+
+function errorBody({ type, message }: StepError): object {
+  return { error: { message, type, param: null, code: type } };
+}
+
+const USAGE = {
+  prompt_tokens: 100,
+  completion_tokens: 50,
+  total_tokens: 150,
+  prompt_tokens_details: { cached_tokens: 10 },
+  completion_tokens_details: { reasoning_tokens: 5 },
+};
+
+function messageOf({ text, use }: Answer): object {
+  if (use === null) return { role: 'assistant', content: text };
+  const input = typeof use.input === 'string' ? { input: use.input } : use.input;
+  const call = { name: use.tool, arguments: JSON.stringify(input) };
+  const id = `call_${randomUUID().replaceAll('-', '')}`;
+  return { role: 'assistant', content: text, tool_calls: [{ index: 0, id, type: 'function', function: call }] };
+}
+
+function endOf({ use }: Answer): string {
+  return use === null ? 'stop' : 'tool_calls';
+}
+
+function headOf({ model = 'scripted' }: ChatBody, object: string) {
+  return { id: `chatcmpl-${randomUUID()}`, object, created: Math.floor(Date.now() / 1000), model };
+}
+
+function wholeOf(body: ChatBody, answer: Answer): object {
+  const choice = { index: 0, message: messageOf(answer), finish_reason: endOf(answer) };
+  return { ...headOf(body, 'chat.completion'), choices: [choice], usage: USAGE };
+}
+
+function streamOf(body: ChatBody, answer: Answer): Stream {
+  const head = headOf(body, 'chat.completion.chunk');
+  const chunk = (delta: object, end: string | null): ServerEvent =>
+    unnamed({ ...head, choices: [{ index: 0, delta, finish_reason: end }] });
+  return {
+    said: [chunk(messageOf(answer), null)],
+    end: [chunk({}, endOf(answer)), unnamed({ ...head, choices: [], usage: USAGE }), unnamed('[DONE]')],
+  };
+}
+
+function unnamed(data: object | string): ServerEvent {
+  return { name: null, data };
+}

@@ -1,0 +1,77 @@
+import { posix } from 'node:path';
+import type { ToolUse } from './exchange.ts';
+import type { Step } from './step.ts';
+
+/** A tool that a request offers. */
+export interface OfferedTool {
+  readonly name: string;
+  /** It takes a text and no JSON. */
+  readonly isText: boolean;
+}
+
+type Intent = Extract<Step, { kind: 'run' | 'write' }>;
+
+/** The tool among those offered that does it; null: none does. */
+export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
+  if (intent.kind === 'run') return runWith(intent.command, tools);
+  for (const { name, isText } of tools) {
+    const input = writers[name]?.(intent, posix.resolve(folder ?? '', intent.path), isText);
+    if (input !== undefined && (folder !== null || !needsFolder.has(name))) return { tool: name, input };
+  }
+  return runWith(writeCommand(intent), tools);
+}
+
+function runWith(command: string, tools: readonly OfferedTool[]): ToolUse | null {
+  for (const { name, isText } of tools) {
+    const input = runners[name]?.(command, isText);
+    if (input !== undefined) return { tool: name, input };
+  }
+  return null;
+}
+
+type Write = Extract<Intent, { kind: 'write' }>;
+
+const DESCRIPTION = 'A step of the script';
+
+/** By the names that the CLIs give them: Claude Code, Codex (three ages), Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
+const runners: Readonly<Record<string, (command: string, isText: boolean) => ToolUse['input']>> = {
+  Bash: (command) => ({ command, description: DESCRIPTION }),
+  exec_command: (cmd) => ({ cmd }),
+  shell: (command) => ({ command: ['bash', '-lc', command] }),
+  shell_command: (command) => ({ command }),
+  exec: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(result.output);`,
+  run_shell_command: (command) => ({ command, description: DESCRIPTION, is_background: false }),
+  bash: (command) => ({ command, description: DESCRIPTION }),
+};
+
+const writers: Readonly<Record<string, (write: Write, path: string, isText: boolean) => ToolUse['input']>> = {
+  Write: ({ path, content }) => ({ file_path: path, content }),
+  apply_patch: (write, _path, isText) => (isText ? patch(write) : { input: patch(write) }),
+  write_file: ({ content }, path) => ({ file_path: path, content }),
+  write: ({ content }, path) => ({ filePath: path, content }),
+  create: ({ content }, path) => ({ path, file_text: content }),
+};
+
+/** They take absolute paths only. */
+const needsFolder = new Set(['write_file', 'write', 'create']);
+
+function patch({ path, content }: Write): string {
+  const lines = content.replace(/\n$/, '').split('\n');
+  return ['*** Begin Patch', `*** Add File: ${path}`, ...lines.map((line) => `+${line}`), '*** End Patch', ''].join(
+    '\n',
+  );
+}
+
+function writeCommand({ path, content }: Write): string {
+  const quoted = `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  const encoded = Buffer.from(content).toString('base64');
+  return `mkdir -p "$(dirname ${quoted})" && printf %s ${encoded} | base64 -d > ${quoted}`;
+}
+
+/** The folder that a CLI tells its model it works in. */
+export function folderIn(text: string): string | null {
+  return FOLDER.exec(text)?.[1] ?? null;
+}
+
+const FOLDER =
+  /(?:<cwd>|[Ww]orking directory: |working in the directory: |\*\*Workspace Directories:\*\*\\n +- )(\/[^<"\\\n]+)/;
