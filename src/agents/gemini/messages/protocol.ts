@@ -1,0 +1,120 @@
+import { NOTHING, type Spent } from '../../../core/spending/meter.ts';
+import { costOf, type Prices } from '../../../core/spending/prices.ts';
+import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../../ports/broker.ts';
+import { endpointOf, namedRequest } from './endpoints.ts';
+import { forwardedHeaders } from './headers.ts';
+import { reachesOut } from './reaches-out.ts';
+import { createUsageReader, type TokenCounts } from './usage.ts';
+
+interface ProtocolOptions {
+  /** A model that is not among them spends tokens alone. */
+  readonly prices: Prices;
+  /** Whether the user allows the tool that searches on the provider's servers. */
+  readonly mayWebSearch: boolean;
+}
+
+/** Four characters are about a token. */
+const CHARS_PER_TOKEN = 4;
+/** An answer may be four times as long, and is not. */
+const USUAL_OUTPUT_TOKENS = 16_000;
+
+/** The Gemini API, as far as Gemini CLI needs it: its endpoints for content, nothing that the provider's servers do for the caller. */
+export function geminiProtocol(options: ProtocolOptions): ModelProtocol {
+  return {
+    read: (request, secretFor) => read(request, secretFor, options),
+    exhausted: errorAnswer('FAILED_PRECONDITION', 'The limit of this run is reached.'),
+    tooLarge: errorAnswer('INVALID_ARGUMENT', 'The request exceeds the maximum length: it is larger than 32 MB.'),
+    unreachable: (why) => errorAnswer('UNAVAILABLE', `The provider cannot be reached: ${why}`),
+  };
+}
+
+function read(
+  { method, target, headers, body }: AgentRequest,
+  secretFor: (placeholder: string) => string | null,
+  { prices, mayWebSearch }: ProtocolOptions,
+): Reading {
+  const forwarded = forwardedHeaders(headers, secretFor);
+  if (forwarded === null) return refused('UNAUTHENTICATED', 'a request without the placeholder of this call');
+  const endpoint = endpointOf(method, target);
+  if (endpoint === null) return refused('FAILED_PRECONDITION', namedRequest(method, target));
+  const message = parsed(body);
+  if (message === null) return refused('INVALID_ARGUMENT', 'a body that is not a JSON object');
+  const reach = reachesOut(message, mayWebSearch);
+  if (reach !== null) return refused('FAILED_PRECONDITION', reach);
+  const asked: Asked = { model: endpoint.model, chars: body.length, prices };
+  return {
+    kind: 'forwarded',
+    target,
+    headers: forwarded,
+    // Written anew: of a key that comes twice, two readers may see different ones.
+    body: JSON.stringify(message),
+    expected: endpoint.isFree ? NOTHING : expectedOf(asked, message),
+    account: endpoint.isFree ? null : (contentType) => createAccount(contentType, asked),
+  };
+}
+
+/** What its answer is counted by. */
+interface Asked {
+  readonly model: string;
+  readonly chars: number;
+  readonly prices: Prices;
+}
+
+function expectedOf(asked: Asked, message: Fields): Spent {
+  const config = fieldsOf(message['generationConfig'] ?? message['generation_config']);
+  const limit = config?.['maxOutputTokens'] ?? config?.['max_output_tokens'];
+  const output = Math.min(typeof limit === 'number' && limit > 0 ? limit : Infinity, USUAL_OUTPUT_TOKENS);
+  return spentBy({ input: tokensIn(asked.chars), cached: 0, output }, asked);
+}
+
+function createAccount(contentType: string, asked: Asked): Account {
+  const usage = createUsageReader(contentType);
+  let chars = 0;
+  return {
+    push(text) {
+      chars += text.length;
+      usage.push(text);
+    },
+    spent: () =>
+      // A gateway that tells no usage spends as much.
+      spentBy(usage.counts() ?? { input: tokensIn(asked.chars), cached: 0, output: tokensIn(chars) }, asked),
+  };
+}
+
+function spentBy(counts: TokenCounts, { model, prices }: Asked): Spent {
+  return { tokens: counts.input + counts.output, costUsd: costOf(prices, model, counts) ?? 0 };
+}
+
+function tokensIn(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+/** Google's names of errors, and the HTTP status of each. Gemini CLI 0.61 tries the last one alone again; it takes 503, which is Google's, for a quota. */
+const STATUSES = { INVALID_ARGUMENT: 400, FAILED_PRECONDITION: 400, UNAUTHENTICATED: 401, UNAVAILABLE: 502 };
+
+function refused(status: keyof typeof STATUSES, why: string): Reading {
+  return { kind: 'refused', answer: errorAnswer(status, `ralph-action does not pass on ${why}.`), why };
+}
+
+function errorAnswer(status: keyof typeof STATUSES, message: string): OwnAnswer {
+  const code = STATUSES[status];
+  return {
+    status: code,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ error: { code, message, status } }),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parsed(body: string): Fields | null {
+  try {
+    return fieldsOf(JSON.parse(body));
+  } catch {
+    return null;
+  }
+}
+
+function fieldsOf(value: unknown): Fields | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+}
