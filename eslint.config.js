@@ -36,7 +36,7 @@ const pureRooms = [
   'src/report/**/*.ts',
   'src/cli/monitor/view/**/*.ts',
   'src/agents/*/{events,output}/**/*.ts',
-  'src/agents/reading/**/*.ts',
+  'src/agents/{openai,reading}/**/*.ts',
 ];
 
 export default tseslint.config(
