@@ -1,3 +1,4 @@
+import { namesOf } from '../core/text/lists.ts';
 import { isJobSecret } from './inputs.ts';
 
 /** What every program needs to run at all, and the proxies and certificates without which some networks cannot be reached. */
@@ -49,11 +50,11 @@ const ALWAYS = [
 export interface Provider {
   /** The names of all of them. */
   readonly variables: RegExp;
-  /** One that is set is a login. */
+  /** One that is set is a login; empty: there is nothing to log in to. */
   readonly keys: readonly string[];
   readonly otherSecrets: readonly string[];
   /** How the keys begin that an input takes, and names under which people pass them by mistake. */
-  readonly keyForms: readonly [KeyForm, ...KeyForm[]];
+  readonly keyForms: readonly KeyForm[];
   /** One that is `1` means a cloud's login. */
   readonly switches: readonly string[];
   /** The names of its variables, its keys included. */
@@ -69,6 +70,25 @@ interface KeyForm {
   /** With its article. */
   readonly what: string;
   readonly misspelled: readonly string[];
+}
+
+/** What several providers have, as one. */
+export function mergedProvider(providers: readonly Provider[]): Provider {
+  const all = <Part>(partOf: (provider: Provider) => readonly Part[]): readonly Part[] => [
+    ...new Set(providers.flatMap(partOf)),
+  ];
+  const any = (formOf: (provider: Provider) => RegExp): RegExp =>
+    new RegExp(providers.map((provider) => `(?:${formOf(provider).source})`).join('|') || '(?!)');
+  return {
+    variables: any(({ variables }) => variables),
+    keys: all(({ keys }) => keys),
+    otherSecrets: all(({ otherSecrets }) => otherSecrets),
+    keyForms: all(({ keyForms }) => keyForms),
+    switches: all(({ switches }) => switches),
+    cloudVariables: any(({ cloudVariables }) => cloudVariables),
+    cloudKeys: all(({ cloudKeys }) => cloudKeys),
+    lastingCloudKeys: all(({ lastingCloudKeys }) => lastingCloudKeys),
+  };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -112,7 +132,7 @@ function isCloud(environment: Environment, { switches }: Provider): boolean {
 /** What stands in the way of a login of the agent, as sentences for a person; a key is never repeated. */
 export function loginProblems(environment: Environment, provider: Provider): readonly string[] {
   const { keys, keyForms } = provider;
-  if (isCloud(environment, provider)) return [];
+  if (keys.length === 0 || isCloud(environment, provider)) return [];
   const given = keys.filter((name) => valueOf(environment, name) !== '');
   const problems = given.flatMap((name) => keyProblem(name, valueOf(environment, name), keyForms) ?? []);
   return given.length > 0 ? problems : [missingKey(environment, provider)];
@@ -132,8 +152,10 @@ function missingKey(environment: Environment, provider: Provider): string {
   const { keyForms } = provider;
   const misnamed = misnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
-  const [example] = keyForms;
-  return `There is no key for the agent: ${keyForms.map(({ variable }) => `\`${inputOf(variable)}\``).join(' and ')} are both empty. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+  const inputs = keyForms.map(({ variable }) => `\`${inputOf(variable)}\``);
+  const [example = { variable: '' }] = keyForms;
+  const empty = inputs.length === 1 ? 'is empty' : inputs.length === 2 ? 'are both empty' : 'are all empty';
+  return `There is no key for the agent: ${namesOf(inputs)} ${empty}. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
 }
 
 /** What to do about a key under a name that the agent does not look for; null: there is none. */

@@ -1,3 +1,4 @@
+import type { AgentName } from '../core/agent-names.ts';
 import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/level.ts';
@@ -88,15 +89,23 @@ interface IsolationConfig {
 }
 
 interface AgentConfig {
+  /** The next one works where the provider of those before it does not. */
+  readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
+  readonly envNames: readonly string[];
+  /** A call of which nothing but retries has come for so long is ended. */
+  readonly stallMs: number;
+}
+
+/** One agent, as the user wants it. */
+export interface ChosenAgent {
+  readonly name: AgentName;
+  /** Exact; empty where nothing is installed. */
   readonly version: string;
   /** null = install `version`. */
   readonly path: string | null;
   readonly args: readonly string[];
-  readonly envNames: readonly string[];
   /** null = the CLI's choice. */
   readonly model: string | null;
-  /** A call of which nothing but retries has come for so long is ended. */
-  readonly stallMs: number;
 }
 
 /** Where the run happens: the runner's variables, checked. */

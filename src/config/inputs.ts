@@ -5,6 +5,7 @@ import { wantedIsolations } from '../core/isolation/level.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
+import { agentInputs, chooseAgents, type AgentTexts } from './agent-inputs.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
 import {
   allowedHosts,
@@ -40,7 +41,10 @@ export const taskSources = list()
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** What inputs set of the Config. */
-type Settings = Omit<Config, 'policy' | 'settings'> & { readonly policy: PolicySettings };
+type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
+  readonly policy: PolicySettings;
+  readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
+};
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs: InputTable<Settings> = {
@@ -87,9 +91,7 @@ const inputs: InputTable<Settings> = {
   commentsFrom: input('comments-from', choice(...commentReading)),
   command: input('command', z.string().max(100, 'is longer than any command')),
   agent: {
-    version: input('agent-version', z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330')),
-    path: input('agent-path', optional()),
-    args: input('agent-args', lines()),
+    each: agentInputs,
     envNames: input(
       'agent-env',
       list()
@@ -102,7 +104,6 @@ const inputs: InputTable<Settings> = {
           "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
-    model: input('model', optional()),
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
@@ -185,8 +186,15 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     [...INPUT_NAMES, ...Object.keys(texts)].map((name) => [name, texts[name]?.trim()]),
   );
   const parsed = parseTexts(inputs, trimmed);
-  const problems = [...parsed.problems, ...missingFor(parsed.settings), ...unknownInputs(Object.keys(texts))];
-  if (problems.length > 0 || unread.length > 0) {
+  const ofAgents = parsed.settings.agent?.each;
+  const agents = isWhole(ofAgents) ? chooseAgents(ofAgents) : null;
+  const problems = [
+    ...parsed.problems,
+    ...(agents?.problems ?? []),
+    ...missingFor(parsed.settings),
+    ...unknownInputs(Object.keys(texts)),
+  ];
+  if (problems.length > 0 || unread.length > 0 || agents === null) {
     const lines = [
       ...new Set([
         ...problems.map(({ name, why }) => describeProblem({ name, why, value: trimmed[name] }, counting)),
@@ -202,9 +210,11 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     );
   }
   // Every text was there, so every setting is.
-  const { policy, ...rest } = parsed.settings as Settings;
+  const { policy, agent, ...rest } = parsed.settings as Settings;
+  const { envNames, stallMs } = agent;
   return {
     ...rest,
+    agent: { order: agents.order, envNames, stallMs },
     policy: {
       ...policy,
       verifies: rest.verify.length > 0,
@@ -216,6 +226,10 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     },
     settings: found,
   };
+}
+
+function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTexts {
+  return texts !== undefined && Object.keys(agentInputs).every((field) => Object.hasOwn(texts, field));
 }
 
 /** What a job that takes its settings from another one needs of its own inputs for that; null: they are not usable, and parsing all of them says why. */

@@ -1,5 +1,11 @@
 /** Inputs that hold the key of an agent's provider. Each is another way to set the environment variable of the same name. */
-export const KEY_INPUTS = ['anthropic-api-key', 'claude-code-oauth-token'] as const;
+export const KEY_INPUTS = [
+  'anthropic-api-key',
+  'claude-code-oauth-token',
+  'openai-api-key',
+  'gemini-api-key',
+  'copilot-github-token',
+] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
@@ -22,6 +21,7 @@ import { failureOf, type Failure } from '../river/failure.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import { createLog, debug } from '../runner/log.ts';
 import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from '../runner/results.ts';
+import { loginProblemsOf } from '../wiring/agents/providers.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
@@ -214,7 +214,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
     }
   };
   const given = inputTexts(environment);
-  const context = await attempt(ofContext, () => readRunContext(environment, claudeProvider));
+  const context = await attempt(ofContext, () => readRunContext(environment));
   const settled =
     context === null
       ? null
@@ -222,13 +222,16 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
           configTexts(given, { environment, context, actionFolder: actionFolderOf(process.argv[1]) }),
         );
   const config = await attempt(ofInputs, () => (settled === null ? parseInputs(given) : parseConfig(settled)));
-  if (config !== null && context !== null && settled !== null) return { kind: 'ready', config, context };
+  if (config !== null && context !== null && settled !== null) {
+    const problems = loginProblemsOf(environment, config.agent.order);
+    return { kind: 'ready', config, context: { ...context, loginProblems: problems } };
+  }
   const problems = [...ofInputs, ...ofContext];
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {
     kind: 'unusable',
     reach: parseReach(settled?.texts ?? given),
-    context,
+    context: context === null ? null : { ...context, loginProblems: [] },
     failure: {
       kind: 'failed',
       reason: ours ? 'infrastructure' : 'configuration',

@@ -1,6 +1,5 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent, removeRoomsOf } from '../wiring/agent.ts';
 import { giveCredentialsBack, takeCheckoutBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
@@ -193,7 +192,8 @@ async function readRun(
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
   const found = record?.settings ?? [];
   const settled = await settledTexts(inputTexts(environment), found, actionFolderOf(process.argv[1]));
-  return { config: parseConfig(settled), context: await readRunContext(environment, claudeProvider) };
+  // Nobody logs in any more.
+  return { config: parseConfig(settled), context: { ...(await readRunContext(environment)), loginProblems: [] } };
 }
 
 /** Whether main made the folder, or something lies in its place. */

@@ -21,6 +21,7 @@ export async function commitWork(
   { work, soFar, step: { task } }: Iteration,
   { before, after, summary }: Content,
 ): Promise<{ readonly work: Work; readonly committed: CommittedIteration }> {
+  const { coAuthor } = deps.agent;
   const committed = await deps.repository.commit({
     before,
     after,
@@ -35,7 +36,7 @@ export async function commitWork(
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
       'Ralph-Task': task.id,
-      ...(deps.config.coAuthor ? { 'Co-authored-by': deps.agent.coAuthor } : {}),
+      ...(deps.config.coAuthor && coAuthor !== null ? { 'Co-authored-by': coAuthor } : {}),
     },
   });
   return {

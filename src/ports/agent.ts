@@ -44,8 +44,8 @@ export interface Agent {
   prepare(): Promise<AgentName>;
   call(call: AgentCall): Promise<AgentRun>;
   readonly kindOfDenial: KindOfDenial;
-  /** Name and address by which commits name it: `Name <address>`. */
-  readonly coAuthor: string;
+  /** Name and address by which commits name it: `Name <address>`; null: they do not. */
+  readonly coAuthor: string | null;
   /** The session's transcript, without secrets; null when there is none that can be kept. */
   exportSession(sessionId: string): Promise<Uint8Array | null>;
   /** Puts a transcript where the CLI finds it; false when it cannot be one. */

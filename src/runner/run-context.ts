@@ -1,6 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
 import type { context } from '@actions/github';
-import { loginProblems, type Provider } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { textOf, UserError } from '../errors.ts';
 
@@ -12,8 +11,7 @@ const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 /** Reads what the runner says about this run, which is in `environment`, this process's own; throws one UserError that lists every problem. */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
-  provider: Provider,
-): Promise<RunContext> {
+): Promise<Omit<RunContext, 'loginProblems'>> {
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();
@@ -51,7 +49,6 @@ export async function readRunContext(
     logUrl: runUrl,
     runnerName: environment['RUNNER_NAME'] ?? '',
     event: { name: eventName, payload: github.payload },
-    loginProblems: loginProblems(environment, provider),
   };
 }
 

@@ -1,13 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
+import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { ADAPTERS } from './agents/adapters.ts';
 import { loginFor, type AgentLogin } from './agents/login.ts';
+import { providerOf } from './agents/providers.ts';
+import type { AgentName } from '../core/agent-names.ts';
+import type { ChosenAgent } from '../config/config.ts';
 import { UserError } from '../errors.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
@@ -15,38 +18,69 @@ import { systemClock, type World } from './world.ts';
 /** The agent's CLI. */
 export async function createAgent(
   world: World,
+  { name, version, path, model, args: extraArgs }: ChosenAgent,
   { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
-  const name = 'claude';
   const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     ADAPTERS[name].cli(),
     import('./isolation/room-place.ts'),
   ]);
-  const { config, context } = world;
+  const { config } = world;
   const { room } = isolation;
   return createCliAgent(cli, {
     command:
-      config.agent.path === null
-        ? { kind: 'install', version: config.agent.version, folder: installFolder(world) }
-        : { kind: 'path', path: config.agent.path },
-    model: config.agent.model,
+      path === null
+        ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
+        : { kind: 'path', path },
+    model,
     allowedTools: config.policy.allowedTools,
-    extraArgs: config.agent.args,
+    extraArgs,
     stallMs: config.agent.stallMs,
     environment: isolation.environmentFor(login.environment),
     installEnvironment: login.environment,
     broker: login.broker,
     room,
-    workFolder: workFolderOf(world),
-    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
-    configFolder: room === null ? (world.agentFolder ?? join(world.runFolder, 'agent')) : room.folders.session,
-    inbox: join(room === null ? world.runFolder : room.folders.inbox, 'agent-files'),
+    ...foldersOf(world, name, room),
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
     redact: world.redact,
   });
+}
+
+/** The arguments of a call that is not made. */
+export async function argumentsOf(
+  world: World,
+  { name }: ChosenAgent,
+  call: Omit<CliCall, 'environment'>,
+): Promise<readonly string[]> {
+  const { cli } = await ADAPTERS[name].cli();
+  const { args } = await cli.prepare(
+    { ...call, environment: {} },
+    {
+      ...foldersOf(world, name, null),
+      run: () => Promise.resolve({ end: { kind: 'cancelled' }, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }),
+    },
+  );
+  return args;
+}
+
+/** Where an agent works and keeps what is its own. */
+function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit<CliPlace, 'run'> {
+  const { config, context, runFolder } = world;
+  return {
+    workFolder: workFolderOf(world),
+    alsoFolder: config.workingDirectory === '' ? null : context.workspace,
+    configFolder: configFolderOf(world, name, room),
+    inbox: join(room === null ? runFolder : room.folders.inbox, 'agent-files'),
+  };
+}
+
+/** Each agent has its own. A person's own login is Claude Code's. */
+function configFolderOf({ agentFolder, runFolder }: World, name: AgentName, room: Isolation['room']): string {
+  if (name === 'claude' && agentFolder !== null && room === null) return agentFolder;
+  return join(room === null ? join(runFolder, 'agent') : room.folders.session, name);
 }
 
 /** Where everything that works for the lane is started: the input working-directory. */
@@ -55,11 +89,11 @@ function workFolderOf({ context, config }: World): string {
 }
 
 /** How the agent logs in, and what keeps its keys. */
-export async function openLogin(world: World, isolation: Isolation): Promise<AgentLogin> {
+export async function openLogin(world: World, { name }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
   const { config, environment } = world;
-  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) };
+  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;
-  const login = await loginFor('claude', given, { allowedTools, listen: isolation.listen });
+  const login = await loginFor(name, given, { allowedTools, listen: isolation.listen });
   if (login.broker === null && isolation.room !== null)
     throw new UserError(
       'configuration',

@@ -25,7 +25,8 @@ export function connect(
   const { stateStore } = world.config;
   const refs = once(() => openRefs(world, patience));
   const rules = once(() => publishingRules(world));
-  const login = once(async () => openLogin(world, await isolated.open()));
+  const [chosen] = world.config.agent.order;
+  const login = once(async () => openLogin(world, chosen, await isolated.open()));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   let forge: Forge | null = null;
   return {
@@ -39,7 +40,7 @@ export function connect(
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
-    agent: once(async () => createAgent(world, { isolation: await isolated.open(), login: await login() })),
+    agent: once(async () => createAgent(world, chosen, { isolation: await isolated.open(), login: await login() })),
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
     commands: once(async () => createStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
@@ -60,7 +61,7 @@ function isolatedRepository(
       const takeBack = await repository.handOver();
       try {
         const { broker } = await login();
-        await isolation.begin(broker === null ? null : await broker.port());
+        await isolation.begin(broker === null ? [] : [await broker.port()]);
       } catch (error) {
         await takeBack();
         throw error;

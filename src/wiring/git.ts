@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { CO_AUTHOR } from '../agents/claude/provider.ts';
+import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Log } from '../ports/machine.ts';
@@ -32,7 +32,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     quarantineFolder: quarantineFolder(gitFolder(world)),
     rules,
     identity: COMMIT_IDENTITY,
-    coAuthors: [CO_AUTHOR],
+    coAuthors: coAuthorsOf(world.config.agent.order),
     env: world.environment,
     log: world.log,
     ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),

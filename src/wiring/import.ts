@@ -5,6 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { ADAPTERS } from './agents/adapters.ts';
+import { ALL_PROVIDERS } from './agents/providers.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
@@ -68,7 +69,7 @@ async function askAgent({
       runTag,
       log: logTo(log),
       now,
-      redact: createRedactor(secretValues(process.env, [], claudeProvider)),
+      redact: createRedactor(secretValues(process.env, [], ALL_PROVIDERS)),
     });
     const { name, version } = await agent.prepare().catch((error: unknown) => {
       throw withoutAgent(error, agentPath);

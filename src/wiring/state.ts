@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { jobsOf } from '../config/config.ts';
-import { providerKey } from '../config/agent-environment.ts';
 import type { RefCells } from '../git/refs/ref-cells.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../state/seal.ts';
+import { lastingKey } from './agents/providers.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
 /** Git refs: the lanes' cells, and their transcripts. */
@@ -38,9 +37,9 @@ export async function openRefs(world: World, patience: Patience | null): Promise
 }
 
 /** The agent's key as what keeps stored things from others. */
-export function openSeal({ environment, context: { repository } }: World): Seal {
+export function openSeal({ environment, config, context: { repository } }: World): Seal {
   return createSeal({
-    credential: providerKey(environment, claudeProvider),
+    credential: lastingKey(environment, config.agent.order),
     repository: `${repository.owner}/${repository.repo}`.toLowerCase(),
   });
 }

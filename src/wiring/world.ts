@@ -1,5 +1,5 @@
+import { ALL_PROVIDERS } from './agents/providers.ts';
 import { dirname } from 'node:path';
-import { claudeProvider } from '../agents/claude/provider.ts';
 import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { createRedactor } from '../core/text/redact.ts';
@@ -60,7 +60,7 @@ export function createWorld({
     debug: (text) => {
       debug(redact(text));
     },
-    variables: verifyEnvironment(environment, config.agent.envNames, claudeProvider),
+    variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     runFolder,
     runKey: key,
     runTag,
@@ -91,7 +91,7 @@ export function secretsFrom(
     announce,
   }: { readonly envNames: readonly string[]; readonly announce: (found: readonly string[]) => void },
 ): Secrets {
-  let values: readonly string[] = secretValues(environment, envNames, claudeProvider);
+  let values: readonly string[] = secretValues(environment, envNames, ALL_PROVIDERS);
   let redact = createRedactor(values);
   return {
     values: () => values,

@@ -13,8 +13,8 @@ export interface AgentCli {
   /** What `--version` prints. */
   readonly parseName: (printed: string) => AgentName;
   readonly kindOfDenial: KindOfDenial;
-  /** Name and address by which commits name it: `Name <address>`. */
-  readonly coAuthor: string;
+  /** See Agent. */
+  readonly coAuthor: string | null;
   readonly sessions: CliSessions;
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
   /** What a call that only retried amounts to, as if the CLI had given up by itself; `text` says so. */

@@ -1,4 +1,4 @@
-import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
+import { READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
 import { printedAnalysis } from '../../core/analysis/analysis.ts';
 import { z } from 'zod';
 import { analyze } from '../../core/analysis/analyze.ts';
@@ -16,7 +16,7 @@ const HELP = `Usage: ralph analyze [FILE|-] [--agent NAME] [--json] [--now ISO]
 Reads what an agent printed in one call (FILE; stdin for - or without FILE) and shows what the loop reads from it:
 its status block, errors, denials, usage limit and usage.
 
-  --agent NAME  the agent that printed it: ${AGENT_NAMES.join(', ')} (default: claude)
+  --agent NAME  the agent that printed it: ${READ_AGENTS.join(', ')} (default: claude)
   --json        prints one JSON object instead, described by schemas/ralph-analysis.schema.json
   --now ISO     the instant from which texts such as "resets 5pm (UTC)" are understood, for example
                 2026-11-21T12:00:00Z (default: now, by this machine's clock)
@@ -25,7 +25,7 @@ Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for 
 `;
 
 /** Opens a reader of what the agent prints; `now` (ms) fixes the clock for texts such as `resets 5pm`. */
-export type OpenReader = (agent: AgentName, now: number) => Promise<TranscriptReader>;
+export type OpenReader = (agent: ReadAgent, now: number) => Promise<TranscriptReader>;
 
 /** `ralph analyze`: one agent output → its analysis. */
 export function createAnalyzeCommand(openReader: OpenReader): Command {
@@ -38,7 +38,7 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
   const given = parseArguments(args, { agent: 'value', json: 'flag', now: 'value' }, { name: 'FILE', min: 0, max: 1 });
   const [now] = given.values('now');
   const [agentName = 'claude'] = given.values('agent');
-  const agent = AGENT_NAMES.find((known) => known === agentName);
+  const agent = READ_AGENTS.find((known) => known === agentName);
   const name = given.positionals[0] ?? '-';
   const input = await openInput(name, terminal);
   const problems = [
@@ -68,6 +68,6 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
 }
 
 function unknownAgent(name: string): string {
-  const meant = nearest(name, AGENT_NAMES);
-  return `--agent: ${JSON.stringify(name)} is not one of ${AGENT_NAMES.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
+  const meant = nearest(name, READ_AGENTS);
+  return `--agent: ${JSON.stringify(name)} is not one of ${READ_AGENTS.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
 }

@@ -128,8 +128,11 @@ export interface ActionRules {
     texts: Readonly<Record<string, string>>,
   ) => readonly { readonly name: string; readonly why: string }[];
   readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
-  /** Problems of a login with these variables. */
-  readonly loginProblems: (environment: Readonly<Record<string, string>>) => readonly string[];
+  /** Problems of a login with these variables, for the agents that the inputs name. */
+  readonly loginProblems: (
+    environment: Readonly<Record<string, string>>,
+    inputs: Readonly<Record<string, string>>,
+  ) => readonly string[];
   readonly keyInputs: readonly string[];
   /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;

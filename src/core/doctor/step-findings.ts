@@ -353,7 +353,7 @@ function secrets(looked: LookedAt): readonly Finding[] {
     ...Object.fromEntries(given.map(([name]) => [variableOf(name), 'given'])),
   };
   const link = pageOf(repository, 'settings/secrets/actions');
-  const problems = rules.loginProblems(environment);
+  const problems = rules.loginProblems(environment, step.inputs);
   if (problems.length > 0)
     return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];

@@ -1,4 +1,5 @@
 import type { AccessOf } from '../../agents/cli/access.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import type { AgentCli } from '../../agents/cli/cli.ts';
 
 /** The code of one agent. */
@@ -8,6 +9,7 @@ interface Adapter {
 }
 
 /** Of no agent is the code loaded that is not used. */
-export const ADAPTERS: Readonly<Record<'claude', Adapter>> = {
+export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
+  command: { cli: () => import('../../agents/command/cli.ts'), access: () => import('../../agents/command/access.ts') },
 };

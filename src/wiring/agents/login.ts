@@ -1,4 +1,5 @@
 import type { AccessSetting } from '../../agents/cli/access.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
 import { proxiedFetch } from '../../github/proxied-fetch.ts';
 import type { PlacedBroker } from '../../isolation/broker.ts';
@@ -13,7 +14,7 @@ export interface AgentLogin {
 
 /** Takes the keys out of the agent's environment, where its provider is one that a broker can stand before; throws UserError for an address that is none. */
 export async function loginFor(
-  agent: keyof typeof ADAPTERS,
+  agent: AgentName,
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<Isolation, 'listen'>,
 ): Promise<AgentLogin> {

@@ -1,9 +1,9 @@
 import type { OpenReader } from '../../cli/inspect/analyze.ts';
-import type { AgentName } from '../../core/agent-names.ts';
+import type { ReadAgent } from '../../core/agent-names.ts';
 import type { Dialect } from '../../agents/reading/agent-event.ts';
 
 /** Loads the code of one agent and of no other. */
-const DIALECTS: Readonly<Record<Exclude<AgentName, 'claude'>, () => Promise<{ readonly dialect: Dialect }>>> = {
+const DIALECTS: Readonly<Record<Exclude<ReadAgent, 'claude'>, () => Promise<{ readonly dialect: Dialect }>>> = {
   codex: () => import('../../agents/codex/events/dialect.ts'),
   gemini: () => import('../../agents/gemini/events/dialect.ts'),
   opencode: () => import('../../agents/opencode/events/dialect.ts'),

@@ -1,5 +1,4 @@
 import { refusedCommands } from '../../agents/claude/events/allow-rules.ts';
-import { claudeProvider } from '../../agents/claude/provider.ts';
 import {
   DEFAULT_AGENT_VERSION,
   DEFAULT_ALLOWED_TOOLS,
@@ -11,7 +10,8 @@ import {
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../cli/defaults.ts';
-import { loginProblems } from '../../config/agent-environment.ts';
+import { chosenNames } from '../../config/agent-inputs.ts';
+import { loginProblemsOf } from '../agents/providers.ts';
 import { INPUT_NAMES, inputProblems } from '../../config/inputs.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
 import { renamedTo } from '../../config/renamed.ts';
@@ -24,7 +24,7 @@ export const actionRules: ActionRules = {
   renamed: renamedTo,
   inputProblems,
   events: EVENTS,
-  loginProblems: (environment) => loginProblems(environment, claudeProvider),
+  loginProblems: (environment, inputs) => loginProblemsOf(environment, chosenNames(inputs)),
   keyInputs: KEY_INPUTS,
   refusedCommands,
   defaults: {

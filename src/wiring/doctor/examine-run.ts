@@ -132,11 +132,12 @@ async function askAgent({ agent }: Examination): Promise<Asked<string>> {
   }
 }
 
-async function tryRunKey({ environment, context, log }: World): Promise<KeyTrial> {
+async function tryRunKey({ environment, config, context, log }: World): Promise<KeyTrial> {
   const key = (environment.ANTHROPIC_API_KEY ?? '').trim();
   if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
   const isOfCloud = claudeProvider.switches.some((name) => environment[name] === '1');
-  if (key === '' || isOfCloud) return { kind: 'form-only' };
+  const isUsed = config.agent.order.some(({ name }) => name === 'claude');
+  if (key === '' || isOfCloud || !isUsed) return { kind: 'form-only' };
   const url = trialUrl(environment.ANTHROPIC_BASE_URL ?? '');
   log.info(`The agent's key is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
   return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });

@@ -1,8 +1,8 @@
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claudeProvider } from '../../agents/claude/provider.ts';
 import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
@@ -152,10 +152,10 @@ async function ownToken(): Promise<string | null> {
 
 async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   const { env } = process;
-  const misnamed = misnamedKey(env, claudeProvider);
-  const given = claudeProvider.keys.filter((name) => (env[name] ?? '').trim() !== '');
+  const misnamed = misnamedKey(env, ALL_PROVIDERS);
+  const given = ALL_PROVIDERS.keys.filter((name) => (env[name] ?? '').trim() !== '');
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
-  const problems = loginProblems(env, claudeProvider);
+  const problems = loginProblems(env, ALL_PROVIDERS);
   if (problems.length > 0) return { kind: 'malformed', problems };
   const key = (env.ANTHROPIC_API_KEY ?? '').trim();
   if (key === '') return { kind: 'form-only' };
@@ -195,7 +195,7 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
     if (cloned.exitCode !== 0) return { kind: 'impossible', why: `HEAD cannot be cloned: ${lastWords(cloned.stderr)}` };
     const misplaced = await workingDirectoryProblem(clone, within);
     if (misplaced !== null) return { kind: 'impossible', why: misplaced };
-    const environment = verifyEnvironment(process.env, [], claudeProvider);
+    const environment = verifyEnvironment(process.env, [], ALL_PROVIDERS);
     const verifier = createVerifier({
       commands,
       bash: () => trustedProgram('bash', process.env),

@@ -1,4 +1,4 @@
-import { claudeProvider } from '../../agents/claude/provider.ts';
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { DEFAULT_ALLOWED_TOOLS, DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
 import { list } from '../../config/fields.ts';
@@ -55,7 +55,7 @@ export async function tryPipelines(
     const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
     const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
     const names = list().parse(inputs['agent-env'] ?? '');
-    const given = verifyEnvironment(environment, names, claudeProvider);
+    const given = verifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
     const within = workingFolderOf(inputs);
@@ -64,7 +64,7 @@ export async function tryPipelines(
     const found = await tryPipeline({
       repository,
       // What every program sees is that of another machine there, but it has a value.
-      variables: { ...verifyEnvironment(env, [], claudeProvider), ...Object.fromEntries(known) },
+      variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: list().parse(tools),
       within,
     });

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { claudeArguments } from '../../agents/claude/command-line.ts';
 import type { RunAnswer } from '../../cli/run/run-world.ts';
 import type { Config } from '../../config/config.ts';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
@@ -14,6 +13,7 @@ import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
+import { argumentsOf } from '../agent.ts';
 import { beginWork, sessionToResume } from '../../loop/loop.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
@@ -132,21 +132,21 @@ export async function showWhatWouldRun(
         },
       },
     );
-    const args = claudeArguments({
-      model: first?.model ?? config.agent.model,
+    const [agent] = config.agent.order;
+    const args = await argumentsOf(world, agent, {
+      model: first?.model ?? agent.model,
       allowedTools: first?.allowedTools ?? config.policy.allowedTools,
-      extraArgs: config.agent.args,
+      extraArgs: agent.args,
       resume:
         first?.session === 'fresh'
           ? null
           : await sessionToResume(gateDeps.store, { state: found.state, taskId: step.task.id, policy, now }),
-      alsoFolder: config.workingDirectory === '' ? null : world.context.workspace,
       budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
     print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
     print(
-      `Command line: ${[config.agent.path ?? `claude ${config.agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
+      `Command line: ${[agent.path ?? `${agent.name} ${agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
     );
     print(
       `Prompt, on standard input:\n\n${setting.secrets

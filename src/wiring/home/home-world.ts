@@ -1,5 +1,5 @@
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { fileURLToPath } from 'node:url';
-import { claudeProvider } from '../../agents/claude/provider.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
 import type { Config, RunContext } from '../../config/config.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
@@ -60,7 +60,7 @@ export function homeWorld(setting: HomeSetting): World {
     clock: systemClock,
     log,
     debug: () => undefined,
-    variables: verifyEnvironment(environment, config.agent.envNames, claudeProvider),
+    variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     runFolder: setting.runFolder,
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,

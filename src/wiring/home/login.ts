@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { claudeProvider } from '../../agents/claude/provider.ts';
-import { loginProblems } from '../../config/agent-environment.ts';
+import { loginProblemsOf } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
 /** How the agent logs in on a person's machine. */
@@ -18,10 +18,12 @@ export interface HomeLogin {
 /** The keys of the environment, or the login of the agent's own program, which is a file that nothing isolated reaches. */
 export function loginAtHome(
   environment: NodeJS.ProcessEnv,
-  { isolation }: Pick<Config, 'isolation'>,
+  { isolation, agent }: Pick<Config, 'isolation' | 'agent'>,
   platform: NodeJS.Platform,
 ): HomeLogin {
-  const problems = loginProblems(environment, claudeProvider);
+  const problems = loginProblemsOf(environment, agent.order);
+  const isClaude = agent.order.length === 1 && agent.order[0].name === 'claude';
+  if (!isClaude) return { isolation, agentFolder: null, problems, note: null };
   const hasKey = claudeProvider.keys.some((name) => (environment[name] ?? '').trim() !== '');
   if (problems.length === 0 || hasKey) return { isolation, agentFolder: null, problems, note: null };
   const agentFolder = environment.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude');

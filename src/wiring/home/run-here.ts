@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { UsageError, type Terminal } from '../../cli/command.ts';
 import { readCheckoutFile } from '../../cli/checkout-file.ts';
 import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run-world.ts';
-import type { Config } from '../../config/config.ts';
+import type { ChosenAgent, Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { parseStatus } from '../../core/local/found-status.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
@@ -101,8 +101,15 @@ async function settingsOf(
       'configuration',
       `${lane} is checked out in ${checkout.top} or in one of its work trees, and the run writes to that branch. Switch to the branch that the work is for, such as "git switch main".`,
     );
-  const path = config.agent.path ?? trustedProgram('claude', environment);
-  return { ...config, baseBranch, agent: { ...config.agent, path } };
+  const [first, ...others] = config.agent.order;
+  const order = [atHand(first, environment), ...others.map((one) => atHand(one, environment))] as const;
+  return { ...config, baseBranch, agent: { ...config.agent, order } };
+}
+
+/** The person's own program, where there is one. */
+function atHand(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgent {
+  const { name, path } = chosen;
+  return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
 }
 
 async function begin(begun: Beginning): Promise<RunAnswer> {

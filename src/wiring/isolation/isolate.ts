@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
@@ -110,13 +112,15 @@ async function isolatedIn(
   const proxyPort = await opened.listen(egress.server);
   let measured: Measured | null = null;
 
-  async function begin(brokerPort: number | null): Promise<void> {
+  async function begin(brokerPorts: readonly number[]): Promise<void> {
+    const [brokerPort = null] = brokerPorts;
     allowed = await hosts;
-    const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
+    const isLimited = await opened.limitNetwork([proxyPort, ...brokerPorts]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
+    for (const { name } of config.agent.order) await mkdir(join(room.folders.session, name), { recursive: true });
     await room.give(room.folders.session);
     const { probeRoom } = await import('./probe-room.ts');
     const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });

@@ -11,8 +11,8 @@ export interface Isolation {
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
   /** A server becomes reachable from there; returns its port on 127.0.0.1. */
   readonly listen: (server: Server) => Promise<number>;
-  /** With the broker's port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
-  readonly begin: (brokerPort: number | null) => Promise<void>;
+  /** With the brokers' ports: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
+  readonly begin: (brokerPorts: readonly number[]) => Promise<void>;
   /** Ends all processes there and counts what is left; throws a UserError that names them. */
   readonly count: () => Promise<void>;
   /** null: nothing was measured yet. */
@@ -36,8 +36,8 @@ export function notIsolated(why: string | null): Isolation {
     room: null,
     environmentFor: (given) => ({ ...given }),
     listen: listenOnLoopback,
-    begin: (brokerPort) => {
-      measured = { network: 'open', probe: null, keyHidden: brokerPort !== null, processesLeft: null };
+    begin: (brokerPorts) => {
+      measured = { network: 'open', probe: null, keyHidden: brokerPorts.length > 0, processesLeft: null };
       return Promise.resolve();
     },
     count: () => Promise.resolve(),

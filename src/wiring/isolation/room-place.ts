@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { ChosenAgent } from '../../config/config.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { HIDDEN_FOLDERS, isWithin, runnersFolders } from '../../core/isolation/view.ts';
 import { toolFolders } from '../../isolation/room/namespaces.ts';
@@ -12,13 +13,18 @@ import type { World } from '../world.ts';
 export const ROOM_PLACES: RoomOptions['places'] = { rooms: '/var/tmp', reservations: '/run' };
 
 /** Folder of the agent's CLI where the action installs it. */
-export function installFolder({ config, context, environment }: World): string {
-  return join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action', `claude-code-${config.agent.version}`);
+export function installFolder(world: World, { name, version }: Pick<ChosenAgent, 'name' | 'version'>): string {
+  return join(toolFolder(world), `${name}-${version}`);
 }
 
-/** Folder of the library that makes a room without root, beside it. */
+/** Where the action installs what it needs on this machine. */
+function toolFolder({ context, environment }: World): string {
+  return join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action');
+}
+
+/** Folder of the library that makes a room without root. */
 export function runtimeFolder(world: World): string {
-  return join(dirname(installFolder(world)), `sandbox-runtime-${RUNTIME_VERSION}`);
+  return join(toolFolder(world), `sandbox-runtime-${RUNTIME_VERSION}`);
 }
 
 /** Our worker in the room, see entries/room-worker.ts. */
@@ -29,8 +35,10 @@ export function roomWorker(actionFolder: string): RoomOptions['worker'] {
 /** What the room of this run is made of. */
 export function roomOptions(world: World): RoomOptions {
   const { environment, context, runFolder, actionFolder, config } = world;
-  const install = dirname(installFolder(world));
-  if (config.agent.path === null) mkdirSync(install, { recursive: true });
+  const install = toolFolder(world);
+  const { order } = config.agent;
+  const isInstalled = order.some(({ path }) => path === null);
+  if (isInstalled) mkdirSync(install, { recursive: true });
   const runnerWork = dirname(context.temp);
   return {
     environment,
@@ -47,7 +55,8 @@ export function roomOptions(world: World): RoomOptions {
     visible: [
       join(actionFolder, 'dist'),
       dirname(process.execPath),
-      ...(config.agent.path === null ? [install] : programFolders(config.agent.path)),
+      ...(isInstalled ? [install] : []),
+      ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
     localPorts: localPortsOf(config.isolation.hosts),
     worker: roomWorker(actionFolder),

@@ -17,7 +17,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 /** What a run is set up with: its inputs, then what the environment and the settings file of the base branch say. In a job behind the gate's it is what the gate handed over, so that all of them work with the same. */
 export async function configTexts(
   texts: Texts,
-  { environment, context, actionFolder }: Pick<World, 'environment' | 'context' | 'actionFolder'>,
+  { environment, context, actionFolder }: Pick<World, 'environment' | 'actionFolder'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
   const handoff = parseHandoff(texts);
   if (handoff !== null && (handoff.phase === 'loop' || handoff.phase === 'publish'))
@@ -47,12 +47,18 @@ async function handedSettings(handoff: Config['handoff']): Promise<readonly Foun
   }
 }
 
+/** Where the run happens, as far as settings need it. */
+type Place = Pick<RunContext, 'event' | 'workspace'>;
+
 const NO_FILES: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 const eventSchema = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
 async function readBase(
   texts: Texts,
-  { environment, context }: { readonly environment: World['environment']; readonly context: RunContext },
+  {
+    environment,
+    context,
+  }: { readonly environment: World['environment']; readonly context: Pick<RunContext, 'event' | 'workspace'> },
 ): Promise<BaseTexts> {
   const event = eventSchema.safeParse(context.event.payload);
   const baseBranch = event.data?.repository.default_branch ?? null;

@@ -16,7 +16,7 @@ const VERSION = '2.1.330';
 export const claude = {
   kind: 'install',
   version: VERSION,
-  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${VERSION}`),
+  folder: join(TOOL_CACHE, 'ralph-action', `claude-${VERSION}`),
 } as const;
 
 export async function installOnce(): Promise<void> {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import { checkChain } from '../../../src/core/journal/chain.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, inputTexts } from '../../../src/runner/results.ts';
@@ -156,13 +155,12 @@ describe("the runner's variables", () => {
       logUrl: 'https://github.test/acme/shop/actions/runs/42',
       runnerName: '',
       event: { name: 'issues', payload: { action: 'labeled' } },
-      loginProblems: [],
     });
   });
 
   test('that are missing are named all at once', async () => {
     const names = Object.keys(environment());
-    const message = await messageOf(readRunContext({}, claudeProvider));
+    const message = await messageOf(readRunContext({}));
     for (const name of names) expect(message).toContain(`- ${name} is not set`);
     expect(message.split('\n')).toHaveLength(1 + names.length);
   });
@@ -172,7 +170,7 @@ describe("the runner's variables", () => {
     ['GITHUB_REPOSITORY', 'a/b/c', /expected owner\/name/],
     ['GITHUB_EVENT_PATH', '/nowhere/event.json', /there is no such file/],
   ])('%s=%s is refused', async (name, value, message) => {
-    expect(await messageOf(readRunContext({ ...environment(), [name]: value }, claudeProvider))).toMatch(message);
+    expect(await messageOf(readRunContext({ ...environment(), [name]: value }))).toMatch(message);
   });
 
   test('an event file that is no JSON is refused', async () => {
@@ -190,9 +188,7 @@ describe("the runner's variables", () => {
   test('an event that is larger than any is refused unread', async () => {
     const given = environment();
     truncateSync(given.GITHUB_EVENT_PATH, 25 * 1024 * 1024 + 1);
-    expect(await messageOf(readRunContext(given, claudeProvider))).toContain(
-      '26214401 bytes is more than an event can have',
-    );
+    expect(await messageOf(readRunContext(given))).toContain('26214401 bytes is more than an event can have');
   });
 });
 
@@ -269,7 +265,7 @@ async function inOwnProcess(environment: Readonly<Record<string, string>>): Prom
   const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const code = `const { readRunContext } = await import(${source('runner/run-context.ts')});
     const { claudeProvider } = await import(${source('agents/claude/provider.ts')});
-    console.log(JSON.stringify(await readRunContext(process.env, claudeProvider).catch(({ message }) => message)));`;
+    console.log(JSON.stringify(await readRunContext(process.env).catch(({ message }) => message)));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
     env: environment,
   });

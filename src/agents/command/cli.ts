@@ -1,0 +1,67 @@
+import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
+import type { Transcript } from '../../core/analysis/transcript.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import { createTail } from '../../processes/output-tail.ts';
+
+/** So much of what it prints is kept, from the end: that is where the status block is. */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+const MAX_COMPLAINT_BYTES = 4 * 1024;
+
+/** Any program: it reads the prompt on stdin and prints its answer. Its exit code is all that says how it ended. */
+export const cli: AgentCli = {
+  title: 'Your command',
+  source: null,
+  parseName: (printed) => ({ name: printed, version: '' }),
+  kindOfDenial: () => 'forbidden',
+  coAuthor: null,
+  sessions: {
+    export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
+    import: () => Promise.resolve(false),
+  },
+  prepare: ({ extraArgs, environment }) =>
+    Promise.resolve({
+      args: extraArgs,
+      environment,
+      files: {},
+      openReader,
+      complete: (transcript) => Promise.resolve(transcript),
+    }),
+  judgeStall: ({ text }) => ({ agentError: { kind: 'server', text }, usageLimit: null }),
+};
+
+function openReader({ hear }: CallListener): CallReader {
+  const [message, complaint] = [createTail(MAX_MESSAGE_BYTES), createTail(MAX_COMPLAINT_BYTES)];
+  return {
+    push: (chunk) => {
+      message.push(Buffer.from(chunk));
+      hear({ kind: 'work', line: '' });
+    },
+    pushError: (chunk) => {
+      complaint.push(Buffer.from(chunk));
+    },
+    end: ({ succeeded }) => transcriptOf(message.text().trim(), succeeded ? null : complaint.text()),
+  };
+}
+
+/** `complaint`: what it printed on stderr; null: it succeeded. */
+function transcriptOf(message: string, complaint: string | null): Transcript {
+  const words = oneLine(complaint ?? '', 500);
+  return {
+    format: 'text',
+    finalMessage: message,
+    finished: message !== '',
+    agentError:
+      complaint !== null
+        ? { kind: 'other', text: `The command failed${words === '' ? '.' : `: ${words}`}` }
+        : message === ''
+          ? { kind: 'other', text: 'The command ended without a word.' }
+          : null,
+    usageLimit: null,
+    denials: [],
+    askedPerson: false,
+    sessionId: null,
+    turns: null,
+    tokens: null,
+    costUsd: null,
+  };
+}

@@ -1,0 +1,53 @@
+import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
+import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
+import type { ChosenAgent } from '../../config/config.ts';
+import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
+
+/** The user passes what it needs by `agent-env`. */
+const NO_PROVIDER: Provider = mergedProvider([]);
+
+const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
+  claude: claudeProvider,
+  codex: NO_PROVIDER,
+  gemini: NO_PROVIDER,
+  opencode: NO_PROVIDER,
+  copilot: NO_PROVIDER,
+  qwen: NO_PROVIDER,
+  command: NO_PROVIDER,
+};
+
+const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
+  claude: CLAUDE,
+  codex: null,
+  gemini: null,
+  opencode: null,
+  copilot: null,
+  qwen: null,
+  command: null,
+};
+
+/** How commits may name the agents, see Agent. */
+export function coAuthorsOf(order: Order): readonly string[] {
+  return order.flatMap(({ name }) => CO_AUTHORS[name] ?? []);
+}
+
+/** The variables by which an agent's CLI finds its provider. */
+export function providerOf(agent: AgentName): Provider {
+  return PROVIDERS[agent];
+}
+
+/** Those of all agents: what holds a key of any is nobody's to see. */
+export const ALL_PROVIDERS: Provider = mergedProvider(AGENT_NAMES.map(providerOf));
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Order = readonly Pick<ChosenAgent, 'name'>[];
+
+/** What stands in the way of a login of any of the agents, as sentences; empty: all can log in. */
+export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
+  return [...new Set(order.flatMap(({ name }) => loginProblems(environment, providerOf(name))))];
+}
+
+/** What keeps stored things from others: the key of the first agent that has one; null: none has. */
+export function lastingKey(environment: Environment, order: Order): string | null {
+  return order.map(({ name }) => providerKey(environment, providerOf(name))).find((key) => key !== null) ?? null;
+}
