@@ -193,7 +193,7 @@ function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCa
       environment,
     },
     {
-      ...{ configFolder, workFolder, alsoFolder, inbox },
+      ...{ configFolder, workFolder, alsoFolder, inbox, isolated: room !== null },
       run: (args, given) =>
         runAlone(
           { file: program.file, args: [...program.args, ...args] },

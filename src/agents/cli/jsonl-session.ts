@@ -11,6 +11,8 @@ export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
   /** Whether a transcript that is too long may begin here; null: it may not begin anywhere else. */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
+  /** The first line is about the whole session: a transcript that is too long keeps it. */
+  readonly needsFirst?: true;
 }
 
 /**
@@ -22,7 +24,7 @@ export async function exportLines(
   redact: (text: string) => string,
   form: SessionForm,
 ): Promise<ExportedSession> {
-  const tail = await readPlainFile(path, readTail);
+  const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return leftBehind('it is missing, empty or not a plain file');
   if (tail.isCut && form.isPrompt === null) return leftBehind(TOO_LARGE);
   const { content, hasMessage } = keepLines(tail, redact, form);
@@ -47,32 +49,62 @@ export function mayBeSession(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
+/** The newest line, among those that are kept of a transcript, of which `pick` makes something; null: there is none, or nothing that we may read. */
+export async function lastOfLines<T>(path: string, pick: (entry: JsonObject) => T | null): Promise<T | null> {
+  const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
+  let last: T | null = null;
+  for (const line of linesOf(tail?.bytes ?? Buffer.alloc(0))) {
+    const entry = parseEntry(line);
+    last = (entry === null ? null : pick(entry)) ?? last;
+  }
+  return last;
+}
+
 const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);
 const TOO_LARGE = `it is larger than ${String(MAX_MEBIBYTES)} MiB`;
 
+/** Of a first line that is needed. */
+const MAX_FIRST_BYTES = 1024 * 1024;
+
 /** Whole lines at the end of a transcript. */
 interface Tail {
+  /** The very first line of one that is cut, where it is needed; empty otherwise. */
+  readonly first: Buffer;
   readonly bytes: Buffer;
   readonly isCut: boolean;
 }
 
 /** The last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
-async function readTail(file: FileHandle, size: number): Promise<Tail> {
+async function readTail(
+  file: FileHandle,
+  size: number,
+  { needsFirst }: Pick<SessionForm, 'needsFirst'>,
+): Promise<Tail> {
   const isCut = size > MAX_SESSION_BYTES;
+  const first = isCut && needsFirst === true ? await readFirst(file) : Buffer.alloc(0);
   // One byte more tells whether a line begins exactly at the limit.
-  const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES + 1 : size);
+  const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
-  return { bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };
+  return { first, bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };
+}
+
+async function readFirst(file: FileHandle): Promise<Buffer> {
+  const buffer = Buffer.alloc(MAX_FIRST_BYTES);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+  return buffer.subarray(0, buffer.subarray(0, bytesRead).indexOf('\n') + 1);
 }
 
 /** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
 function keepLines(
-  { bytes, isCut }: Tail,
+  { first, bytes, isCut }: Tail,
   redact: (text: string) => string,
   { isMessage, isPrompt }: SessionForm,
 ): { readonly content: Buffer; readonly hasMessage: boolean } {
-  const kept: Buffer[] = [];
+  const head = first.toString().trim();
+  const entry = parseEntry(head);
+  const firstLine = entry === null ? null : redactLine(head, entry, redact);
+  const kept: Buffer[] = firstLine === null ? [] : [Buffer.from(`${firstLine}\n`)];
   let hasBegun = !isCut;
   let hasMessage = false;
   for (const line of linesOf(bytes)) {
