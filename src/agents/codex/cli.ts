@@ -5,6 +5,7 @@ import { dialect } from './events/dialect.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { sandboxFor } from './sandbox.ts';
 import { exportSession, importSession, tokensOf } from './session-files.ts';
+import { kindOfDenial } from './tool-rules.ts';
 
 /** OpenAI's Codex: `codex exec --json`. */
 export const cli: AgentCli = {
@@ -18,8 +19,7 @@ export const cli: AgentCli = {
     ],
   },
   parseName,
-  // It refuses nothing by a rule.
-  kindOfDenial: () => 'forbidden',
+  kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
   prepare: async (call, place) => {

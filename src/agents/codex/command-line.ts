@@ -3,13 +3,14 @@ import type { AgentName } from '../../ports/agent.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { UUID } from '../reading/session-id.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
-
-/** What bounds the agent's commands: Codex's own sandbox, or only what is around the process. */
-export type Sandbox = 'read-only' | 'workspace-write' | 'danger-full-access';
+import type { CodexSandbox } from './tool-rules.ts';
 
 /** What the command line of one call is made of. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
-  Pick<CliPlace, 'configFolder' | 'workFolder' | 'alsoFolder'> & { readonly sandbox: Sandbox };
+  Pick<CliPlace, 'configFolder' | 'alsoFolder'> & {
+    /** What bounds the agent's commands; null: only what is around the process. */
+    readonly sandbox: CodexSandbox | null;
+  };
 
 /** Command line of Codex without a person beside it; the prompt goes to stdin. */
 export function codexArguments(request: CodexRequest): string[] {
@@ -61,8 +62,8 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     'model_providers.ralph.request_max_retries': 1,
     'model_providers.ralph.stream_max_retries': 2,
     approval_policy: 'never',
-    sandbox_mode: sandbox,
-    ...(sandbox === 'workspace-write' ? workspaceSettings(environment, place) : {}),
+    sandbox_mode: sandbox?.mode ?? 'danger-full-access',
+    ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
     ...shellVariables(environment, place.configFolder),
     web_search: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) ? 'live' : 'disabled',
     // The repository's instructions and skills are texts of strangers.
@@ -74,21 +75,16 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
   };
 }
 
-/** Where its commands may write, beside the work folder and the temporary ones. */
+/** What its commands may do beside writing in the work folder and the temporary ones. */
 function workspaceSettings(
+  { writableRoots, networkAccess }: CodexSandbox,
   environment: CliCall['environment'],
-  { configFolder, workFolder, alsoFolder }: Pick<CliPlace, 'configFolder' | 'workFolder' | 'alsoFolder'>,
+  { configFolder, alsoFolder }: Pick<CliPlace, 'configFolder' | 'alsoFolder'>,
 ): Settings {
-  const temporary = hiddenTemporary(environment, configFolder);
+  const folders = [alsoFolder, ...writableRoots, hiddenTemporary(environment, configFolder)];
   return {
-    'sandbox_workspace_write.writable_roots': [
-      ...(alsoFolder === null ? [] : [alsoFolder]),
-      // Without it there are no commits.
-      join(alsoFolder ?? workFolder, '.git'),
-      ...(temporary === null ? [] : [temporary]),
-    ],
-    // Commands install packages; where to is bounded by the isolation, for every agent alike.
-    'sandbox_workspace_write.network_access': true,
+    'sandbox_workspace_write.writable_roots': folders.filter((folder) => folder !== null),
+    'sandbox_workspace_write.network_access': networkAccess,
   };
 }
 

@@ -1,19 +1,22 @@
+import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { describeCollected } from '../../processes/collect-output.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
-import { SANDBOX_PROBE, type Sandbox } from './command-line.ts';
+import { SANDBOX_PROBE } from './command-line.ts';
+import { mapRules, type CodexSandbox } from './tool-rules.ts';
 
-/** The sandbox of a call by its rules, where Codex can have one; where it cannot, the room around it is the limit. Throws UserError where there is none either. */
+/** The sandbox of a call by its rules; null: Codex can have none here, and the room around it is the limit. Throws UserError where that is no limit either. */
 export async function sandboxFor(
   { allowedTools }: Pick<CliCall, 'allowedTools'>,
   environment: CliCall['environment'],
-  { configFolder, isolated, run }: Pick<CliPlace, 'configFolder' | 'isolated' | 'run'>,
-): Promise<Sandbox> {
-  const wanted = wantedSandbox(allowedTools);
+  place: Omit<CliPlace, 'inbox'>,
+): Promise<CodexSandbox | null> {
+  const { configFolder, workFolder, alsoFolder, isolated, run } = place;
+  const { own } = mapRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
   const problem = await (probes.get(configFolder) ?? remember(configFolder, probe(environment, run)));
-  if (problem === null) return wanted;
-  if (isolated && wanted === 'workspace-write') return 'danger-full-access';
+  if (problem === null) return own;
+  if (isolated && own.mode === 'workspace-write') return null;
   throw new UserError('configuration', problemText(problem, isolated));
 }
 
@@ -27,7 +30,8 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  if (end.kind === 'exited' && end.code === 0) return null;
+  // Nothing is asked where the call is only shown.
+  if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
 
@@ -36,11 +40,4 @@ function problemText(problem: string, isolated: boolean): string {
   return isolated
     ? `${what} Where the agent may only read, the isolation of the action cannot take its place. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
     : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
-}
-
-/** Rules of single tools and commands have nothing to stand for them in Codex. */
-function wantedSandbox(allowedTools: readonly string[]): Sandbox {
-  return allowedTools.some((rule) => /^(?:Edit|MultiEdit|NotebookEdit|Write|Bash)(?:\(|$)/.test(rule))
-    ? 'workspace-write'
-    : 'read-only';
 }

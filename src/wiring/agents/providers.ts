@@ -1,4 +1,5 @@
 import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
+import { CO_AUTHOR as CODEX, codexProvider } from '../../agents/codex/provider.ts';
 import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
@@ -8,7 +9,7 @@ const NO_PROVIDER: Provider = mergedProvider([]);
 
 const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   claude: claudeProvider,
-  codex: NO_PROVIDER,
+  codex: codexProvider,
   gemini: NO_PROVIDER,
   opencode: NO_PROVIDER,
   copilot: NO_PROVIDER,
@@ -18,7 +19,7 @@ const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
 
 const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
   claude: CLAUDE,
-  codex: null,
+  codex: CODEX,
   gemini: null,
   opencode: null,
   copilot: null,
