@@ -30,10 +30,15 @@ interface Particulars {
   readonly failures: readonly Failing[];
   /** Its rules are a sandbox, which refuses without a word. */
   readonly refusesSilently?: true;
+  /** It shows its commands no key at all. */
+  readonly hidesItsKey?: true;
 }
 
 /** What every adapter must do with its real CLI, against a scripted model on loopback. */
-export function describeAdapter(subject: Subject, { key, session, failures, refusesSilently }: Particulars): void {
+export function describeAdapter(
+  subject: Subject,
+  { key, session, failures, refusesSilently, hidesItsKey }: Particulars,
+): void {
   beforeAll(() => installOnce(subject), 300_000);
 
   test('an installed version is found again without npm, and tells its name', async () => {
@@ -98,7 +103,7 @@ export function describeAdapter(subject: Subject, { key, session, failures, refu
       expect(analysis).toMatchObject({ agentError: null, denials: [] });
       const printed = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
       expect(printed[0]?.text).toMatch(/PATH=/);
-      expect(printed[0]?.text).toMatch(/ralph-placeholder-[0-9a-f]{32}/);
+      if (hidesItsKey !== true) expect(printed[0]?.text).toMatch(/ralph-placeholder-[0-9a-f]{32}/);
       expect(JSON.stringify(printed)).not.toContain(key);
       expect(filesWith(key, world.configFolder)).toBe('');
       const asked = world.model.requests.filter(({ conversation }) => conversation !== null);

@@ -49,15 +49,15 @@ export function mayBeSession(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
-/** The newest line, among those that are kept of a transcript, of which `pick` makes something; null: there is none, or nothing that we may read. */
-export async function lastOfLines<T>(path: string, pick: (entry: JsonObject) => T | null): Promise<T | null> {
+/** What comes of the lines that are kept of a transcript, one after another; `start` where there is none, or nothing that we may read. */
+export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
-  let last: T | null = null;
+  let so = start;
   for (const line of linesOf(tail?.bytes ?? Buffer.alloc(0))) {
     const entry = parseEntry(line);
-    last = (entry === null ? null : pick(entry)) ?? last;
+    if (entry !== null) so = fold(so, entry);
   }
-  return last;
+  return so;
 }
 
 const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { exportLines, lastOfLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
+import { exportLines, foldLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
 import { namesIn, placeFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
@@ -34,7 +34,9 @@ export async function importSession(
 export async function tokensOf(configFolder: string, id: string): Promise<number | null> {
   if (!UUID.test(id)) return null;
   const path = (await rolloutsOf(configFolder, id).catch(() => [])).at(-1);
-  return path === undefined ? null : lastOfLines(join(configFolder, ...path), totalIn);
+  return path === undefined
+    ? null
+    : foldLines<number | null>(join(configFolder, ...path), null, (last, entry) => totalIn(entry) ?? last);
 }
 
 /** Any day will do. */

@@ -12,5 +12,6 @@ interface Adapter {
 export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
   codex: { cli: () => import('../../agents/codex/cli.ts'), access: () => import('../../agents/codex/access.ts') },
+  copilot: { cli: () => import('../../agents/copilot/cli.ts'), access: () => import('../../agents/copilot/access.ts') },
   command: { cli: () => import('../../agents/command/cli.ts'), access: () => import('../../agents/command/access.ts') },
 };

@@ -1,5 +1,6 @@
 import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
 import { CO_AUTHOR as CODEX, codexProvider } from '../../agents/codex/provider.ts';
+import { CO_AUTHOR as COPILOT, copilotProvider } from '../../agents/copilot/provider.ts';
 import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
@@ -12,7 +13,7 @@ const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   codex: codexProvider,
   gemini: NO_PROVIDER,
   opencode: NO_PROVIDER,
-  copilot: NO_PROVIDER,
+  copilot: copilotProvider,
   qwen: NO_PROVIDER,
   command: NO_PROVIDER,
 };
@@ -22,7 +23,7 @@ const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
   codex: CODEX,
   gemini: null,
   opencode: null,
-  copilot: null,
+  copilot: COPILOT,
   qwen: null,
   command: null,
 };
