@@ -14,6 +14,8 @@ export const DONE: Step = {
   text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
 };
 
+const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
+
 /** How the provider's failure, as this agent reports it, is understood. */
 export interface Failing {
   readonly what: string;
@@ -96,7 +98,7 @@ export function describeAdapter(
 
     test('the key is nowhere in its environment or its files, and the model gets it', async () => {
       await using world = await createWorld(subject, {
-        script: [{ kind: 'run', command: 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"' }, DONE],
+        script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],
         allowedTools: ['Bash'],
       });
       const { analysis } = await world.calls('look around');

@@ -24,7 +24,7 @@ export function codexArguments(request: CodexRequest): string[] {
     '--skip-git-repo-check',
     // What the agent wrote into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
-    ...(model === null ? [] : ['--model', model]),
+    ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
     ...extraArgs,
     ...(session === null ? [] : [session]),
