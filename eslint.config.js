@@ -35,7 +35,7 @@ const pureRooms = [
   'src/yaml/**/*.ts',
   'src/report/**/*.ts',
   'src/cli/monitor/view/**/*.ts',
-  'src/agents/*/{events,output}/**/*.ts',
+  'src/agents/*/{events,messages,output}/**/*.ts',
   'src/agents/{openai,reading,rules}/**/*.ts',
   'src/agents/*/tool-rules.ts',
 ];

@@ -18,7 +18,7 @@ export async function measureBroker(): Promise<readonly Row[]> {
     const { broker } = await loginFor(
       'claude',
       { ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url },
-      { allowedTools: [], listen: listenOnLoopback },
+      { allowedTools: [], prices: {}, listen: listenOnLoopback },
     );
     if (broker === null) throw new Error('there is no broker');
     const call = await broker.open({ costUsd: null, tokens: null });

@@ -1,3 +1,4 @@
+import { KEY_INPUTS } from '../src/config/key-inputs.ts';
 import { entriesIn } from './action-yml.ts';
 
 /** The workflow that other repositories call, from the root. */
@@ -18,8 +19,6 @@ export function renderJobAction(actionYml: string): string {
 const OWN = ['github-token', 'phase', 'handoff-path', 'handoff-digest'];
 /** Inputs that mean nothing in three jobs: the job of the loop asks nobody what others have used while it waits. */
 const ONE_JOB = ['on-limit'];
-/** Inputs that are secrets. */
-const KEYS = ['anthropic-api-key', 'claude-code-oauth-token'];
 /** Outputs that tell how a run ended. */
 const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url', 'cost-usd', 'status-json'];
 
@@ -32,9 +31,12 @@ const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on)
 
 /** The reusable workflow, whose inputs and their defaults are those of `actionYml`. */
 export function renderReusableWorkflow(actionYml: string): string {
-  const inputs = entriesIn(actionYml, 'inputs').filter(({ name }) => ![...OWN, ...ONE_JOB, ...KEYS].includes(name));
+  const inputs = entriesIn(actionYml, 'inputs').filter(
+    ({ name }) => ![...OWN, ...ONE_JOB, ...KEY_INPUTS].includes(name),
+  );
   const declared = inputs.map(({ name, value }) => `      ${name}: { type: string, default: ${quoted(value ?? '')} }`);
   const passed = inputs.map(({ name }) => `          ${name}: \${{ inputs.${name} }}`).join('\n');
+  const secrets = KEY_INPUTS.map((name) => `          ${name}: \${{ secrets.${name} }}`).join('\n');
   const outputs = OUTPUTS.map(
     (name) => `      ${name}: { value: "\${{ jobs.publish.outputs.${name} || jobs.gate.outputs.${name} }}" }`,
   ).join('\n');
@@ -52,8 +54,7 @@ on:
       timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' }
 ${declared.join('\n')}
     secrets:
-      anthropic-api-key: { required: false }
-      claude-code-oauth-token: { required: false }
+${KEY_INPUTS.map((name) => `      ${name}: { required: false }`).join('\n')}
       token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' }
     outputs:
 ${outputs}
@@ -119,8 +120,7 @@ ${passed}
           phase: loop
           github-token: ''
           handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
-          anthropic-api-key: \${{ secrets.anthropic-api-key }}
-          claude-code-oauth-token: \${{ secrets.claude-code-oauth-token }}
+${secrets}
 ${passed}
       # Also of a run that was cancelled or failed: what it finished is published.
       - if: always()
@@ -161,8 +161,7 @@ ${ofJob}
           github-token: \${{ secrets.token || github.token }}
           handoff-digest: \${{ needs.gate.outputs.handoff-digest }}
           # Searched for in what is published; no agent runs here.
-          anthropic-api-key: \${{ secrets.anthropic-api-key }}
-          claude-code-oauth-token: \${{ secrets.claude-code-oauth-token }}
+${secrets}
 ${passed}
 `;
 }

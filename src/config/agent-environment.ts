@@ -1,4 +1,3 @@
-import { namesOf } from '../core/text/lists.ts';
 import { isJobSecret } from './inputs.ts';
 
 /** What every program needs to run at all, and the proxies and certificates without which some networks cannot be reached. */
@@ -155,7 +154,7 @@ function missingKey(environment: Environment, provider: Provider): string {
   const inputs = keyForms.map(({ variable }) => `\`${inputOf(variable)}\``);
   const [example = { variable: '' }] = keyForms;
   const empty = inputs.length === 1 ? 'is empty' : inputs.length === 2 ? 'are both empty' : 'are all empty';
-  return `There is no key for the agent: ${namesOf(inputs)} ${empty}. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+  return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
 }
 
 /** What to do about a key under a name that the agent does not look for; null: there is none. */

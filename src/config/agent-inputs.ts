@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from './config.ts';
 import { list } from './fields.ts';
-import { input, type InputProblem, type InputTable } from './table.ts';
+import { input, parseTexts, type InputProblem, type InputTable } from './table.ts';
 
 /** What the inputs say of the agents, each by itself. */
 export interface AgentTexts {
@@ -30,15 +30,16 @@ export const agentInputs: InputTable<AgentTexts> = {
       .pipe(z.array(z.enum(AGENT_NAMES, { error: `must be a list of: ${AGENT_NAMES.join(', ')}` })))
       .refine((names) => new Set(names).size === names.length, 'names an agent twice'),
   ),
-  version: input('agent-version', forAgents()),
-  path: input('agent-path', forAgents()),
-  args: input('agent-args', forAgents()),
-  model: input('model', forAgents()),
+  version: input('agent-version', forAgents({ isList: true })),
+  path: input('agent-path', forAgents({ isList: true })),
+  args: input('agent-args', forAgents({ isList: false })),
+  model: input('model', forAgents({ isList: true })),
 };
 
-function forAgents() {
+/** `isList`: a comma ends an item like the end of a line. */
+function forAgents({ isList }: { readonly isList: boolean }) {
   return z.string().transform((text): ForAgents => {
-    const lines = linesOf(text);
+    const lines = isList ? linesOf(text.replaceAll(',', '\n')) : linesOf(text);
     const named = lines.flatMap((line) => {
       const [, of = '', value = ''] = NAMED.exec(line) ?? [];
       const agent = AGENT_NAMES.find((known) => known === of);
@@ -88,19 +89,17 @@ export function chooseAgents(texts: AgentTexts): {
   };
 }
 
-/** The agents that texts of inputs name, in their order; those that nobody knows are left out. */
-export function chosenNames(
-  texts: Readonly<Record<string, string | undefined>>,
-): readonly { readonly name: AgentName }[] {
-  const known = (text: string): readonly AgentName[] =>
-    list()
-      .parse(text)
-      .flatMap((word) => AGENT_NAMES.find((of) => of === word) ?? []);
-  const several = known(texts['agents'] ?? '');
-  const [one = 'claude'] = known(texts['agent'] ?? '');
-  return (several.length > 0 ? several : [one]).map((of) => ({ name: of }));
+/** The same of some of the texts, which may be unusable: for a look from outside. `problems` are those of the inputs that are there. */
+export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
+  const { settings } = parseTexts(agentInputs, texts);
+  const { order, problems } = chooseAgents({
+    ...{ agent: 'claude', agents: [], version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
+    ...settings,
+  } as AgentTexts);
+  return { order, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
 }
 
+const NOTHING: ForAgents = { kind: 'one', text: '' };
 const INPUT = { version: 'agent-version', path: 'agent-path', args: 'agent-args', model: 'model' } as const;
 
 function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly AgentName[]): readonly InputProblem[] {
@@ -108,11 +107,7 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
   if (given.kind === 'one') {
     const isUnclear = order.length > 1 && given.text !== '';
     return isUnclear
-      ? [
-          problem(
-            `must be lines of the form NAME=VALUE, since there are several agents, for example \`${order[0] ?? ''}=…\``,
-          ),
-        ]
+      ? [problem(`must be of the form NAME=VALUE, since there are several agents, for example \`${order[0] ?? ''}=…\``)]
       : [];
   }
   const names = given.lines.map(([of]) => of);

@@ -5,6 +5,7 @@ import type { WantedIsolation } from '../core/isolation/level.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
+import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
 import type { FoundSetting } from '../core/settings/found-setting.ts';
 
@@ -38,6 +39,8 @@ export interface Config {
   /** Relative to the working directory. */
   readonly promptFile: string;
   readonly policy: Policy;
+  /** Of models whose cost the agent does not report. */
+  readonly prices: Prices;
   /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
   readonly testOnlyPercent: number;
   /** One shell command each, from the workflow file and never from the branch. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { parseAllowedHosts, type HostsAsked } from '../core/isolation/hosts.ts';
 import { LOGIN, type Recipients } from '../core/people/recipients.ts';
+import type { Prices } from '../core/spending/prices.ts';
+import { parsePriceLines } from './price-lines.ts';
 
 /** Kinds of input texts, each with the words that say what a text should have been. */
 /** A text that is not empty; `example` follows "give". */
@@ -49,6 +51,15 @@ export function allowedHosts() {
     const { asked, problems } = parseAllowedHosts(items);
     for (const problem of problems) context.addIssue(problem);
     return asked;
+  });
+}
+
+/** What models cost, a line each. */
+export function priceList() {
+  return lines().transform((given, context): Prices => {
+    const { prices, problems } = parsePriceLines(given);
+    for (const problem of problems) context.addIssue(problem);
+    return prices;
   });
 }
 

@@ -5,7 +5,7 @@ import { wantedIsolations } from '../core/isolation/level.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
-import { agentInputs, chooseAgents, type AgentTexts } from './agent-inputs.ts';
+import { agentInputs, chooseAgents, chooseFrom, type AgentTexts } from './agent-inputs.ts';
 import { commentReading, phases, stateStores, type Config } from './config.ts';
 import {
   allowedHosts,
@@ -17,6 +17,7 @@ import {
   lines,
   list,
   optional,
+  priceList,
   recipients,
   whole,
 } from './fields.ts';
@@ -107,6 +108,7 @@ const inputs: InputTable<Settings> = {
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
+  prices: input('prices', priceList()),
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
   promptFile: input(
     'prompt-file',
@@ -266,7 +268,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
 
 /** What is wrong with the texts of some inputs; nothing is, where an input is not among them. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
-  return parseTexts(inputs, texts).problems;
+  return [...parseTexts(inputs, texts).problems, ...chooseFrom(texts).problems];
 }
 
 /** Whom to reach, and how, where some other input stops the run. What is not usable itself is as if it named nobody and nothing; for `notify` it is who asked. */

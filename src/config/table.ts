@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Prices } from '../core/spending/prices.ts';
 
 /** An input: its name in action.yml, and the form of its text, which parses into the value of a setting. */
 export interface Input<Value> {
@@ -18,8 +19,8 @@ export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
 
-/** A union of ours, told apart by `kind`, is one value. */
-type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string };
+/** A union of ours, told apart by `kind`, is one value, and so is a list by names. */
+type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices;
 
 export interface InputProblem {
   readonly name: string;

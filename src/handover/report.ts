@@ -1,3 +1,4 @@
+import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
@@ -8,6 +9,7 @@ import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
+import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Change, TaskShare } from '../core/lane/change.ts';
 import type { Check, LaneState } from '../core/lane/state.ts';
@@ -109,6 +111,9 @@ export interface RunFacts {
 /** What a run was set up with, and what went wrong beside its work. */
 export interface Setting {
   readonly policy: Policy;
+  /** In the order in which they are asked. `model`: null = the agent's own choice. */
+  readonly agents: readonly { readonly name: ChosenName; readonly model: string | null }[];
+  readonly prices: Prices;
   readonly taskLabel: string;
   /** Where the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */
   readonly taskSources: readonly string[];

@@ -149,6 +149,8 @@ function settingOf(
 ): Setting {
   return {
     policy: config.policy,
+    agents: config.agent.order.map(({ name, model }) => ({ name, model })),
+    prices: config.prices,
     taskLabel: config.taskLabel,
     taskSources: lane === QUEUE ? config.taskSources : ['issues'],
     verifyCommands: config.verify,

@@ -94,8 +94,8 @@ export async function openLogin(world: World, { name }: ChosenAgent, isolation: 
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;
-  const login = await loginFor(name, given, { allowedTools, listen: isolation.listen });
-  if (login.broker === null && isolation.room !== null)
+  const login = await loginFor(name, given, { allowedTools, prices: config.prices, listen: isolation.listen });
+  if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
       'configuration',
       "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",

@@ -1,3 +1,4 @@
+import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 
 /** How an agent reaches its model: through the broker, which holds the keys, or by itself. */
@@ -35,6 +36,7 @@ export interface AwsKeys {
 /** What the user asked for, as far as it decides about requests to the model. */
 export interface AccessSetting {
   readonly allowedTools: readonly string[];
+  readonly prices: Prices;
 }
 
 /** Takes the keys out of an agent's environment. */

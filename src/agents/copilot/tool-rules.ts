@@ -83,10 +83,10 @@ function patternsFor(rule: ToolRule): readonly string[] {
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /** What the CLI matches of a command: its name, for some programs with the first word behind it; null: no plain words, which a flag could not hold. */
-function stemOf(commands: Exclude<Commands, { kind: 'any' }> | Commands): string | null {
+function stemOf(commands: Commands): string | null {
   const [name, first] = wordsOf(commands);
   if (name === undefined) return null;
-  if (first === undefined || !WITH_SUBCOMMANDS.has(name)) return name;
+  if (first === undefined || first.startsWith('-') || !WITH_SUBCOMMANDS.has(name)) return name;
   return `${name} ${first}`;
 }
 

@@ -79,7 +79,7 @@ function commandLines(commands: Commands): readonly string[] {
   const redirection = 'allowRedirection = true';
   if (commands.kind === 'any') return [`${SHELL}\n${redirection}`];
   const regex = regexOf(commands);
-  const usable = regex !== null && regex.isWellFormed() && regex.length <= MAX_REGEX_CHARS;
+  const usable = regex !== null && regex.length <= MAX_REGEX_CHARS;
   return usable ? [`${SHELL}\ncommandRegex = ${quoted(regex)}\n${redirection}`] : [];
 }
 

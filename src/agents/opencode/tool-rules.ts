@@ -86,6 +86,7 @@ function bashPermission(rules: readonly ToolRule[]): Permission[string] {
 
 /** Commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has its own check of paths. */
 const LEADING_OUT = [
+  ...['cd', 'cd -*', 'cd * -*'],
   ...['* /*', '*=/*', '* -?/*', '*~*', '*..*', '*>*', '*<*', '*$*', '*`*'],
   ...['*"*', "*'*", '*{*', '*\t*', '*\n*'],
 ];

@@ -44,7 +44,7 @@ export function mapRules(rules: readonly string[]): MappedRules<QwenPermissions>
 export const kindOfDenial = createKindOfDenial({ shell: ['run_shell_command'], question: 'ask_user_question' });
 
 /** `cd` is allowed for the commands behind it, within the work tree. */
-const CD_OUT = ['run_shell_command(cd *..*)', 'run_shell_command(cd ~*)', 'run_shell_command(cd -*)'];
+const CD_OUT = ['*..*', '~*', '-*', '* ~*', '* -*'].map((words) => `run_shell_command(cd ${words})`);
 
 function isWithoutCounterpart(rule: ToolRule): boolean {
   if (rule.kind === 'bookkeeping' || rule.kind === 'read') return false;

@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import type { AnsweredSettings } from '../settings/effective.ts';
 import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { Workflow } from './workflow.ts';
@@ -133,6 +134,10 @@ export interface ActionRules {
     environment: Readonly<Record<string, string>>,
     inputs: Readonly<Record<string, string>>,
   ) => readonly string[];
+  /** The agents that the inputs name, in their order. `path` null: `version` is installed. */
+  readonly agents: (
+    inputs: Readonly<Record<string, string>>,
+  ) => readonly { readonly name: AgentName; readonly version: string; readonly path: string | null }[];
   readonly keyInputs: readonly string[];
   /** The simple commands of a line that these rules do not allow; null: the line is not plainly understood. */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;

@@ -1,3 +1,4 @@
+import { CAPABILITIES } from '../agent-names.ts';
 import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
@@ -66,14 +67,17 @@ export function machineFindings(looked: LookedAt, facts: Facts): readonly Findin
 }
 
 function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
-  const path = looked.step.inputs['agent-path'] ?? '';
-  if (path !== '')
+  const { step, rules } = looked;
+  const version = inputOf(looked, 'agent-version');
+  const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
+  const own = chosen.flatMap(({ path }) => (path === null ? [] : [`\`${path}\``]));
+  if (own.length > 0)
     return unchecked(
       'agent',
-      `\`agent-path\` names a program of the runner, which could not be checked here: \`${path}\`.`,
+      `\`agent-path\` names a program of the runner, which could not be checked here: ${namesOf(own)}.`,
       cure('Make sure that the runner has it.', {}),
     );
-  const version = inputOf(looked, 'agent-version');
+  const named = chosen.map(({ name, version: exact }) => `${CAPABILITIES[name].title} ${exact}`);
   if (version === null)
     return unchecked(
       'agent',
@@ -81,10 +85,10 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       cure('Make sure that it is an exact version.', {}),
     );
   return hasNpm
-    ? fine('agent', `Runs install version ${version} of the agent with npm.`)
+    ? fine('agent', `Runs install ${namesOf(named)} with npm.`)
     : warning(
         'agent',
-        `Runs install version ${version} of the agent with npm, which this machine does not have.`,
+        `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
         cure("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
 }

@@ -126,7 +126,7 @@ const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 /** Inputs that hardly any other action has, those of earlier versions included. */
 const TELLING =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
-const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token)$/;
+const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token|openai-api-key|gemini-api-key|copilot-github-token)$/;
 
 /** Whether a step's inputs look like this action's: two telling ones, or one beside a key for the agent. */
 export function takesRalphInputs(inputs: readonly string[]): boolean {

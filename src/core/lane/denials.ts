@@ -4,7 +4,7 @@ import { refusedIn } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 
 /** A refused call: the agent turned to a person, put allowed commands together, or wanted what it may not have. */
-export type DenialKind = 'question' | 'compound' | 'forbidden';
+type DenialKind = 'question' | 'compound' | 'forbidden';
 
 /** An agent's own reading of its tools and allow rules. A journal keeps what was refused, not what that amounts to. */
 export type KindOfDenial = (denial: Denial, allowedTools: Policy['allowedTools']) => DenialKind;

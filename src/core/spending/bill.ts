@@ -18,11 +18,13 @@ const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', t
  */
 export function billed(analysis: Analysis, bill: Bill): Analysis {
   if (bill.requests === 0) return analysis;
+  // A model without a price spends tokens alone, and says nothing of what it costs.
+  const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
   const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {
     ...analysis,
     tokens: Math.max(analysis.tokens ?? 0, bill.tokens),
-    costUsd: isComplete ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
+    costUsd: isComplete || !isPriced ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
     agentError:
       analysis.agentError === null || bill.exhausted === null
         ? analysis.agentError

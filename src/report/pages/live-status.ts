@@ -8,6 +8,7 @@ import type { Policy } from '../../core/policy.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { count, formatCost, formatDuration } from '../format.ts';
+import { knownCost } from '../sentences/unknown-cost.ts';
 import { link, text } from '../markdown.ts';
 import { iterationResult } from './progress.ts';
 import { tasksBar } from './progress-bar.ts';
@@ -51,6 +52,10 @@ export function renderLiveStatus(live: LiveStatus): string {
   const named = `${taskLink(doing.task)} ${text(doing.task.title, 120)} (${link('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
+  const tokens = journal.reduce((sum, { analysis }) => sum + (analysis.tokens ?? 0), 0);
+  const cost = knownCost({ tokens, costUsd }).map(
+    (known) => ` · ${known}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+  );
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
@@ -59,7 +64,7 @@ export function renderLiveStatus(live: LiveStatus): string {
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
-    `\`${tasksBar(tasks)}\` ${tasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+    `\`${tasksBar(tasks)}\` ${tasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'

@@ -7,6 +7,7 @@ import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { setUpLines } from '../sentences/set-up.ts';
+import { costNoun } from '../sentences/unknown-cost.ts';
 import { progressBar } from './progress-bar.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, findingsOf, laneOf, storesWord, workOf } from '../facts.ts';
@@ -86,7 +87,7 @@ function numberLines(report: RunReport): readonly string[] {
     ...(work === null || work.iterations.length === 0
       ? []
       : [
-          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${formatCost(work.costUsd)}, ${formatTokens(work.tokens)} tokens`,
+          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${costNoun(work)}, ${formatTokens(work.tokens)} tokens`,
         ]),
     ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
     `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,

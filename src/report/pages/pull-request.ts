@@ -10,6 +10,7 @@ import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
+import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
 import { markedPart, type PullRequestText } from './pull-request-edits.ts';
@@ -253,7 +254,7 @@ function costLine({ change }: WorkedReport): string {
   const measured =
     change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
-    `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
+    [...knownCost(change), `${formatTokens(change.tokens)} tokens`].join(', '),
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;

@@ -16,6 +16,7 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
+import { costWord } from '../sentences/unknown-cost.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/lists.ts';
@@ -86,7 +87,7 @@ export function statusTable(report: RunReport): string {
     ['Circuit', lane.circuit],
     ...(work === null ? [] : [['Session', text(work.session, 120)] as const]),
     ['Tests', testsWord(lane)],
-    ['Cost', `${formatCost(work?.costUsd ?? 0)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
+    ['Cost', `${work === null ? formatCost(0) : costWord(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
     ['State', [text(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
     ...(work === null ? [] : [['Agent', text(`${work.agent.name} ${work.agent.version}`, 80)] as const]),
   ];

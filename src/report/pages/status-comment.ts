@@ -3,7 +3,7 @@ import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';
-import { count, formatCost } from '../format.ts';
+import { count } from '../format.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { oneLine } from '../../core/text/one-line.ts';
@@ -24,6 +24,7 @@ import {
 } from './sections.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { costNoun } from '../sentences/unknown-cost.ts';
 import { formatInstant } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -59,7 +60,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...stuckIn(report, task),
     ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
-    `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
+    `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), costNoun(report)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [

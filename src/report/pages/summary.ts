@@ -12,6 +12,7 @@ import { ruleFor } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
+import { costIsUnknown, costWord } from '../sentences/unknown-cost.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { claimWords, groupedLines } from './grouped.ts';
@@ -84,14 +85,16 @@ function costLine(report: RunReport): string {
   const work = workOf(report);
   if (lane === null) return '';
   const pull = lane.pullRequest;
+  const unknown = work === null ? null : costIsUnknown(work);
   const spent =
     work === null || work.iterations.length === 0
       ? []
       : [
-          `**Cost:** ${formatCost(work.costUsd)}${work.policy.maxCostUsd > 0 ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
+          `**Cost:** ${costWord(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
           `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}`,
         ];
-  return [...spent, ...(pull === null ? [] : [link(`pull request #${pull.number}`, pull.url)])].join(' · ');
+  const line = [...spent, ...(pull === null ? [] : [link(`pull request #${pull.number}`, pull.url)])].join(' · ');
+  return unknown === null ? line : `${line}\n\n${prose(unknown, 1000)}`;
 }
 
 /** Longer lists are folded. */

@@ -1,10 +1,11 @@
 import type { Outcome } from '../../core/outcome.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import { count, formatInstantFrom, formatTokens } from '../format.ts';
 import { doneTasks, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
+import { costNoun } from './unknown-cost.ts';
 
 /** The last lines of a run at home: what became of the work, what it cost, what to do next. Plain lines; warnings are said where they arise. */
 export function renderEndAtHome(report: RunReport): string {
@@ -18,7 +19,7 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work === null
       ? []
       : [
-          `${count(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${count(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${formatCost(work.costUsd)}`,
+          `${count(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${count(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${costNoun(work)}`,
         ]),
     ...(isolation === null ? [] : [isolationLine(isolation).replaceAll('`', '')]),
     ...(work !== null && branch !== null && work.headSha !== null

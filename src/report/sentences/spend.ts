@@ -2,6 +2,7 @@ import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { totalOf } from '../../core/sharing/spend.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { knownCost } from './unknown-cost.ts';
 
 const BAR_CELLS = 24;
 
@@ -9,7 +10,12 @@ const BAR_CELLS = 24;
 export function spendSummary(days: readonly LedgerDay[]): string {
   if (days.length === 0) return 'nothing';
   const { calls, tokens, costUsd, minutes } = totalOf(days);
-  return `${formatCost(costUsd)}, ${count(calls, 'call')}, ${formatTokens(tokens)} tokens, ${formatDuration(minutes * MINUTE_MS)} of agent time`;
+  return [
+    ...knownCost({ tokens, costUsd }),
+    count(calls, 'call'),
+    `${formatTokens(tokens)} tokens`,
+    `${formatDuration(minutes * MINUTE_MS)} of agent time`,
+  ].join(', ');
 }
 
 /** A line with a bar for each day: of its cost, or of its calls where nothing has a price. The longest bar is the greatest day. */

@@ -10,7 +10,7 @@ import {
   DEFAULT_STATE_STORE,
   DEFAULT_TASK_LABEL,
 } from '../../cli/defaults.ts';
-import { chosenNames } from '../../config/agent-inputs.ts';
+import { chooseFrom } from '../../config/agent-inputs.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import { INPUT_NAMES, inputProblems } from '../../config/inputs.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
@@ -24,7 +24,8 @@ export const actionRules: ActionRules = {
   renamed: renamedTo,
   inputProblems,
   events: EVENTS,
-  loginProblems: (environment, inputs) => loginProblemsOf(environment, chosenNames(inputs)),
+  loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
+  agents: (inputs) => chooseFrom(inputs).order,
   keyInputs: KEY_INPUTS,
   refusedCommands,
   defaults: {

@@ -5,7 +5,7 @@ import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
 import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
-import { MODEL_HOSTS } from '../../core/isolation/model-hosts.ts';
+import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
 import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
@@ -228,12 +228,16 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
 }
 
 /** What only the broker talks to, with the gateways that the run is told of. */
-function modelHosts({ environment }: World): readonly string[] {
-  const bases = Object.entries(environment).filter(([name]) => /^ANTHROPIC_(\w+_)?BASE_URL$/.test(name));
+function modelHosts({ environment, config }: World): readonly string[] {
+  const agents = config.agent.order.map(({ name }) => name);
+  const bases = Object.entries(environment).filter(([name]) => BASE_URL.test(name));
   // An IPv6 address has brackets in a URL.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
-  return [...MODEL_HOSTS, ...ofGateways.filter((host) => host !== '')];
+  return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
+
+/** By which agents are told of another address of their provider. */
+const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDER_)BASE_URL$/;
 
 /** What the probe found, as a clause; null: all is as it should be. */
 function problemOf(probe: IsolationFacts['probe']): string | null {

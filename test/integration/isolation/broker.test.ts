@@ -35,7 +35,7 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
   const { broker, environment } = await loginFor(
     'claude',
     { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
-    { allowedTools: [], listen: listenOnLoopback },
+    { allowedTools: [], prices: {}, listen: listenOnLoopback },
   );
   if (broker === null) throw new Error('no broker');
   return {

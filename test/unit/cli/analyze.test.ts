@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { AGENT_NAMES } from '../../../src/core/agent-names.ts';
+import { READ_AGENTS } from '../../../src/core/agent-names.ts';
 import { assistantLine, block, failedLine, jsonLines, resultLine } from '../agents/claude/fixtures.ts';
 import { recording } from '../agents/reading/fixtures.ts';
 import { ralph } from './fixture.ts';
@@ -126,7 +126,7 @@ describe('ralph analyze --agent', () => {
     qwen: [recording('qwen', 'full-run.jsonl'), 'f55053c1-a9e2-47e0-bd20-11b4803428e2'],
   };
 
-  test.each(AGENT_NAMES)('%s reads what this agent prints, in the same shape', async (agent) => {
+  test.each(READ_AGENTS)('%s reads what this agent prints, in the same shape', async (agent) => {
     const [output, sessionId] = calls[agent] ?? ['', ''];
     const { code, out } = await ralph(['analyze', '--agent', agent, '--json'], output);
     expect(code).toBe(0);
@@ -138,12 +138,12 @@ describe('ralph analyze --agent', () => {
   test('nothing else is an agent, and the error names them all', async () => {
     const { code, error } = await ralph(['analyze', '--agent', 'codx', '--json'], '');
     expect(code).toBe(2);
-    expect(error).toContain(`--agent: "codx" is not one of ${AGENT_NAMES.join(', ')}. Did you mean codex?`);
+    expect(error).toContain(`--agent: "codx" is not one of ${READ_AGENTS.join(', ')}. Did you mean codex?`);
   });
 
   test('the documentation names the same agents', () => {
     const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
     const row = page.split('\n').find((line) => line.startsWith('| `ralph analyze FILE`')) ?? '';
-    for (const agent of AGENT_NAMES) expect(row).toContain(`\`${agent}\``);
+    for (const agent of READ_AGENTS) expect(row).toContain(`\`${agent}\``);
   });
 });

@@ -216,6 +216,8 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     headCheck: null,
     verifyCommands: ['npm test'],
     policy,
+    agents: [{ name: 'claude', model: null }],
+    prices: {},
     taskLabel: 'ralph',
     taskSources: ['issues', 'plan', 'prd'],
     agent: { name: 'Claude Code', version: '2.1.0' },

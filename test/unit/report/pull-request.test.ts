@@ -152,6 +152,20 @@ describe('body', () => {
     }
   });
 
+  test('a sum of nothing for many tokens is no cost that anybody knows', () => {
+    const totalOf = (costUsd: number, tokens: number): string => {
+      const change = changeOf([], { runs: 1, iterations: 1, costUsd, tokens, durationMs: 60_000 });
+      return (
+        /\*\*In total:\*\* ([^·]*) ·/.exec(
+          bodyOf(report({ kind: 'blocked', reason: 'needs_human' }, { change })),
+        )?.[1] ?? ''
+      );
+    };
+    expect(totalOf(0, 812_000)).toBe('812.0k tokens');
+    expect(totalOf(0.5, 812_000)).toBe('$0.50, 812.0k tokens');
+    expect(totalOf(0, 0)).toBe('$0.00, 0 tokens');
+  });
+
   test('is about all runs of the branch: per task what the agent says, what was measured and what it cost', () => {
     const since = 'b'.repeat(40);
     const commits = ['c'.repeat(40), 'd'.repeat(40)];

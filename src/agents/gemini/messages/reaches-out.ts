@@ -45,10 +45,7 @@ const PART: Form = {
   functionResponse: each("a function's answer", (answer) => unknownIn(answer, FUNCTION_RESPONSE)),
 };
 
-const CONTENT: Form = {
-  role: nothing,
-  parts: each('a part', (part) => unknownIn(part, PART)),
-};
+const CONTENT: Form = { role: nothing, parts: each('a part', (part) => unknownIn(part, PART)) };
 
 /** Where the API wants a list it takes one of its items as well. */
 function each(what: string, find: (item: Fields) => string | null): (value: unknown) => string | null {

@@ -95,11 +95,7 @@ function countsIn(usage: object): TokenCounts {
 function merged(a: TokenCounts | null, b: TokenCounts): TokenCounts {
   return a === null
     ? b
-    : {
-        input: Math.max(a.input, b.input),
-        cached: Math.max(a.cached, b.cached),
-        output: Math.max(a.output, b.output),
-      };
+    : { input: Math.max(a.input, b.input), cached: Math.max(a.cached, b.cached), output: Math.max(a.output, b.output) };
 }
 
 function parsed(text: string): unknown {

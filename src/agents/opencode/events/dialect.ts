@@ -61,7 +61,8 @@ function parsePart(type: string, part: JsonObject): readonly AgentEvent[] {
     case 'step_finish':
       return [
         { kind: 'turns', more: 1 },
-        { kind: 'used', tokens: tokensOf(part['tokens']), costUsd: asAmount(part['cost']) },
+        // It says 0 of a model whose price it does not know.
+        { kind: 'used', tokens: tokensOf(part['tokens']), costUsd: asAmount(part['cost']) || null },
         ...(part['reason'] === 'stop' ? [{ kind: 'end' as const, failure: null }] : []),
       ];
     default:

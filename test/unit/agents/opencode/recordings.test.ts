@@ -93,6 +93,12 @@ test.each(['--last', 'ses_short', 'ses_dfd873624ffevkhmOGafMjYY0R; rm -rf .'])('
   expect(analyzeIn(dialect, jsonLines({ ...text, sessionID: id })).sessionId).toBeNull();
 });
 
+test('nothing is what it says of a model whose price it does not know', () => {
+  const free = { ...step('stop'), part: { ...step('stop').part, cost: 0 } };
+  expect(analyzeIn(dialect, jsonLines(text, free))).toMatchObject({ tokens: 5, costUsd: null });
+  expect(analyzeIn(dialect, jsonLines(free, step('stop')))).toMatchObject({ tokens: 10, costUsd: 0.5 });
+});
+
 test('tokens are summed where no total is given', () => {
   const part = { reason: 'stop', tokens: { input: 1, output: 2, reasoning: 4, cache: { read: 8, write: 16 } } };
   expect(analyzeIn(dialect, jsonLines({ type: 'step_finish', sessionID: SESSION, part }))).toMatchObject({

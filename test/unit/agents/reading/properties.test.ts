@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Dialect } from '../../../../src/agents/reading/agent-event.ts';
-import { AGENT_NAMES } from '../../../../src/core/agent-names.ts';
+import { READ_AGENTS } from '../../../../src/core/agent-names.ts';
 import { runs } from '../../../runs.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { analyzeIn, jsonLines, readIn, recording, recordingsOf } from './fixtures.ts';
 
 const agents = await Promise.all(
-  AGENT_NAMES.filter((name) => name !== 'claude').map(async (name) => {
+  READ_AGENTS.filter((name) => name !== 'claude').map(async (name) => {
     const { dialect } = (await import(`../../../../src/agents/${name}/events/dialect.ts`)) as {
       readonly dialect: Dialect;
     };

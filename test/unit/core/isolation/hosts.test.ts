@@ -13,7 +13,7 @@ import {
   type AllowedHosts,
   type HostsAsked,
 } from '../../../../src/core/isolation/hosts.ts';
-import { MODEL_HOSTS } from '../../../../src/core/isolation/model-hosts.ts';
+import { modelHostsOf } from '../../../../src/core/isolation/model-hosts.ts';
 import { runs } from '../../../runs.ts';
 
 describe('the input', () => {
@@ -274,7 +274,7 @@ describe('a target', () => {
 });
 
 describe('the hosts of the providers', () => {
-  const never = [...MODEL_HOSTS, 'gateway.example'];
+  const never = [...modelHostsOf(['claude', 'codex', 'gemini']), 'gateway.example'];
   const everything = { allowed: { kind: 'any' }, never } as const;
   const named = (host: string): HostsAsked => ({
     kind: 'registries-and',
@@ -284,6 +284,9 @@ describe('the hosts of the providers', () => {
 
   test.each([
     'api.anthropic.com',
+    'api.openai.com',
+    'chatgpt.com',
+    'generativelanguage.googleapis.com',
     'bedrock-runtime.us-east-1.amazonaws.com',
     'Bedrock-Runtime.EU-West-1.amazonaws.com.',
     'bedrock-runtime-fips.us-gov-west-1.amazonaws.com',

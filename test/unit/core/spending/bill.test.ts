@@ -15,6 +15,19 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
   ['the account is complete', { tokens: 1_000, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.4 }],
   ['it was killed before it told', { tokens: null, costUsd: null }, {}, { tokens: 1_000, costUsd: 0.5 }],
   ['it tells tokens alone', { tokens: 2_000, costUsd: null }, {}, { tokens: 2_000, costUsd: 0.5 }],
+  ['its model has no price', { tokens: null, costUsd: null }, { costUsd: 0 }, { tokens: 1_000, costUsd: null }],
+  [
+    'its model has no price, and it tells a cost',
+    { tokens: 900, costUsd: 0.4 },
+    { costUsd: 0 },
+    { tokens: 1_000, costUsd: 0.4 },
+  ],
+  [
+    'no request was answered with more than an error',
+    { tokens: null, costUsd: null },
+    { tokens: 0, costUsd: 0 },
+    { tokens: 0, costUsd: 0 },
+  ],
   ['requests went past the CLI', { tokens: 900, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.5 }],
   ['requests went past the CLI, which is dearer', { tokens: 900, costUsd: 0.6 }, {}, { tokens: 1_000, costUsd: 0.6 }],
   [

@@ -39,6 +39,12 @@ test('later: what the last iteration came to, without a limit of money', () => {
   expect(later).toMatch(/ · 3 of 50 min · \$[\d.]+\n/);
 });
 
+test('of an agent that reports no cost there is none', () => {
+  const later = renderLiveStatus({ ...live, journal: [entry(1, { analysis: { costUsd: null } })] });
+  expect(later).toMatch(/ · 0 of 50 min\n/);
+  expect(later).not.toContain('$');
+});
+
 test('orders that were given meanwhile, and mention nobody', () => {
   const order = { number: 1, kind: 'pause', task: null, run: null, by: 'ann', from: 'comment', at: END } as const;
   const orders = [order, { ...order, kind: 'retry', task: 'issue-12', by: '@bob' } as const];

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
+import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
+import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
+import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
+import { parse } from 'yaml';
+import { shellParts } from '../../../../src/agents/rules/shell-parts.ts';
+import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
+import { copilotAllows, geminiAllows, opencodeAllows, qwenAllows } from './matchers.ts';
+
+/** The agents with rules for single commands: what they make of the user's, and whether they then run a command. */
+export const AGENTS: readonly {
+  readonly name: string;
+  readonly map: (rules: readonly string[]) => RulesGap;
+  readonly allows: (rules: readonly string[], command: string) => boolean;
+}[] = [
+  {
+    name: 'gemini',
+    map: gemini.mapRules,
+    allows: (rules, line) => {
+      const policy = gemini.mapRules(rules).own;
+      // The whole line first, then each part of it.
+      return geminiAllows(policy, line) && partsOf(line).every((part) => geminiAllows(policy, part));
+    },
+  },
+  {
+    name: 'opencode',
+    map: opencode.mapRules,
+    allows: (rules, line) => partsOf(line).every((part) => opencodeAllows(opencode.mapRules(rules).own, part)),
+  },
+  {
+    name: 'copilot',
+    map: copilot.mapRules,
+    allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.mapRules(rules).own, part)),
+  },
+  {
+    name: 'qwen',
+    map: qwen.mapRules,
+    allows: (rules, line) => partsOf(line).every((part) => qwenAllows(qwen.mapRules(rules).own, part)),
+  },
+];
+
+const ACTION = parse(readFileSync(new URL('../../../../action.yml', import.meta.url), 'utf8')) as {
+  readonly inputs: Readonly<Record<string, { readonly default: string }>>;
+};
+
+/** What `allowed-tools` is when nobody sets it. */
+export const DEFAULT_RULES: readonly string[] = ACTION.inputs['allowed-tools']?.default.split(',') ?? [];
+
+/** Each agent matches the parts of a line one by one. */
+function partsOf(line: string): readonly string[] {
+  const command = shellParts(line);
+  return command.kind === 'parts' ? command.parts : [line];
+}

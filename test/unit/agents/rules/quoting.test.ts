@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
+import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
+import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
+import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
+import { runs } from '../../../runs.ts';
+import { policyEntries } from './matchers.ts';
+
+const sign = fc.constantFrom(
+  ...[
+    '"',
+    "'",
+    '\\',
+    '\n',
+    '\r',
+    '\u0000',
+    '\u007F',
+    '\u2028',
+    '\uD800',
+    '[[rule]]\n',
+    '"""',
+    "'''",
+    ',',
+    ')',
+    '(',
+    '$',
+  ],
+  ...[
+    '*',
+    '?',
+    '`',
+    '=',
+    ' ',
+    '{env:X}',
+    '{file:/etc/x}',
+    '--',
+    'decision = "allow"',
+    ':*',
+    'shell',
+    'npm',
+    '+',
+    '|',
+    '^',
+  ],
+);
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.array(sign, { maxLength: 8 }).map((all) => all.join('')),
+);
+const rule = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('Bash', 'Edit', 'Read', 'WebFetch', 'Skill', 'Task'), text)
+    .map(([tool, inner]) => `${tool}(${inner})`),
+  text.map((inner) => `WebFetch(domain:${inner})`),
+  fc.tuple(text, text).map(([server, tool]) => `mcp__${server}__${tool}`),
+  text,
+);
+const rules = fc.array(rule, { maxLength: 4 });
+
+describe('no text of a rule leaves its place', () => {
+  test('in a policy file of Gemini CLI', () => {
+    fc.assert(
+      fc.property(rules, (given) => {
+        const { own } = gemini.mapRules(given);
+        expect(own.isWellFormed()).toBe(true);
+        const entries = policyEntries(own);
+        for (const entry of entries) {
+          expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
+          expect(isTakenByTheEngine(entry['commandRegex'] ?? '')).toBe(true);
+        }
+        // Every entry but those that are always there stands for one rule.
+        expect(entries.length).toBeLessThanOrEqual(given.length + 4);
+        expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
+        expect(entries.slice(0, -1).every(({ priority }) => priority === 500 || priority === 400)).toBe(true);
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+
+  test('in permissions of opencode, which also fills in what looks like `{env:NAME}`', () => {
+    fc.assert(
+      fc.property(rules, (given) => {
+        const { own } = opencode.mapRules(given);
+        expect(JSON.stringify(own)).not.toMatch(/\{(?:env|file):/);
+        expect(JSON.parse(JSON.stringify(own))).toEqual(own);
+        expect(Object.keys(own)[0]).toBe('*');
+        expect([own['*'], own['external_directory'], own['doom_loop'], own['skill']]).toEqual(Array(4).fill('deny'));
+        const patterns = Object.values(own).flatMap((value) => (typeof value === 'string' ? [] : [value]));
+        for (const pattern of patterns) expect(pattern['*']).toBe('deny');
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+
+  test('in flags of Copilot CLI, which takes lists at commas', () => {
+    fc.assert(
+      fc.property(rules, (given) => {
+        for (const flag of copilot.mapRules(given).own)
+          expect(flag).toMatch(
+            /^--(?:allow-tool=(?:write|shell|url|shell\([\w./@+-]+(?: [\w./@+-]+)?:\*\)|url\(https:\/\/(?:\*\.)?[\w.-]+\)|[\w.-]+(?:\([\w.-]+\))?)|excluded-tools=[a-z_,]+)$/,
+          );
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+
+  test('in permissions of Qwen Code', () => {
+    fc.assert(
+      fc.property(rules, (given) => {
+        for (const allowed of qwen.mapRules(given).own.allow)
+          expect(allowed).toMatch(
+            /^(?:read_file|web_fetch|web_search|agent|(?:edit|write_file)\(\/\*\*\)|run_shell_command(?:\([^()]+\))?|web_fetch\(domain:[\w.-]+\)|mcp__[\w.*-]+)$/,
+          );
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+});
+
+const KEYS = new Set(['toolName', 'mcpName', 'commandRegex', 'allowRedirection', 'decision', 'priority']);
+
+/** The engine drops a rule whose pattern is long, or could take long. */
+function isTakenByTheEngine(commandRegex: unknown): boolean {
+  if (typeof commandRegex !== 'string') return false;
+  const regex = `"command":"${commandRegex}`;
+  new RegExp(regex);
+  return regex.length <= 2_048 && !/\([^)]*[*+?{].*\)[*+?{]/.test(regex);
+}

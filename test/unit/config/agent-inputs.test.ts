@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { configOf } from '../../loop/stage/river.ts';
+
+/** `null`: of the order `[name, version, path, args, model]`. */
+type Row = readonly [string, string, string | null, readonly string[], string | null];
+
+const orderOf = (inputs: Readonly<Record<string, string>>): readonly Row[] =>
+  configOf(inputs).agent.order.map(({ name, version, path, args, model }) => [name, version, path, args, model]);
+
+describe('the agents, in their order', () => {
+  test.each<[string, Readonly<Record<string, string>>, readonly Row[]]>([
+    ['no input', {}, [['claude', '2.1.330', null, [], null]]],
+    ['one', { agent: 'codex' }, [['codex', '0.169.0', null, [], null]]],
+    [
+      'one with texts of its own',
+      { agent: 'gemini', 'agent-version': '0.61.1', 'agent-args': '--debug\n--x=y', model: 'gemini-2.5-pro' },
+      [['gemini', '0.61.1', null, ['--debug', '--x=y'], 'gemini-2.5-pro']],
+    ],
+    [
+      'several, each with its own',
+      {
+        agents: 'claude, codex',
+        'agent-version': 'claude=2.1.331\ncodex=0.170.0-alpha.1',
+        'agent-path': 'codex=/opt/codex',
+        'agent-args': 'codex=--a\ncodex=--b=c, d',
+        model: 'claude=opus, codex=gpt-5.5',
+      },
+      [
+        ['claude', '2.1.331', null, [], 'opus'],
+        ['codex', '0.170.0-alpha.1', '/opt/codex', ['--a', '--b=c, d'], 'gpt-5.5'],
+      ],
+    ],
+    ['`agents` goes before `agent`', { agent: 'qwen', agents: 'codex' }, [['codex', '0.169.0', null, [], null]]],
+    ['an own program', { agent: 'command', 'agent-path': '/bin/x' }, [['command', '', '/bin/x', [], null]]],
+    [
+      'an argument with a name that is no agent',
+      { 'agent-args': 'verbose=1' },
+      [['claude', '2.1.330', null, ['verbose=1'], null]],
+    ],
+  ])('%s', (_what, inputs, order) => {
+    expect(orderOf(inputs)).toEqual(order);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    ['a slip', { agent: 'codx' }, 'agent: "codx" must be one of: claude, codex, gemini'],
+    ['a slip in the list', { agents: 'claude, codx' }, 'agents: "claude, codx" must be a list of: claude'],
+    ['one twice', { agents: 'codex, codex' }, 'agents: "codex, codex" names an agent twice'],
+    ['no path', { agent: 'command' }, 'agent-path: "" is empty: the agent `command` is a program of yours'],
+    [
+      'a text for which of them?',
+      { agents: 'claude, codex', model: 'opus' },
+      'model: "opus" must be of the form NAME=VALUE, since there are several agents',
+    ],
+    ['a stranger', { agents: 'claude, codex', model: 'gemini=x' }, 'has a line for gemini, which is not among the agents'],
+    ['two models', { agents: 'claude, codex', model: 'codex=x\ncodex=y' }, 'has two lines for codex'],
+    ['no version', { agents: 'claude, codex', 'agent-version': 'claude=2.1.330' }, 'has no version for codex'],
+    ['no exact version', { agent: 'codex', 'agent-version': 'codex=latest' }, 'is not an exact version such as'],
+    ['no exact version, alone', { 'agent-version': 'latest' }, '"latest" is not an exact version such as'],
+  ])('%s is an error', (_what, inputs, message) => {
+    expect(() => orderOf(inputs)).toThrow(message);
+  });
+});

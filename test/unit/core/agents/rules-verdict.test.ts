@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { rulesVerdict } from '../../../../src/core/agents/rules-verdict.ts';
+
+const codex = { unmapped: ['Bash(git add:*)', 'Bash(npm:*)'], allowsMore: 'run every command inside its sandbox' };
+const MORE =
+  'Codex may also run every command inside its sandbox, because it has no counterpart of `Bash(git add:*)`, `Bash(npm:*)`.';
+
+describe('before the first call', () => {
+  test.each(['namespace', 'user', 'sandbox', 'none'] as const)('rules that all have a counterpart at %s', (level) => {
+    expect(rulesVerdict('Codex', { unmapped: [], allowsMore: null }, level)).toEqual({ kind: 'fine' });
+  });
+
+  test.each(['namespace', 'user', 'sandbox', 'none'] as const)('an agent that may do less at %s', (level) => {
+    expect(rulesVerdict('Gemini CLI', { unmapped: ['Skill'], allowsMore: null }, level)).toEqual({
+      kind: 'said',
+      text: 'Gemini CLI has no counterpart of `Skill`, and works without.',
+    });
+  });
+
+  test.each(['namespace', 'user', 'sandbox'] as const)('an agent that may do more at %s', (level) => {
+    expect(rulesVerdict('Codex', codex, level)).toEqual({
+      kind: 'said',
+      text: `${MORE} Here the isolation \`${level}\` is the limit.`,
+    });
+  });
+
+  test('an agent that may do more without isolation', () => {
+    expect(rulesVerdict('Codex', codex, 'none')).toEqual({
+      kind: 'refused',
+      text: `${MORE} Without isolation nothing else would hold it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`, or allow \`Bash\` as a whole.`,
+    });
+  });
+
+  test('`Bash` is no cure where it is not about commands', () => {
+    const verdict = rulesVerdict('X', { unmapped: ['Edit(src/**)'], allowsMore: 'change every file' }, 'none');
+    expect(verdict).toMatchObject({
+      kind: 'refused',
+      text: expect.stringMatching(/`isolation: namespace`\.$/) as string,
+    });
+  });
+
+  test('a program of the user', () => {
+    expect(rulesVerdict('The program', { unmapped: [], allowsMore: 'do everything' }, 'user')).toEqual({
+      kind: 'said',
+      text: 'The program may also do everything. Here the isolation `user` is the limit.',
+    });
+  });
+
+  test('rules are many, long, or break out of their marks', () => {
+    const unmapped = [
+      'Bash(a`b)',
+      `Bash(${'x'.repeat(200)})`,
+      'Bash(a\nb)',
+      'Bash(c)',
+      'Bash(d)',
+      'Bash(e)',
+      'Bash(f)',
+    ];
+    expect(rulesVerdict('Codex', { unmapped, allowsMore: null }, 'user')).toEqual({
+      kind: 'said',
+      text: `Codex has no counterpart of \`Bash(a'b)\`, \`Bash(${'x'.repeat(74)}…\`, \`Bash(a b)\`, \`Bash(c)\`, \`Bash(d)\` and 2 more, and works without.`,
+    });
+  });
+});
