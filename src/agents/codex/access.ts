@@ -3,7 +3,7 @@ import { openAiProtocol } from '../openai/protocol.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
 
 /** Codex's way to OpenAI, or to another provider of the Responses API. */
-export const accessOf: AccessOf = (given, { allowedTools }) => {
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const textOf = (name: string): string => (given[name] ?? '').trim();
   const key = textOf('OPENAI_API_KEY') || textOf('CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
@@ -23,7 +23,7 @@ export const accessOf: AccessOf = (given, { allowedTools }) => {
       basePath: BASE_PATH,
       headers: accountHeaders(textOf('OPENAI_ORGANIZATION'), textOf('OPENAI_PROJECT')),
       mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
-      prices: {},
+      prices,
     }),
     provider,
     keys,

@@ -9,10 +9,11 @@ import {
   type Variables,
 } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
+import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 
 /** Copilot's way to a provider of the user's. With a token for GitHub's own service, it goes there by itself. */
-export const accessOf: AccessOf = (given, { allowedTools }) => {
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const textOf = (name: string): string => (given[name] ?? '').trim();
   const keys = Object.fromEntries(
     KEYS.flatMap((name): [string, string][] => (textOf(name) === '' ? [] : [[name, textOf(name)]])),
@@ -34,6 +35,7 @@ export const accessOf: AccessOf = (given, { allowedTools }) => {
       isResponses: textOf('COPILOT_PROVIDER_WIRE_API') === 'responses',
       headers,
       mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      prices,
     }),
     provider,
     keys,
@@ -69,11 +71,13 @@ function protocolOf({
   isResponses,
   headers,
   mayWebSearch,
+  prices,
 }: {
   readonly type: 'openai' | 'anthropic';
   readonly isResponses: boolean;
   readonly headers: Variables;
   readonly mayWebSearch: boolean;
+  readonly prices: Prices;
 }): ModelProtocol {
   return type === 'anthropic'
     ? claudeProtocol({ api: messagesApi, headers, mayWebSearch })
@@ -82,7 +86,7 @@ function protocolOf({
         basePath: BASE_PATH,
         headers,
         mayWebSearch,
-        prices: {},
+        prices,
       });
 }
 

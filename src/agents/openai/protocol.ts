@@ -99,11 +99,11 @@ function createAccount(contentType: string, asked: Asked, options: ProtocolOptio
       reader.push(text);
     },
     spent: () => {
-      const { usage, streamed } = reader.told();
+      const { usage, since } = reader.told();
+      if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, asked, options);
       // Usage is told at the end; until then, and by a provider that tells none, as much is spent as has passed.
-      const counts: TokenCounts = usage ?? { input: tokensIn(asked.chars), cached: 0, output: 0 };
-      const output = Math.max(counts.output, streamed ?? (usage === null ? tokensIn(chars) : 0));
-      return spentBy({ ...counts, output }, asked, options);
+      const counts = { input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) };
+      return spentBy(counts, asked, options);
     },
   };
 }

@@ -12,8 +12,8 @@ export interface TokenCounts {
 interface Told {
   /** null: it has not said. */
   readonly usage: TokenCounts | null;
-  /** Tokens that have come, roughly; null: nothing that could be counted. */
-  readonly streamed: number | null;
+  /** Tokens that have come since it said so, roughly; null: nothing that could be counted. */
+  readonly since: number | null;
 }
 
 /** Reads the usage in an answer while it passes. */
@@ -34,14 +34,15 @@ export function createUsageReader(api: OpenAiApi, contentType: string): UsageRea
 
 function createStreamReader(api: OpenAiApi): UsageReader {
   let usage: TokenCounts | null = null;
-  let streamed: number | null = null;
+  let since: number | null = null;
   let line = '';
   let isTooLong = false;
   const read = (text: string): void => {
     if (!text.startsWith('data:')) return;
     const event = api === 'responses' ? responseEvent(text) : chatEvent(text);
     usage = merged(usage, event.usage);
-    if (event.chars !== null) streamed = (streamed ?? 0) + Math.max(1, tokensIn(event.chars));
+    if (event.usage !== null) since = null;
+    else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));
   };
   return {
     push(text) {
@@ -57,7 +58,7 @@ function createStreamReader(api: OpenAiApi): UsageReader {
         add(next);
       }
     },
-    told: () => ({ usage, streamed }),
+    told: () => ({ usage, since }),
   };
 }
 
@@ -115,7 +116,7 @@ function createAnswerReader(): UsageReader {
     // Asked while it passes, too.
     told: () => ({
       usage: !isTooLong && answer.trimEnd().endsWith('}') ? countsIn(parsed(answer)) : null,
-      streamed: null,
+      since: null,
     }),
   };
 }
@@ -126,12 +127,15 @@ function countsIn(answer: JsonObject | null): TokenCounts | null {
   if (usage === null) return null;
   const details = asObject(usage['input_tokens_details']) ?? asObject(usage['prompt_tokens_details']);
   const input = countOf(usage, 'input_tokens', 'prompt_tokens');
-  return {
-    input,
-    cached: Math.max(countOf(details, 'cached_tokens'), countOf(usage, 'cached_tokens', 'prompt_cache_hit_tokens')),
-    // Some leave out of the output what was thought, and have it in the sum alone.
-    output: Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input),
-  };
+  // Some leave out of the output what was thought, and have it in the sum alone.
+  const output = Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input);
+  // No answer is made of nothing: a gateway that says so does not count.
+  if (input + output === 0) return null;
+  const cached = Math.max(
+    countOf(details, 'cached_tokens'),
+    countOf(usage, 'cached_tokens', 'prompt_cache_hit_tokens'),
+  );
+  return { input, cached, output };
 }
 
 /** Every event tells the sum so far, or leaves a kind out. */
