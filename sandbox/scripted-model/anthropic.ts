@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, ServerEvent, Stream, TypedData } from './exchange.ts';
+import type { Answer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError } from './step.ts';
-import { folderIn, type OfferedTool } from './tools.ts';
+import { folderIn } from './tools.ts';
 
 /** Anthropic Messages: its own, Amazon Bedrock's, Google Vertex's. */
 export const anthropic: Dialect = {

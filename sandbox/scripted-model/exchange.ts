@@ -1,4 +1,3 @@
-import type { OfferedTool } from './tools.ts';
 import type { Conversation, ErrorStep, StepError } from './step.ts';
 
 /** How one provider's API is spoken. */
@@ -24,6 +23,15 @@ export interface Exchange {
   stream(answer: Answer): Stream;
   errorBody(error: ErrorStep): object;
   errorEvents(error: StepError): readonly ServerEvent[];
+}
+
+/** A tool that a request offers. */
+export interface OfferedTool {
+  readonly name: string;
+  /** The group that it is called in; null: none. */
+  readonly namespace: string | null;
+  /** It takes a text and no JSON. */
+  readonly isText: boolean;
 }
 
 /** What the model says and does; neither: an empty answer. */

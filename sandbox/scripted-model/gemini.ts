@@ -19,7 +19,7 @@ export const gemini: Dialect = {
       form: path.endsWith(':streamGenerateContent') ? 'events' : 'whole',
       whole: (answer) => chunk(answer, 'STOP'),
       stream: (answer) => ({
-        said: isEmpty(answer) ? [] : [unnamed(chunk(answer, null))],
+        said: piecesOf(answer).map((piece) => unnamed(chunk(piece, null))),
         end: [unnamed(chunk({ text: null, use: null }, 'STOP'))],
       }),
       errorBody: ({ status, ...error }) => errorBody(status, error),
@@ -70,8 +70,9 @@ function errorBody(code: number, { type, message }: StepError): object {
   return { error: { code, message, status: type } };
 }
 
-function isEmpty({ text, use }: Answer): boolean {
-  return text === null && use === null;
+/** A text comes before the call of a tool. */
+function piecesOf({ text, use }: Answer): readonly Answer[] {
+  return [...(text === null ? [] : [{ text, use: null }]), ...(use === null ? [] : [{ text: null, use }])];
 }
 
 function chunk({ text, use }: Answer, end: string | null): object {

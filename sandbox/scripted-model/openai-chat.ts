@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, ServerEvent, Stream } from './exchange.ts';
+import type { Answer, Dialect, OfferedTool, ServerEvent, Stream } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
-import { folderIn, type OfferedTool } from './tools.ts';
+import { folderIn } from './tools.ts';
 
 /** OpenAI Chat Completions, which other providers speak too. */
 export const openaiChat: Dialect = {
@@ -111,9 +111,19 @@ function streamOf(body: ChatBody, answer: Answer): Stream {
   const chunk = (delta: object, end: string | null): ServerEvent =>
     unnamed({ ...head, choices: [{ index: 0, delta, finish_reason: end }] });
   return {
-    said: [chunk(messageOf(answer), null)],
+    said: piecesOf(answer).map((piece) => chunk(messageOf(piece), null)),
     end: [chunk({}, endOf(answer)), unnamed({ ...head, choices: [], usage: USAGE }), unnamed('[DONE]')],
   };
+}
+
+/** A text comes before the call of a tool. */
+function piecesOf({ text, use }: Answer): readonly Answer[] {
+  return text === null || use === null
+    ? [{ text, use }]
+    : [
+        { text, use: null },
+        { text: null, use },
+      ];
 }
 
 function unnamed(data: object | string): ServerEvent {

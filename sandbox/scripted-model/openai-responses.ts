@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, ServerEvent, Stream, TypedData } from './exchange.ts';
+import type { Answer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
-import { folderIn, type OfferedTool } from './tools.ts';
+import { folderIn } from './tools.ts';
 
 /** OpenAI Responses. */
 export const openaiResponses: Dialect = {

@@ -1,15 +1,6 @@
 import { posix } from 'node:path';
-import type { ToolUse } from './exchange.ts';
+import type { OfferedTool, ToolUse } from './exchange.ts';
 import type { Step } from './step.ts';
-
-/** A tool that a request offers. */
-export interface OfferedTool {
-  readonly name: string;
-  /** The group that it is called in; null: none. */
-  readonly namespace: string | null;
-  /** It takes a text and no JSON. */
-  readonly isText: boolean;
-}
 
 type Intent = Extract<Step, { kind: 'run' | 'write' }>;
 
