@@ -40,7 +40,7 @@ interface Block {
 }
 
 function toolOf({ name }: { readonly name: string }): OfferedTool {
-  return { name, isText: false };
+  return { name, namespace: null, isText: false };
 }
 
 function formOf(path: string, { stream = false }: MessageBody): 'whole' | 'events' | 'frames' {

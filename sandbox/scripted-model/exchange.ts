@@ -34,6 +34,7 @@ export interface Answer {
 
 export interface ToolUse {
   readonly tool: string;
+  readonly namespace: string | null;
   /** A text goes to a tool that takes no JSON. */
   readonly input: Readonly<Record<string, unknown>> | string;
 }

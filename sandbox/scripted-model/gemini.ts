@@ -1,5 +1,6 @@
 import type { Answer, Dialect, ServerEvent } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
+import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
 
 /** Google's Gemini API. */
@@ -13,7 +14,7 @@ export const gemini: Dialect = {
     return {
       conversation: conversationOf(body.contents ?? []),
       isSide: tools.length === 0,
-      tools: tools.map(({ name }) => ({ name, isText: false })),
+      tools: tools.map(({ name }) => ({ name, namespace: null, isText: false })),
       folder: folderIn(JSON.stringify([body.systemInstruction, body.contents])),
       form: path.endsWith(':streamGenerateContent') ? 'events' : 'whole',
       whole: (answer) => chunk(answer, 'STOP'),
@@ -44,20 +45,19 @@ interface Part {
 }
 
 function conversationOf(contents: readonly Content[]): Conversation {
-  const lastPrompt = contents.findLastIndex(isPrompt);
+  const lastPrompt = contents.findLastIndex((content) => promptOf(content) !== null);
   const results = contents.slice(lastPrompt + 1).flatMap(({ parts = [] }) => parts);
   return {
-    prompts: contents.filter(isPrompt).map(({ parts = [] }) => parts.map(({ text = '' }) => text).join('\n')),
+    prompts: contents.map(promptOf).filter((prompt) => prompt !== null),
     results: results.flatMap(({ functionResponse }) =>
       functionResponse === undefined ? [] : [resultOf(functionResponse.response ?? {})],
     ),
   };
 }
 
-/** What the CLI puts before the prompt on its own account stands in tags. */
-function isPrompt({ role, parts = [] }: Content): boolean {
-  const isResult = parts.some(({ functionResponse }) => functionResponse !== undefined);
-  return role === 'user' && !isResult && parts[0]?.text?.startsWith('<session_context>') !== true;
+function promptOf({ role, parts = [] }: Content): string | null {
+  if (role !== 'user' || parts.some(({ functionResponse }) => functionResponse !== undefined)) return null;
+  return promptIn(parts.map(({ text = '' }) => text).join('\n'));
 }
 
 function resultOf({ output, error }: Readonly<Record<string, unknown>>): ToolResult {

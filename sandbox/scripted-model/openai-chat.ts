@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer, Dialect, ServerEvent, Stream } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
+import { promptIn } from './prompt-text.ts';
 import { folderIn, type OfferedTool } from './tools.ts';
 
 /** OpenAI Chat Completions, which other providers speak too. */
@@ -43,19 +44,28 @@ interface Message {
 }
 
 function toolOf(tool: Tool): OfferedTool {
-  return { name: tool.function?.name ?? tool.custom?.name ?? '', isText: tool.type === 'custom' };
+  return { name: tool.function?.name ?? tool.custom?.name ?? '', namespace: null, isText: tool.type === 'custom' };
 }
 
 function conversationOf(messages: readonly Message[]): Conversation {
-  const prompts = messages.filter(({ role }) => role === 'user');
-  const lastPrompt = messages.findLastIndex(({ role }) => role === 'user');
+  const lastPrompt = messages.findLastIndex((message) => promptOf(message) !== null);
   const results = messages.slice(lastPrompt + 1).filter(({ role }) => role === 'tool');
-  return { prompts: prompts.map(textOf), results: results.map((message) => resultOf(textOf(message))) };
+  return {
+    prompts: messages.map(promptOf).filter((prompt) => prompt !== null),
+    results: results.map((message) => resultOf(textOf(message))),
+  };
+}
+
+function promptOf(message: Message): string | null {
+  return message.role === 'user' ? promptIn(textOf(message)) : null;
 }
 
 /** Whether it failed is said in words only, by each CLI in others. */
 function resultOf(text: string): ToolResult {
-  return { text, isError: /^(?:error|failed)\b|\bexit(?:ed with)? code:? [1-9]/i.test(text) };
+  return {
+    text,
+    isError: /^(?:error|failed)\b|^Parent directory .* does not exist|\bexit(?:ed with)? code:? [1-9]/i.test(text),
+  };
 }
 
 function textOf({ content }: Message): string {

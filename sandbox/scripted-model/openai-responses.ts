@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer, Dialect, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
+import { promptIn } from './prompt-text.ts';
 import { folderIn, type OfferedTool } from './tools.ts';
 
 /** OpenAI Responses. */
@@ -34,6 +35,7 @@ interface ResponseBody {
 interface Tool {
   readonly type: string;
   readonly name?: string;
+  readonly tools?: readonly Tool[];
 }
 
 interface Item {
@@ -52,24 +54,31 @@ function itemsOf({ input = [] }: ResponseBody): readonly Item[] {
   return typeof input === 'string' ? [{ role: 'user', content: input }] : input;
 }
 
-/** The newest models of Codex get theirs among the input. */
+/** The newest models of Codex get theirs among the input, in groups. */
 function toolsOf(body: ResponseBody): readonly OfferedTool[] {
   const added = itemsOf(body).flatMap((item) => (item.type === 'additional_tools' ? (item.tools ?? []) : []));
-  return [...(body.tools ?? []), ...added].map(({ type, name }) => ({ name: name ?? type, isText: type === 'custom' }));
+  return [...(body.tools ?? []), ...added].flatMap((tool) =>
+    tool.type === 'namespace'
+      ? (tool.tools ?? []).map((inner) => toolOf(inner, tool.name ?? null))
+      : [toolOf(tool, null)],
+  );
+}
+
+function toolOf({ type, name = type }: Tool, namespace: string | null): OfferedTool {
+  return { name, namespace, isText: type === 'custom' };
 }
 
 function conversationOf(items: readonly Item[]): Conversation {
-  const lastPrompt = items.findLastIndex(isPrompt);
+  const lastPrompt = items.findLastIndex((item) => promptOf(item) !== null);
   const results = items.slice(lastPrompt + 1).filter(({ type }) => type?.endsWith('_call_output') === true);
   return {
-    prompts: items.filter(isPrompt).map(({ content }) => textOf(content)),
+    prompts: items.map(promptOf).filter((prompt) => prompt !== null),
     results: results.map(({ output }) => resultOf(textOf(output))),
   };
 }
 
-/** What a CLI puts before the prompt on its own account stands in tags. */
-function isPrompt({ role, content }: Item): boolean {
-  return role === 'user' && !/^\s*(?:<(\w+)[^>]*>[\s\S]*<\/\1>\s*$|# AGENTS\.md instructions )/.test(textOf(content));
+function promptOf({ role, content }: Item): string | null {
+  return role === 'user' ? promptIn(textOf(content)) : null;
 }
 
 /** Whether it failed is said in words only. */
@@ -116,7 +125,8 @@ function outputOf({ text, use }: Answer): readonly TypedData[] {
           },
         ];
   if (use === null) return said;
-  const call = { status: 'completed', call_id: `call_${randomUUID()}`, name: use.tool };
+  const namespace = use.namespace === null ? {} : { namespace: use.namespace };
+  const call = { status: 'completed', call_id: `call_${randomUUID()}`, name: use.tool, ...namespace };
   return [
     ...said,
     typeof use.input === 'string'

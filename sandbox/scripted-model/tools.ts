@@ -5,6 +5,8 @@ import type { Step } from './step.ts';
 /** A tool that a request offers. */
 export interface OfferedTool {
   readonly name: string;
+  /** The group that it is called in; null: none. */
+  readonly namespace: string | null;
   /** It takes a text and no JSON. */
   readonly isText: boolean;
 }
@@ -13,18 +15,20 @@ type Intent = Extract<Step, { kind: 'run' | 'write' }>;
 
 /** The tool among those offered that does it; null: none does. */
 export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
-  if (intent.kind === 'run') return runWith(intent.command, tools);
-  for (const { name, isText } of tools) {
-    const input = writers[name]?.(intent, posix.resolve(folder ?? '', intent.path), isText);
-    if (input !== undefined && (folder !== null || !needsFolder.has(name))) return { tool: name, input };
-  }
-  return runWith(writeCommand(intent), tools);
+  if (intent.kind === 'run') return firstOf(tools, ({ name }) => runners[name]?.(intent.command));
+  const use = firstOf(tools, ({ name, isText }) => {
+    if (folder === null && needsFolder.has(name)) return undefined;
+    return writers[name]?.(intent, posix.resolve(folder ?? '/', intent.path), isText);
+  });
+  return use ?? firstOf(tools, ({ name }) => runners[name]?.(writeCommand(intent)));
 }
 
-function runWith(command: string, tools: readonly OfferedTool[]): ToolUse | null {
-  for (const { name, isText } of tools) {
-    const input = runners[name]?.(command, isText);
-    if (input !== undefined) return { tool: name, input };
+type Input = ToolUse['input'];
+
+function firstOf(tools: readonly OfferedTool[], inputFor: (tool: OfferedTool) => Input | undefined): ToolUse | null {
+  for (const tool of tools) {
+    const input = inputFor(tool);
+    if (input !== undefined) return { tool: tool.name, namespace: tool.namespace, input };
   }
   return null;
 }
@@ -34,19 +38,20 @@ type Write = Extract<Intent, { kind: 'write' }>;
 const DESCRIPTION = 'A step of the script';
 
 /** By the names that the CLIs give them: Claude Code, Codex (three ages), Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
-const runners: Readonly<Record<string, (command: string, isText: boolean) => ToolUse['input']>> = {
+const runners: Readonly<Record<string, (command: string) => Input>> = {
   Bash: (command) => ({ command, description: DESCRIPTION }),
   exec_command: (cmd) => ({ cmd }),
   shell: (command) => ({ command: ['bash', '-lc', command] }),
   shell_command: (command) => ({ command }),
-  exec: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(result.output);`,
+  exec: (cmd) => `const result = await tools.exec_command(${JSON.stringify({ cmd })});\ntext(JSON.stringify(result));`,
   run_shell_command: (command) => ({ command, description: DESCRIPTION, is_background: false }),
   bash: (command) => ({ command, description: DESCRIPTION }),
 };
 
-const writers: Readonly<Record<string, (write: Write, path: string, isText: boolean) => ToolUse['input']>> = {
+const writers: Readonly<Record<string, (write: Write, path: string, isText: boolean) => Input>> = {
   Write: ({ path, content }) => ({ file_path: path, content }),
   apply_patch: (write, _path, isText) => (isText ? patch(write) : { input: patch(write) }),
+  exec: (write) => `text(await tools.apply_patch(${JSON.stringify(patch(write))}));`,
   write_file: ({ content }, path) => ({ file_path: path, content }),
   write: ({ content }, path) => ({ filePath: path, content }),
   create: ({ content }, path) => ({ path, file_text: content }),

@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import { dialect as codexEvents } from '../../src/agents/codex/events/dialect.ts';
+import { dialect as copilotEvents } from '../../src/agents/copilot/events/dialect.ts';
+import { dialect as geminiEvents } from '../../src/agents/gemini/events/dialect.ts';
+import { dialect as opencodeEvents } from '../../src/agents/opencode/events/dialect.ts';
+import { dialect as qwenEvents } from '../../src/agents/qwen/events/dialect.ts';
+import type { Dialect } from '../../src/agents/reading/agent-event.ts';
+
+/** What one start of a CLI depends on. */
+export interface Start {
+  /** Of the scripted model. */
+  readonly url: string;
+  readonly home: string;
+  readonly workFolder: string;
+  readonly session: { readonly kind: 'new' | 'resumed'; readonly id: string };
+}
+
+/** A real CLI, and how it is started without a person: the prompt goes to its standard input. */
+export interface Cli {
+  readonly name: string;
+  readonly package: string;
+  readonly version: string;
+  readonly megabytes: number;
+  /** What is started, below `node_modules`; one in JavaScript by Node. */
+  readonly program: string;
+  readonly events: Dialect;
+  /** Whether a new session gets the id that is asked for. */
+  readonly takesId: boolean;
+  args(start: Start): readonly string[];
+  env(start: Start): Readonly<Record<string, string>>;
+  /** Files in its HOME, by their path. */
+  readonly files: Readonly<Record<string, object>>;
+}
+
+/** A key that opens nothing. */
+const KEY = 'sk-not-a-key';
+
+const codex: Cli = {
+  name: 'codex',
+  package: '@openai/codex',
+  version: '0.169.0',
+  megabytes: 404,
+  program: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
+  events: codexEvents,
+  takesId: false,
+  args: ({ url, workFolder, session }) => [
+    'exec',
+    ...(session.kind === 'resumed' ? ['resume'] : []),
+    '--json',
+    '--skip-git-repo-check',
+    ...['-m', 'gpt-5.5'],
+    ...overrides({
+      model_provider: 'ralph',
+      'model_providers.ralph.name': 'ralph',
+      'model_providers.ralph.base_url': `${url}/v1`,
+      'model_providers.ralph.wire_api': 'responses',
+      'model_providers.ralph.env_key': 'OPENAI_API_KEY',
+      'model_providers.ralph.request_max_retries': 1,
+      'model_providers.ralph.stream_max_retries': 0,
+      sandbox_mode: 'workspace-write',
+      'sandbox_workspace_write.writable_roots': [join(workFolder, '.git')],
+      'sandbox_workspace_write.network_access': true,
+    }),
+    ...(session.kind === 'resumed' ? [session.id] : []),
+    '-',
+  ],
+  env: () => ({ OPENAI_API_KEY: KEY }),
+  files: {},
+};
+
+/** JSON of a text, a number, a truth or a list is TOML as well. */
+function overrides(settings: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
+}
+
+const gemini: Cli = {
+  name: 'gemini',
+  package: '@google/gemini-cli',
+  version: '0.61.0',
+  megabytes: 100,
+  program: '@google/gemini-cli/bundle/gemini.js',
+  events: geminiEvents,
+  takesId: true,
+  args: ({ session }) => [
+    ...['-o', 'stream-json', '-m', 'gemini-2.5-pro', '--approval-mode', 'yolo', '--skip-trust'],
+    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
+  ],
+  env: ({ url }) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_NO_RELAUNCH: 'true' }),
+  files: {
+    '.gemini/settings.json': {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      general: {
+        enableAutoUpdate: false,
+        enableAutoUpdateNotification: false,
+        maxAttempts: 2,
+        retryFetchErrors: false,
+      },
+      model: { maxSessionTurns: 50 },
+      privacy: { usageStatisticsEnabled: false },
+      telemetry: { enabled: false },
+    },
+  },
+};
+
+const opencode: Cli = {
+  name: 'opencode',
+  package: 'opencode-ai',
+  version: '1.18.33',
+  megabytes: 354,
+  program: 'opencode-linux-x64-baseline/bin/opencode',
+  events: opencodeEvents,
+  takesId: false,
+  args: ({ session }) => [
+    ...['run', '--format', 'json', '--pure', '--auto', '--title', 'loop', '-m', 'scripted/scripted'],
+    ...(session.kind === 'resumed' ? ['--session', session.id] : []),
+  ],
+  env: ({ url }) => ({
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(url)),
+    ...Object.fromEntries(
+      [
+        ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
+        ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
+      ].map((name) => [`OPENCODE_DISABLE_${name}`, '1']),
+    ),
+  }),
+  files: {},
+};
+
+function opencodeSettings(url: string): object {
+  const model = { name: 'scripted', cost: { input: 1, output: 2 }, limit: { context: 200_000, output: 8000 } };
+  return {
+    autoupdate: false,
+    share: 'disabled',
+    model: 'scripted/scripted',
+    small_model: 'scripted/scripted',
+    permission: { '*': 'deny', read: 'allow', edit: 'allow', glob: 'allow', grep: 'allow', bash: 'allow' },
+    provider: {
+      scripted: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'scripted',
+        options: { baseURL: `${url}/v1`, apiKey: KEY },
+        models: { scripted: model },
+      },
+    },
+  };
+}
+
+const copilot: Cli = {
+  name: 'copilot',
+  package: '@github/copilot',
+  version: '1.0.102',
+  megabytes: 189,
+  program: '@github/copilot-linux-x64/copilot',
+  events: copilotEvents,
+  takesId: true,
+  args: ({ home, session }) => [
+    ...['--output-format', 'json', '--stream', 'off', '--no-color', '--no-auto-update', '--no-ask-user'],
+    ...['--disable-builtin-mcps', '--allow-tool=write', '--allow-tool=shell(git:*)', '--deny-tool=shell(git push)'],
+    ...['--usage-output-file', join(home, 'usage.json')],
+    `--${session.kind === 'resumed' ? 'resume' : 'session-id'}=${session.id}`,
+  ],
+  env: ({ url }) => ({
+    CI: 'true',
+    COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+    COPILOT_PROVIDER_TYPE: 'openai',
+    COPILOT_PROVIDER_API_KEY: KEY,
+    COPILOT_MODEL: 'scripted',
+    COPILOT_OFFLINE: 'true',
+  }),
+  files: {},
+};
+
+const qwen: Cli = {
+  name: 'qwen',
+  package: '@qwen-code/qwen-code',
+  version: '0.24.4',
+  megabytes: 152,
+  program: '@qwen-code/qwen-code/cli-entry.js',
+  events: qwenEvents,
+  takesId: true,
+  args: ({ session }) => [
+    ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'yolo'],
+    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
+  ],
+  env: ({ url }) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'scripted' }),
+  files: {},
+};
+
+export const clis: readonly Cli[] = [codex, gemini, opencode, copilot, qwen];
