@@ -67,6 +67,7 @@ export default defineConfig({
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
+      project('agents', { ...waiting, maxWorkers: 2 }),
       ...isolatedCorpora,
     ],
   },

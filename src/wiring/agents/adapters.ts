@@ -8,6 +8,7 @@ interface Adapter {
 }
 
 /** Of no agent is the code loaded that is not used. */
-export const ADAPTERS: Readonly<Record<'claude', Adapter>> = {
+export const ADAPTERS: Readonly<Record<'claude' | 'gemini', Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
+  gemini: { cli: () => import('../../agents/gemini/cli.ts'), access: () => import('../../agents/gemini/access.ts') },
 };
