@@ -28,7 +28,10 @@ const layers = {
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
   'agents/reading': { may: ['core'], packages: [] },
-  'agents/*/events': { may: ['core', 'agents/reading'], packages: [] },
+  // The user's rules, and what each agent makes of them.
+  'agents/rules': { may: ['core'], packages: [] },
+  'agents/*/tool-rules': { may: ['core', 'agents/rules'], packages: [] },
+  'agents/*/events': { may: ['core', 'agents/reading', 'agents/rules'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
   // The sandbox runtime is loaded by its path at run time: here are its types.
@@ -109,7 +112,7 @@ module.exports = {
       comment: 'A run uses one agent: the code of the others is behind await import().',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/agents/' },
-      to: { path: '^src/agents/(?!claude/|cli/|reading/|[a-z]+/provider\\.ts$)', dynamic: false },
+      to: { path: '^src/agents/(?!claude/|cli/|reading/|rules/|[a-z]+/provider\\.ts$)', dynamic: false },
     },
     ...rooms,
   ],

@@ -1,4 +1,4 @@
-import { refusedCommands } from '../../agents/claude/events/allow-rules.ts';
+import { refusedCommands } from '../../agents/rules/shell-rules.ts';
 import { claudeProvider } from '../../agents/claude/provider.ts';
 import {
   DEFAULT_AGENT_VERSION,

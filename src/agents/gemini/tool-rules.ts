@@ -1,0 +1,130 @@
+import {
+  allowsEveryCommand,
+  editsOfPaths,
+  moreEdits,
+  readsOutside,
+  textsOf,
+  type MappedRules,
+} from '../rules/mapped-rules.ts';
+import { createKindOfDenial, READERS } from '../rules/shell-rules.ts';
+import { parseToolRule, type Commands, type ToolRule } from '../rules/tool-rule.ts';
+
+/** Rules as the text of a policy file for `--policy` (Gemini CLI, 0.61); it goes with `--approval-mode default`. */
+export function mapRules(rules: readonly string[]): MappedRules<string> {
+  const parsed = rules.map(parseToolRule);
+  const entries = parsed.map((rule) => ({ rule, lines: linesFor(rule) }));
+  const hasCommands = entries.some(({ rule, lines }) => rule.kind === 'command' && lines.length > 0);
+  return {
+    own: [
+      ...[...ALWAYS, ...entries.flatMap(({ lines }) => lines)].map((line) => entry(line, 500)),
+      ...(hasCommands && !allowsEveryCommand(parsed)
+        ? [entry(`${SHELL}\ncommandRegex = ${quoted(READING)}\nallowRedirection = true`, 400)]
+        : []),
+      '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
+    ].join('\n'),
+    unmapped: textsOf([
+      ...entries
+        .filter(({ rule, lines }) => rule.kind !== 'bookkeeping' && rule.kind !== 'read' && lines.length === 0)
+        .map(({ rule }) => rule),
+      ...editsOfPaths(parsed),
+      ...readsOutside(parsed),
+    ]),
+    allowsMore: moreEdits(parsed),
+  };
+}
+
+/** Its own question tool is refused without a person; it is not offered then. */
+export const kindOfDenial = createKindOfDenial({ shell: ['run_shell_command'], question: 'ask_user' });
+
+const SHELL = 'toolName = "run_shell_command"';
+
+/** Reading inside the work tree, which the CLI itself keeps to it, and tools that reach nothing. */
+const ALWAYS = [
+  'toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]',
+  'toolName = ["write_todos", "update_topic", "complete_task"]',
+];
+
+function entry(lines: string, priority: number): string {
+  return `[[rule]]\n${lines}\ndecision = "allow"\npriority = ${String(priority)}\n`;
+}
+
+/** What a rule says of tools and arguments, an entry of the policy each; none: the policy cannot say it. */
+function linesFor(rule: ToolRule): readonly string[] {
+  switch (rule.kind) {
+    case 'edit':
+      return ['toolName = ["write_file", "replace"]'];
+    case 'command':
+      return commandLines(rule.commands);
+    case 'web-fetch':
+      // Its prompt is free text: no rule can find the addresses in it.
+      return rule.domain === null ? ['toolName = "web_fetch"'] : [];
+    case 'web-search':
+      return ['toolName = "google_web_search"'];
+    case 'mcp':
+      return rule.tool?.includes('*') === true
+        ? []
+        : [`mcpName = ${quoted(rule.server)}\ntoolName = ${quoted(rule.tool ?? '*')}`];
+    case 'subagent':
+      return ['toolName = "invoke_agent"'];
+    case 'read':
+    case 'bookkeeping':
+    case 'other':
+      return [];
+  }
+}
+
+/** The engine matches the whole command line and then each simple command in it. */
+function commandLines(commands: Commands): readonly string[] {
+  // A command may write where it likes; without this `npm test 2>&1` would be refused.
+  const redirection = 'allowRedirection = true';
+  if (commands.kind === 'any') return [`${SHELL}\n${redirection}`];
+  const regex = regexOf(commands);
+  const usable = regex !== null && regex.isWellFormed() && regex.length <= MAX_REGEX_CHARS;
+  return usable ? [`${SHELL}\ncommandRegex = ${quoted(regex)}\n${redirection}`] : [];
+}
+
+/** The engine drops a rule with a longer one. */
+const MAX_REGEX_CHARS = 2_000;
+/** The end of the command, in the arguments as the engine writes them: no text can hold this character. */
+const END = '"\\u0000';
+const ANY = '[^\\u0000]*';
+/** Or an operator behind it: then the engine matches what follows by itself. */
+const END_OR_OPERATOR = `(?:${END}| ?(?:&&|[|][|]|;|[|]|\\\\n))`;
+
+/** `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */
+function regexOf(commands: Exclude<Commands, { kind: 'any' }>): string | null {
+  switch (commands.kind) {
+    case 'prefix':
+      if (commands.prefix.trim() === '') return null;
+      return `${literal(commands.prefix)}(?: |${endOf(commands.prefix)})`;
+    case 'exact':
+      return `${literal(commands.command)}${endOf(commands.command)}`;
+    case 'glob':
+      return `${commands.glob.split('*').map(literal).join(ANY)}${END}`;
+  }
+}
+
+/** An operator behind the text is one only where no quote in it is open. */
+function endOf(text: string): string {
+  return /^[\w ./:=@%+,-]+$/.test(text) ? END_OR_OPERATOR : END;
+}
+
+/** Signs that a shell takes as they are. */
+const PLAIN = '\\w./:=@%+,-';
+/** Commands that read inside the work tree: no word of them leads out of it. `cd` may name the work tree by its full path. */
+const READING = `(?:${[
+  `cd (?![${PLAIN}]*[.][.])[\\w./][${PLAIN}]*`,
+  `(?![ ${PLAIN}]*(?:[.][.]|[ =]/| -\\w/))(?:${READERS.filter((name) => name !== 'cd').join('|')})(?:| [ ${PLAIN}]*)`,
+].join('|')})${END_OR_OPERATOR}`;
+
+/** A text as it stands in the JSON of the arguments, as a regular expression. */
+function literal(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[\\^$.*+?()[\]{}|"]/g, '\\$&');
+}
+
+/** A basic string of TOML: it knows every escape that JSON writes. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007F', '\\u007F');
+}

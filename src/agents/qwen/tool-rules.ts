@@ -1,0 +1,102 @@
+import {
+  allowsEveryCommand,
+  commandRules,
+  editsOfPaths,
+  moreEdits,
+  moreOf,
+  readsOutside,
+  textsOf,
+  type MappedRules,
+} from '../rules/mapped-rules.ts';
+import { createKindOfDenial } from '../rules/shell-rules.ts';
+import { parseToolRule, type Commands, type ToolRule } from '../rules/tool-rule.ts';
+
+/** For `permissions` of the user's settings (Qwen Code, 0.24); it goes with `--approval-mode default`. What no rule allows is refused without a person. */
+export interface QwenPermissions {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+/** Its rule language is the same, but without exact commands, and only its own names of tools count in a job. */
+export function mapRules(rules: readonly string[]): MappedRules<QwenPermissions> {
+  const parsed = rules.map(parseToolRule);
+  const some = commandRules(parsed).some((rule) => rulesFor(rule).length > 0) && !allowsEveryCommand(parsed);
+  const loose = some ? commandRules(parsed).filter(({ commands }) => isLoose(commands)) : [];
+  return {
+    own: {
+      allow: [...new Set([...parsed.flatMap(rulesFor), ...(some ? ['run_shell_command(cd *)'] : [])])],
+      deny: some ? CD_OUT : [],
+    },
+    unmapped: textsOf([
+      ...parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
+      ...editsOfPaths(parsed),
+      ...readsOutside(parsed),
+    ]),
+    allowsMore: moreOf([
+      moreEdits(parsed),
+      // Tried: `npm test $(curl …)` runs under `npm *`, and no rule can keep it from that.
+      some ? 'run any command inside `$(…)` of an allowed one' : null,
+      loose.length === 0 ? null : 'give other arguments to the commands named',
+    ]),
+  };
+}
+
+export const kindOfDenial = createKindOfDenial({ shell: ['run_shell_command'], question: 'ask_user_question' });
+
+/** `cd` is allowed for the commands behind it, within the work tree. */
+const CD_OUT = ['run_shell_command(cd *..*)', 'run_shell_command(cd ~*)', 'run_shell_command(cd -*)'];
+
+function isWithoutCounterpart(rule: ToolRule): boolean {
+  if (rule.kind === 'bookkeeping' || rule.kind === 'read') return false;
+  return rulesFor(rule).length === 0;
+}
+
+function rulesFor(rule: ToolRule): readonly string[] {
+  switch (rule.kind) {
+    case 'read':
+      return rule.text === 'Read' ? ['read_file'] : [];
+    case 'edit':
+      // Without the path it could write anywhere.
+      return ['edit(/**)', 'write_file(/**)'];
+    case 'command': {
+      if (rule.commands.kind === 'any') return ['run_shell_command'];
+      const pattern = patternOf(rule.commands);
+      return pattern === null ? [] : [`run_shell_command(${pattern})`];
+    }
+    case 'web-fetch':
+      if (rule.domain === null) return ['web_fetch'];
+      return rule.domain.includes('*') ? [] : [`web_fetch(domain:${rule.domain})`];
+    case 'web-search':
+      return ['web_search'];
+    case 'mcp':
+      if (rule.tool === null) return [`mcp__${rule.server}`];
+      return /^[^*]+[*]?$/.test(rule.tool) ? [`mcp__${rule.server}__${rule.tool}`] : [];
+    case 'subagent':
+      return ['agent'];
+    case 'bookkeeping':
+    case 'other':
+      return [];
+  }
+}
+
+/** null: a sign of it would mean something else. */
+function patternOf(commands: Exclude<Commands, { kind: 'any' }>): string | null {
+  switch (commands.kind) {
+    case 'prefix':
+      return safe(commands.prefix, (text) => `${text} *`);
+    case 'exact':
+      return safe(commands.command, (text) => text);
+    case 'glob':
+      return safe(commands.glob, (text) => text);
+  }
+}
+
+/** Parentheses and `:*` are signs of the rule itself. */
+function safe(text: string, pattern: (text: string) => string): string | null {
+  return text.trim() === '' || /[()]|:[*]/.test(text) ? null : pattern(text);
+}
+
+/** Its exact commands take any arguments, and a star behind a blank may stand for nothing, the blank included. */
+function isLoose(commands: Commands): boolean {
+  return commands.kind === 'exact' || (commands.kind === 'glob' && commands.glob.includes(' *'));
+}

@@ -1,0 +1,39 @@
+import type { IsolationFacts } from '../isolation/facts.ts';
+import { firstNames } from '../text/lists.ts';
+import { oneLine } from '../text/one-line.ts';
+
+/** How an agent's own rules differ from the user's. */
+export interface RulesGap {
+  /** Rules, as the user wrote them, that cannot be given to this agent one by one. */
+  readonly unmapped: readonly string[];
+  /** What the agent may do beyond them, in words that complete "Codex may also ..."; null: nothing. */
+  readonly allowsMore: string | null;
+}
+
+/** `said`: before the first call, which goes ahead; `refused`: ends the run. */
+export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'said' | 'refused'; readonly text: string };
+
+const MAX_RULES = 5;
+const MAX_RULE_CHARS = 80;
+
+/** Whether a run may begin with an agent that cannot follow all rules: where nothing else is its limit, it may not do more than was asked for. */
+export function rulesVerdict(
+  agentTitle: string,
+  { unmapped, allowsMore }: RulesGap,
+  level: IsolationFacts['level'],
+): RulesVerdict {
+  const rules = unmapped.map((rule) => `\`${oneLine(rule, MAX_RULE_CHARS).replaceAll('`', "'")}\``);
+  const named = firstNames(rules, MAX_RULES);
+  if (allowsMore === null)
+    return unmapped.length === 0
+      ? { kind: 'fine' }
+      : { kind: 'said', text: `${agentTitle} has no counterpart of ${named}, and works without.` };
+  const why = unmapped.length === 0 ? '' : `, because it has no counterpart of ${named}`;
+  const more = `${agentTitle} may also ${allowsMore}${why}.`;
+  if (level !== 'none') return { kind: 'said', text: `${more} Here the isolation \`${level}\` is the limit.` };
+  const wider = unmapped.some((rule) => rule.trim().startsWith('Bash(')) ? ', or allow `Bash` as a whole' : '';
+  return {
+    kind: 'refused',
+    text: `${more} Without isolation nothing else would hold it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`${wider}.`,
+  };
+}
