@@ -33,6 +33,8 @@ const layers = {
   'agents/*/tool-rules': { may: ['core', 'agents/rules'], packages: [] },
   'agents/*/events': { may: ['core', 'agents/reading', 'agents/rules'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports'], packages: [] },
+  // What several agents speak with their providers is nobody's of them.
+  'agents/openai': { may: ['core', 'ports', 'agents/reading'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
   // The sandbox runtime is loaded by its path at run time: here are its types.
   isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },

@@ -36,7 +36,7 @@ const pureRooms = [
   'src/report/**/*.ts',
   'src/cli/monitor/view/**/*.ts',
   'src/agents/*/{events,output}/**/*.ts',
-  'src/agents/{reading,rules}/**/*.ts',
+  'src/agents/{openai,reading,rules}/**/*.ts',
   'src/agents/*/tool-rules.ts',
 ];
 

@@ -7,7 +7,11 @@ export default defineConfig({
     testTimeout: 120_000,
     // The tables share nothing; a worker for each file would take most of the time.
     isolate: false,
-    include: ['test/unit/core/**/*.test.ts', 'test/unit/agents/*/{events,messages,output}/**/*.test.ts'],
+    include: [
+      'test/unit/core/**/*.test.ts',
+      'test/unit/agents/*/{events,messages,output}/**/*.test.ts',
+      'test/unit/agents/openai/*.test.ts',
+    ],
     exclude: [...configDefaults.exclude, '**/*properties.test.ts'],
   },
 });

@@ -7,8 +7,7 @@ import { mapRules } from './tool-rules.ts';
 /** What the command line of one call is made of. */
 type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
 
-/** Below the inbox: what the CLI takes as the settings of the machine, which win over all others, and the user's rules. */
-const SETTINGS = 'gemini/settings.json';
+/** Below the inbox. */
 const RULES = 'gemini/rules.toml';
 
 /** Command line of Gemini CLI without a person beside it; the prompt goes to stdin. */
@@ -30,7 +29,7 @@ export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }:
 /** The agent's environment: `given` does not change where it keeps its files, what it obeys, or where its key goes. */
 export function geminiEnvironment(
   given: Readonly<Record<string, string>>,
-  { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
+  configFolder: string,
 ): Record<string, string> {
   return {
     // A file `.env` of the repository would be asked next.
@@ -38,8 +37,6 @@ export function geminiEnvironment(
     NO_COLOR: '1',
     ...given,
     GEMINI_CLI_HOME: configFolder,
-    GEMINI_CLI_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
-    GEMINI_CLI_SYSTEM_DEFAULTS_PATH: join(inbox, 'gemini/no-defaults.json'),
     // Else it starts itself again, and a kill of the first process leaves the second one at work.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // `true` would start servers that the repository names.
@@ -49,7 +46,7 @@ export function geminiEnvironment(
 
 /** Files that a call needs, by their path below the inbox. */
 export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  return { [SETTINGS]: JSON.stringify(settings), [RULES]: mapRules(allowedTools).own };
+  return { [RULES]: mapRules(allowedTools).own };
 }
 
 /** What `--version` prints: `0.61.0`, or anything else for another program. */
@@ -57,7 +54,8 @@ export function parseName(printed: string): AgentName {
   return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Gemini CLI', version: printed } : { name: printed, version: '' };
 }
 
-const settings = {
+/** For the user's settings: those of the machine count only in folders that belong to root. */
+export const settings = {
   security: {
     auth: { selectedType: 'gemini-api-key', enforcedType: 'gemini-api-key' },
     enablePermanentToolApproval: false,
@@ -69,12 +67,13 @@ const settings = {
     maxAttempts: 2,
     retryFetchErrors: false,
     checkpointing: { enabled: false },
+    sessionRetention: { enabled: false },
   },
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },
   ide: { enabled: false },
-  // Texts of the repository are the prompt's to name.
-  context: { fileName: [] },
+  // Instructions of the repository are the prompt's to name; no repository can hold a file with this one.
+  context: { fileName: '.git/no-instructions' },
   skills: { enabled: false },
   hooksConfig: { enabled: false },
   admin: { extensions: { enabled: false }, mcp: { enabled: false }, skills: { enabled: false } },

@@ -8,10 +8,12 @@ import { namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
 
-/** Where it keeps folders of projects, and the name of the file in each that says whose it is. */
-const FOLDERS = ['.gemini', 'tmp'];
+/** Where it keeps everything, folders of projects, and the name of the file in each that says whose it is. */
+const HOME = '.gemini';
+const FOLDERS = [HOME, 'tmp'];
 const OWNER = '.project_root';
 const CHATS = 'chats';
+const KEPT = ['settings.json', 'tmp', 'projects.json'];
 /** An agent can make as many as it likes. */
 const MAX_PROJECTS = 100;
 const MAX_HEAD_BYTES = 8 * 1024;
@@ -47,6 +49,14 @@ export async function importSession(
   );
   await Promise.all(others.map((name) => rm(join(chats, name), { recursive: true, force: true })));
   return true;
+}
+
+/** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string, settings: object): Promise<void> {
+  await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
+  const home = join(configFolder, HOME);
+  const names = (await namesIn(home, 'any')).filter((name) => !KEPT.includes(name));
+  await Promise.all(names.map((name) => rm(join(home, name), { recursive: true, force: true })));
 }
 
 /**

@@ -1,0 +1,138 @@
+import { asObject, type JsonObject } from '../reading/json.ts';
+import type { OpenAiApi } from './endpoints.ts';
+import { isGiven } from './fields.ts';
+import { named, searchesByItself, toolProblem } from './own-tools.ts';
+
+/** Fields of a request by which the provider's servers use what they hold already, or do something on their own. */
+const REACHING: readonly (readonly [field: string, what: string])[] = [
+  ['previous_response_id', 'a stored response'],
+  ['conversation', 'a stored conversation'],
+  ['prompt', 'a stored prompt'],
+  ['container', 'a container'],
+  ['mcp_servers', 'MCP servers'],
+  ['plugins', "plugins of the provider's servers"],
+];
+
+/** Items of a conversation that are in the request themselves. */
+const ITEMS = new Set<unknown>([
+  ...['message', 'agent_message', 'reasoning', 'compaction', 'compaction_summary', 'context_compaction'],
+  ...['compaction_trigger', 'configuration_update', 'additional_tools', 'web_search_call'],
+  ...['tool_search_call', 'tool_search_output', 'apply_patch_call', 'apply_patch_call_output'],
+  ...['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'],
+  ...['local_shell_call', 'local_shell_call_output'],
+]);
+
+/** Parts of a message that say what they are made of. */
+const PARTS = new Set<unknown>([
+  ...['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text', 'refusal', 'encrypted_content'],
+  ...['thinking', 'redacted_thinking', 'input_image', 'image_url', 'video_url', 'input_audio', 'input_file', 'file'],
+]);
+
+/** Where a request keeps text and data of its own, which nobody reads as parts of the protocol. */
+const OPAQUE = new Set([
+  ...['text', 'arguments', 'parameters', 'schema', 'output_schema', 'format', 'response_format', 'metadata'],
+  ...['client_metadata', 'internal_chat_message_metadata_passthrough', 'annotations', 'action', 'operation'],
+  ...['chat_template_kwargs', 'logit_bias'],
+]);
+
+/** More than any conversation nests. */
+const MAX_DEPTH = 64;
+
+/** Names as the protocol has them: a gateway may read another spelling as the same field. */
+const NAME = /^[a-z\d_.$-]*$/;
+
+/**
+ * What in a request makes the provider's servers fetch, run or look up something, in words; null: nothing does.
+ * `sent`: what of it is passed on.
+ */
+export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
+  const reaching = REACHING.find(([field]) => isGiven(body[field]));
+  if (reaching !== undefined) return reaching[1];
+  if (isGiven(body['background']) && body['background'] !== false) return 'a response in the background';
+  if (!mayWebSearch && isGiven(body['web_search_options'])) return 'a web search';
+  if (!mayWebSearch && searchesByItself(sent['model'])) return `the model ${named(sent['model'])}, which searches`;
+  return (
+    choiceProblem(sent['tool_choice'], mayWebSearch) ??
+    (api === 'responses' ? itemProblem(sent['input']) : null) ??
+    problemIn(sent, mayWebSearch, 0)
+  );
+}
+
+function choiceProblem(choice: unknown, mayWebSearch: boolean): string | null {
+  const given = asObject(choice);
+  return given === null || given['type'] === 'allowed_tools' ? null : toolProblem(given, mayWebSearch);
+}
+
+function itemProblem(input: unknown): string | null {
+  if (!isGiven(input) || typeof input === 'string') return null;
+  if (!Array.isArray(input)) return 'a conversation in an unknown form';
+  return firstOf(input as readonly unknown[], (item) => {
+    const type = asObject(item)?.['type'];
+    // Without a type it is a message, or the id of something that the provider has stored.
+    const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
+    return isMessage || ITEMS.has(type) ? null : `an item ${named(type)} of a conversation`;
+  });
+}
+
+/** At any depth. */
+function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string | null {
+  if (depth > MAX_DEPTH) return 'a request that nests too deep';
+  if (Array.isArray(value)) {
+    return firstOf(value as readonly unknown[], (part) => problemIn(part, mayWebSearch, depth + 1));
+  }
+  const given = asObject(value);
+  if (given === null) return null;
+  return firstOf(Object.entries(given), ([name, part]) => {
+    if (OPAQUE.has(name)) return null;
+    if (!NAME.test(name)) return `the field ${named(name)}`;
+    return fieldProblem(name, part, mayWebSearch) ?? problemIn(part, mayWebSearch, depth + 1);
+  });
+}
+
+function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): string | null {
+  if (!isGiven(value)) return null;
+  if (name === 'tools') {
+    if (!Array.isArray(value)) return 'tools in an unknown form';
+    return firstOf(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
+  }
+  if (name === 'content' || name === 'output') return partProblem(value);
+  if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
+  if (name === 'audio' && isGiven(asObject(value)?.['id'])) return 'content from a stored sound';
+  if (name.endsWith('_url')) return isInline(addressIn(value)) ? null : 'content from an address';
+  // Plain base64, or an address with data in it.
+  if (name === 'file_data' || name === 'data')
+    return isText(value) && isPlain(value) ? null : 'content from an address';
+  return null;
+}
+
+function partProblem(content: unknown): string | null {
+  if (!Array.isArray(content)) return null;
+  return firstOf(content as readonly unknown[], (part) => {
+    const type = asObject(part)?.['type'];
+    return typeof part === 'string' || PARTS.has(type) ? null : `content ${named(type)}`;
+  });
+}
+
+function addressIn(value: unknown): unknown {
+  return asObject(value)?.['url'] ?? value;
+}
+
+function isInline(address: unknown): boolean {
+  return isText(address) && address.startsWith('data:');
+}
+
+function isPlain(text: string): boolean {
+  return text.startsWith('data:') || !text.includes(':');
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function firstOf<T>(items: readonly T[], find: (item: T) => string | null): string | null {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== null) return found;
+  }
+  return null;
+}
