@@ -67,7 +67,8 @@ export default defineConfig({
       project('everyday', waiting, EVERYDAY),
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
-      project('agents', { ...waiting, maxWorkers: 2 }),
+      // The real CLIs of other agents: 1.2 GB, installed once.
+      project('agents', { ...waiting, globalSetup: 'test/agents/install.ts', maxWorkers: 2 }),
       ...isolatedCorpora,
     ],
   },

@@ -13,9 +13,10 @@ const binary = (name) => join(root, 'node_modules', '.bin', name);
 const commands = {
   sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
-  test: (args) => commands.vitest(['--project', '!e2e', '--project', '!attacks*', ...args]),
+  test: (args) => commands.vitest(['--project', '!e2e', '--project', '!attacks*', '--project', '!agents', ...args]),
   'test:e2e': (args) => commands.vitest(['--project', 'e2e', ...args]),
   'test:attacks': (args) => commands.vitest(['--project', 'attacks*', ...args]),
+  'test:agents': (args) => commands.vitest(['--project', 'agents', ...args]),
   'test:deep': (args) => {
     process.env.RALPH_TEST_DEEP = '1';
     return commands.vitest(args);

@@ -12,6 +12,8 @@ export interface Start {
   readonly url: string;
   readonly home: string;
   readonly workFolder: string;
+  /** Kept between starts, and shared by all homes. */
+  readonly cache: string;
   readonly session: { readonly kind: 'new' | 'resumed'; readonly id: string };
 }
 
@@ -26,6 +28,8 @@ export interface Cli {
   readonly events: Dialect;
   /** Whether a new session gets the id that is asked for. */
   readonly takesId: boolean;
+  /** Whether its model is told that a command failed. */
+  readonly tellsFailure: boolean;
   args(start: Start): readonly string[];
   env(start: Start): Readonly<Record<string, string>>;
   /** Files in its HOME, by their path. */
@@ -43,6 +47,7 @@ const codex: Cli = {
   program: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
   events: codexEvents,
   takesId: false,
+  tellsFailure: true,
   args: ({ url, workFolder, session }) => [
     'exec',
     ...(session.kind === 'resumed' ? ['resume'] : []),
@@ -81,6 +86,7 @@ const gemini: Cli = {
   program: '@google/gemini-cli/bundle/gemini.js',
   events: geminiEvents,
   takesId: true,
+  tellsFailure: true,
   args: ({ session }) => [
     ...['-o', 'stream-json', '-m', 'gemini-2.5-pro', '--approval-mode', 'yolo', '--skip-trust'],
     ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
@@ -110,6 +116,7 @@ const opencode: Cli = {
   program: 'opencode-linux-x64-baseline/bin/opencode',
   events: opencodeEvents,
   takesId: false,
+  tellsFailure: false,
   args: ({ session }) => [
     ...['run', '--format', 'json', '--pure', '--auto', '--title', 'loop', '-m', 'scripted/scripted'],
     ...(session.kind === 'resumed' ? ['--session', session.id] : []),
@@ -153,14 +160,17 @@ const copilot: Cli = {
   program: '@github/copilot-linux-x64/copilot',
   events: copilotEvents,
   takesId: true,
+  tellsFailure: true,
   args: ({ home, session }) => [
     ...['--output-format', 'json', '--stream', 'off', '--no-color', '--no-auto-update', '--no-ask-user'],
     ...['--disable-builtin-mcps', '--allow-tool=write', '--allow-tool=shell(git:*)', '--deny-tool=shell(git push)'],
     ...['--usage-output-file', join(home, 'usage.json')],
     `--${session.kind === 'resumed' ? 'resume' : 'session-id'}=${session.id}`,
   ],
-  env: ({ url }) => ({
+  env: ({ url, cache }) => ({
     CI: 'true',
+    // It unpacks itself at its first start, 235 MB.
+    COPILOT_CACHE_HOME: cache,
     COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
     COPILOT_PROVIDER_TYPE: 'openai',
     COPILOT_PROVIDER_API_KEY: KEY,
@@ -178,12 +188,20 @@ const qwen: Cli = {
   program: '@qwen-code/qwen-code/cli-entry.js',
   events: qwenEvents,
   takesId: true,
+  tellsFailure: true,
   args: ({ session }) => [
     ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'yolo'],
     ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
   ],
   env: ({ url }) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'scripted' }),
-  files: {},
+  files: {
+    '.qwen/settings.json': {
+      general: { enableAutoUpdate: false },
+      privacy: { usageStatisticsEnabled: false },
+      // It would ask the model once more what to remember.
+      memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
+    },
+  },
 };
 
 export const clis: readonly Cli[] = [codex, gemini, opencode, copilot, qwen];

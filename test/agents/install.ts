@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { ACTION_FOLDER, TOOL_CACHE } from '../../sandbox/sandbox.ts';
+import { programAt, runAlone, type Program } from '../../src/processes/program.ts';
+import { clis, type Cli } from './clis.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Why a CLI is not to be had, by its name; those that are installed are not in it. */
+    readonly missing: Readonly<Record<string, string>>;
+  }
+}
+
+const INSTALL_MS = 300_000;
+/** All of them together; what is not installed by then is skipped. */
+const ALL_MS = 600_000;
+const MEGABYTE = 2 ** 20;
+const NPM = join(ACTION_FOLDER, 'scripts', 'toolchain', 'node_modules', 'npm', 'bin', 'npm-cli.js');
+
+/** How an installed CLI is started. */
+export function programOf(cli: Cli): Program {
+  return programAt(join(folderOf(cli), 'node_modules', cli.program));
+}
+
+/** Where it is kept between runs of the tests, beside Claude Code. */
+export function folderOf({ name, version }: Cli): string {
+  return join(TOOL_CACHE, 'ralph-action', `${name}-${version}`);
+}
+
+/** Installs what is not there; RALPH_TEST_AGENTS=installed: takes what is there, and no more. */
+export async function setup({ provide }: TestProject): Promise<void> {
+  const until = Date.now() + ALL_MS;
+  const missing: Record<string, string> = {};
+  for (const cli of clis) {
+    const reason = await install(cli, until);
+    if (reason === null) continue;
+    missing[cli.name] = reason;
+    console.warn(`Skipped ${cli.name}: ${reason}.`);
+  }
+  provide('missing', missing);
+}
+
+async function install(cli: Cli, until: number): Promise<string | null> {
+  if (existsSync(programOf(cli).args[0] ?? programOf(cli).file)) return null;
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests need Linux on x64';
+  if (process.env['RALPH_TEST_AGENTS'] === 'installed') return 'it is not installed';
+  if (Date.now() > until) return 'the time to install is over';
+  const folder = folderOf(cli);
+  await mkdir(dirname(folder), { recursive: true });
+  const { bavail, bsize } = await statfs(dirname(folder));
+  if ((bavail * bsize) / MEGABYTE < 3 * cli.megabytes) return `no space for ${cli.megabytes} MB`;
+  // Made beside and then moved, so that a second run sees all of it or nothing.
+  const staging = `${folder}.${randomUUID()}`;
+  await mkdir(staging);
+  try {
+    const reason = await npmInstall(staging, cli);
+    if (reason === null) await rename(staging, folder);
+    return reason;
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+async function npmInstall(folder: string, cli: Cli): Promise<string | null> {
+  const { file, args } = existsSync(NPM) ? programAt(NPM) : { file: 'npm', args: [] };
+  const { end, stderr } = await runAlone(
+    {
+      file,
+      args: [
+        ...[...args, 'install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--save-exact'],
+        ...['--no-audit', '--no-fund', '--loglevel=error'],
+        ...['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'],
+        `${cli.package}@${cli.version}`,
+      ],
+    },
+    { cwd: folder, environment: ownEnvironment(), room: null, runTag: randomUUID(), timeoutMs: INSTALL_MS },
+  );
+  if (end.kind === 'exited' && end.code === 0) return null;
+  const said = stderr.toString().trim().split('\n')[0]?.slice(0, 200) ?? '';
+  return `npm does not install it (${end.kind === 'timeout' ? 'it took too long' : said})`;
+}
+
+function ownEnvironment(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
