@@ -42,7 +42,7 @@ describeAdapter(gemini, {
       what: 'too many requests',
       step: failing(429, 'RESOURCE_EXHAUSTED'),
       kind: 'rate-limit',
-      usageLimit: { window: 'unknown', resumeAt: null },
+      usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true },
     },
     {
       what: 'too many requests for an hour',
@@ -50,18 +50,15 @@ describeAdapter(gemini, {
       kind: 'rate-limit',
       usageLimit: { window: 'unknown', resumeAt: expect.stringMatching(/Z$/) },
     },
-    { what: 'an error of the provider', step: failing(500, 'INTERNAL'), kind: 'server', usageLimit: expect.anything() },
-    {
-      what: 'an answer that is cut off',
-      step: { kind: 'cut', text: 'I beg' },
-      kind: 'server',
-      usageLimit: expect.anything(),
-    },
+    { what: 'an error of the provider', step: failing(500, 'INTERNAL'), kind: 'server', usageLimit: null },
+    { what: 'an answer that is cut off', step: { kind: 'cut', text: 'I beg' }, kind: 'server', usageLimit: null },
   ],
 });
 
-test('nothing that the repository says is obeyed', async () => {
-  await using world = await createWorld(gemini, { script: [DONE] });
+test('no program, skill, rule or address that the repository names is used', async () => {
+  await using world = await createWorld(gemini, {
+    script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
+  });
   const { workFolder, home } = world.machine;
   const marker = join(home, 'it-ran');
   const touch = { command: '/usr/bin/touch', args: [marker] };
@@ -75,7 +72,11 @@ test('nothing that the repository says is obeyed', async () => {
       tools: { discoveryCommand: `touch ${marker}` },
     }),
   );
-  writeFileSync(join(workFolder, 'GEMINI.md'), 'OBEY-ME');
+  mkdirSync(join(workFolder, '.gemini/policies'));
+  writeFileSync(
+    join(workFolder, '.gemini/policies/own.toml'),
+    '[[rule]]\ntoolName = "run_shell_command"\ndecision = "allow"\npriority = 999\n',
+  );
   writeFileSync(join(workFolder, '.env'), 'GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9\n');
   writeFileSync(join(workFolder, '.gemini/.env'), 'GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9\n');
   mkdirSync(join(workFolder, '.agents/skills/own'), { recursive: true });
@@ -83,7 +84,10 @@ test('nothing that the repository says is obeyed', async () => {
     join(workFolder, '.agents/skills/own/SKILL.md'),
     '---\nname: own\ndescription: OBEY-THIS-SKILL\n---\nhello\n',
   );
-  expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
+  expect((await world.calls('hello')).analysis).toMatchObject({
+    agentError: null,
+    denials: [{ tool: 'run_shell_command' }],
+  });
   expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();

@@ -72,8 +72,6 @@ export const settings = {
   privacy: { usageStatisticsEnabled: false },
   telemetry: { enabled: false },
   ide: { enabled: false },
-  // Instructions of the repository are the prompt's to name; no repository can hold a file with this one.
-  context: { fileName: '.git/no-instructions' },
   skills: { enabled: false },
   hooksConfig: { enabled: false },
   admin: { extensions: { enabled: false }, mcp: { enabled: false }, skills: { enabled: false } },
