@@ -40,13 +40,13 @@ export async function placeFile(
   await writeFile(path, file.content, { mode: 0o600, flag: 'wx' });
 }
 
-/** Names of what is in a folder where an agent can write, in order; links are left out. */
-export async function namesIn(folder: string, kind: 'file' | 'folder'): Promise<readonly string[]> {
+/** Names of what is in a folder where an agent can write, in order; only with `any`, links are among it. */
+export async function namesIn(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
   const found = await lstat(folder).catch(() => null);
   if (found?.isDirectory() !== true) return [];
   const entries = await readdir(folder, { withFileTypes: true });
   return entries
-    .filter((entry) => (kind === 'file' ? entry.isFile() : entry.isDirectory()))
+    .filter((entry) => kind === 'any' || (kind === 'file' ? entry.isFile() : entry.isDirectory()))
     .map(({ name }) => name)
     .sort();
 }
