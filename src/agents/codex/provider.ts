@@ -5,7 +5,7 @@ export const codexProvider = {
   keyForms: [
     {
       variable: 'OPENAI_API_KEY',
-      begin: 'sk-',
+      begin: 'sk-proj-',
       what: 'an API key',
       misspelled: ['OPENAI_KEY', 'OPENAI_API_TOKEN', 'OPENAI_APIKEY', 'OPENAI_TOKEN', 'CODEX_KEY', 'OPEN_AI_API_KEY'],
     },
