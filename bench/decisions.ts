@@ -79,7 +79,12 @@ function step(
 ): Lane {
   const next = nextStep({ state, tasks, run, policy, now });
   if (next.kind === 'stop') throw new Error(`The lane stopped: ${next.outcome.reason}`);
-  const begun = beginIteration(state, { taskId: next.task.id, tree: evidence.before.tree }, policy, now);
+  const begun = beginIteration(
+    state,
+    { taskId: next.task.id, tree: evidence.before.tree, agent: next.agent },
+    policy,
+    now,
+  );
   const denials = classifyDenials(analysis.denials, policy, kindOfDenial);
   const facts = { task: next.task, tasks, analysis, denials, evidence, startedAt: now };
   const settled = settle(begun, facts, policy, now + 60_000);

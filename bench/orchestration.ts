@@ -102,10 +102,10 @@ async function loopOn(
   const key = randomBytes(32);
   const startedAt = Date.now();
   const journal = createJournalFile(runFolder, () => undefined);
+  const opened = { called: { name: 'none', version: '' }, agent: writingAgent(at.workspace) };
   const run = {
     config,
-    agent: writingAgent(at.workspace),
-    agentName: { name: 'none', version: '' },
+    agents: [{ name: 'claude' as const, open: () => Promise.resolve(opened), opened: () => opened }] as const,
     repository,
     outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } } as const,
     pipeline: null,
@@ -161,6 +161,7 @@ async function loopOn(
         policy: run.config.policy,
         claimedAt: Date.now(),
         pipeline: null,
+        mcpServers: [],
         notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [] },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

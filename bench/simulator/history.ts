@@ -52,6 +52,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         policy: config.policy,
         claimedAt: scene.now,
         pipeline: null,
+        mcpServers: [],
       });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun(
@@ -94,7 +95,7 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline'> {
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers'> {
   return {
     kind: 'work',
     lane: {

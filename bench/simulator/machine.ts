@@ -1,7 +1,7 @@
 import { KNOWN_SIGNALS } from '../../src/core/analysis/done-signals.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
-import type { LoopDeps } from '../../src/loop/deps.ts';
+import type { LoopDeps, OpenedAgent } from '../../src/loop/deps.ts';
 import { kindOfDenial } from '../../src/agents/claude/events/allow-rules.ts';
 import type { TaskId } from '../../src/core/tasks/ids.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
@@ -31,9 +31,19 @@ const MINUTE = 60_000;
 
 /** The real loop's ports, in memory; the agent is `mind`, and what it prints goes through the real analysis. */
 export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopDeps {
+  const opened: OpenedAgent = {
+    called: { name: 'simulated', version: '0' },
+    agent: {
+      kindOfDenial,
+      coAuthor: 'Claude <noreply@anthropic.com>',
+      importSession: () => Promise.resolve(true),
+      exportSession: () => Promise.resolve(null),
+      call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
+      sweep: () => Promise.resolve(),
+    },
+  };
   return {
     config,
-    agentName: { name: 'simulated', version: '0' },
     clock: { now: () => scene.now },
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
@@ -72,13 +82,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     },
     repository: repositoryOf(scene),
     outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } },
-    agent: {
-      kindOfDenial,
-      coAuthor: 'Claude <noreply@anthropic.com>',
-      importSession: () => Promise.resolve(true),
-      call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
-      sweep: () => Promise.resolve(),
-    },
+    agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
   };
 }
 

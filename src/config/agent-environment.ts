@@ -1,4 +1,6 @@
+import type { VariableAccess } from '../core/mcp/parse-servers.ts';
 import { isJobSecret } from './inputs.ts';
+import { KEY_VARIABLES } from './key-inputs.ts';
 
 /** What every program needs to run at all, and the proxies and certificates without which some networks cannot be reached. */
 const ALWAYS = [
@@ -122,6 +124,15 @@ export function verifyEnvironment(
       (ALWAYS as readonly string[]).includes(name) ||
       (names.includes(name) && !provider.variables.test(name) && !keys.includes(name)),
   );
+}
+
+/** Whether a server of the agent's tools may get a variable: `names` are those of the user, `variables` what verify commands get. Whether one belongs to the agent's login is seen where that is opened. */
+export function accessTo(
+  name: string,
+  { names, variables }: { readonly names: readonly string[]; readonly variables: Readonly<Record<string, string>> },
+): VariableAccess {
+  if (isJobSecret(name) || KEY_VARIABLES.includes(name)) return 'never';
+  return names.includes(name) || Object.hasOwn(variables, name) ? 'given' : 'unnamed';
 }
 
 function isCloud(environment: Environment, { switches }: Provider): boolean {

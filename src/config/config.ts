@@ -2,6 +2,7 @@ import type { AgentName } from '../core/agent-names.ts';
 import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/level.ts';
+import type { McpAsked } from '../core/mcp/server.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
@@ -95,6 +96,8 @@ interface AgentConfig {
   /** The next one works where the provider of those before it does not. */
   readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
   readonly envNames: readonly string[];
+  /** Where the servers of their tools are named. */
+  readonly mcp: McpAsked;
   /** A call of which nothing but retries has come for so long is ended. */
   readonly stallMs: number;
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { parseAllowedHosts, type HostsAsked } from '../core/isolation/hosts.ts';
+import { parseMcpServers } from '../core/mcp/parse-servers.ts';
+import type { McpAsked } from '../core/mcp/server.ts';
 import { LOGIN, type Recipients } from '../core/people/recipients.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import { parsePriceLines } from './price-lines.ts';
@@ -61,6 +63,31 @@ export function priceList() {
     for (const problem of problems) context.addIssue(problem);
     return prices;
   });
+}
+
+/** Servers for the agent: a configuration in JSON, or the path of one from the working directory. Which variables it may name is for the gate to say. */
+export function mcpConfig() {
+  return z.string().transform((text, problems): McpAsked => {
+    if (text === '') return { kind: 'none' };
+    if (!text.startsWith('{')) {
+      if (!isInside(text)) problems.addIssue(PATH_INSIDE);
+      return { kind: 'file', path: text };
+    }
+    const parsed = parseMcpServers(text, () => 'given');
+    if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(`: ${problem}`);
+    return { kind: 'inline', text };
+  });
+}
+
+/** The path of a file in the working directory. */
+export function pathInside() {
+  return filled('a path').refine(isInside, PATH_INSIDE);
+}
+
+const PATH_INSIDE = 'must be a path inside the working directory';
+
+function isInside(path: string): boolean {
+  return !path.startsWith('/') && !path.split('/').includes('..');
 }
 
 /** A folder of the repository, as a path from its root; `.` is the root. */

@@ -16,7 +16,9 @@ import {
   folder,
   lines,
   list,
+  mcpConfig,
   optional,
+  pathInside,
   priceList,
   recipients,
   whole,
@@ -105,18 +107,13 @@ const inputs: InputTable<Settings> = {
           "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
+    mcp: input('mcp-config', mcpConfig()),
     stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
   prices: input('prices', priceList()),
   testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
-  promptFile: input(
-    'prompt-file',
-    filled('a path').refine(
-      (path) => !path.startsWith('/') && !path.split('/').includes('..'),
-      'must be a path inside the working directory',
-    ),
-  ),
+  promptFile: input('prompt-file', pathInside()),
   workingDirectory: input('working-directory', folder()),
   verify: input('verify', lines()),
   branchPrefix: input(
@@ -213,12 +210,14 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
   }
   // Every text was there, so every setting is.
   const { policy, agent, ...rest } = parsed.settings as Settings;
-  const { envNames, stallMs } = agent;
+  const { envNames, mcp, stallMs } = agent;
+  const [firstAgent, ...otherAgents] = agents.order;
   return {
     ...rest,
-    agent: { order: agents.order, envNames, stallMs },
+    agent: { order: agents.order, envNames, mcp, stallMs },
     policy: {
       ...policy,
+      agents: [firstAgent.name, ...otherAgents.map(({ name }) => name)],
       verifies: rest.verify.length > 0,
       callsPerIteration: 1,
       agentSteps: [],
@@ -300,6 +299,9 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     });
 }
 
+/** Inputs whose text may hold a secret. */
+const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
+
 function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string | undefined },
   counting: readonly FoundSetting[],
@@ -308,7 +310,7 @@ function describeProblem(
   if (!INPUT_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
-  const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
+  const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capped(value, 81))}`;
   const places = placesOf(name, counting);
   return places === null ? `- ${name}:${shown} ${sentence(why)}` : `- ${places}${shown} ${sentence(why)} (${name})`;
 }

@@ -7,6 +7,9 @@ export const KEY_INPUTS = [
   'copilot-github-token',
 ] as const;
 
+/** Those variables. */
+export const KEY_VARIABLES: readonly string[] = KEY_INPUTS.map(variableOf);
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The environment with the keys that were given as inputs; an input beats the variable. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_NAMES } from './agent-names.ts';
 import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
 
@@ -34,7 +35,11 @@ const agentStepSchema = z.object({
   required: z.boolean().default(false),
 });
 
+const agentName = z.enum(AGENT_NAMES);
+
 export const policySchema = z.object({
+  /** In the order in which they are asked. Journals of before have none. */
+  agents: z.tuple([agentName], agentName).default(['claude']),
   maxIterations: count,
   maxRunMs: count,
   /** 0 = none. */

@@ -78,7 +78,7 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),
-  createReplayCommand(kindOfDenial),
+  createReplayCommand(() => kindOfDenial),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

@@ -4,6 +4,7 @@ import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
@@ -25,6 +26,8 @@ export type Intake =
       readonly claimedAt: number;
       /** What each iteration does; null: it calls the agent. */
       readonly pipeline: Pipeline | null;
+      /** Servers of the agent's tools, as the base branch and the inputs name them. */
+      readonly mcpServers: readonly McpServer[];
       readonly notes: Notes;
     }
   | {

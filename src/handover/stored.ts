@@ -13,6 +13,16 @@ export function documentOf(
   return serializeState({ ...mapTexts(state, redact), transcript });
 }
 
+/** The stored transcripts that are still those of a conversation of the state; null: they are of none. */
+export function transcriptBefore(before: LaneState, state: LaneState): LaneState['transcript'] {
+  const known = new Set(idsOf(before));
+  return idsOf(state).some((id) => known.has(id)) ? before.transcript : null;
+}
+
+function idsOf({ session, resting }: LaneState): readonly string[] {
+  return [session, ...Object.values(resting)].flatMap((one) => one?.id ?? []);
+}
+
 /** The work's state as others may build on it: the loop checks what it finished in a clean clone before it ends, and until then nothing of it is done. */
 export function verifiedState(work: Work, policy: Policy, now: number): LaneState {
   const { stateBefore: before, state: after, head, headVerification } = work;

@@ -5,6 +5,8 @@ import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/patterns.ts';
 import { taskSeenFrom } from '../core/folder.ts';
 import { notebookOf } from '../core/prompt/learnings.ts';
+import { describeTakeover } from '../core/prompt/takeover.ts';
+import { shareOf } from '../core/lane/change.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -15,6 +17,7 @@ import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
+import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
 
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
@@ -24,6 +27,8 @@ export interface Iteration {
   readonly work: Work;
   readonly soFar: RunSoFar;
   readonly step: Iterate;
+  /** The agent that it calls. */
+  readonly turn: Turn;
   readonly opened: OpenedLane;
   /** Instant of the decision to iterate, which is when the call is charged. */
   readonly startedAt: number;
@@ -66,7 +71,7 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
-  { work, soFar, step }: Iteration,
+  { work, soFar, step, turn }: Iteration,
   {
     listed,
     notes,
@@ -86,14 +91,15 @@ export async function callAgent(
     allowedTools: setting.allowedTools,
     signal: deps.signal,
   } as const;
-  const agentRun = await deps.agent.call({ ...call, resume: setting.resume });
+  const { agent } = turn.opened;
+  const agentRun = await agent.call({ ...call, resume: setting.resume });
   if (agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
     return { agentRun, state: work.state, sessionDroppedAt: null };
   deps.log.info('The agent no longer knows the session; calling it again without one.');
   // Not charged again: the CLI refused before it asked the provider for anything.
   const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
-  return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+  return { agentRun: await agent.call({ ...call, resume: null }), state, sessionDroppedAt };
 }
 
 /** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
@@ -131,6 +137,11 @@ export async function promptFor(
     circuit: step.circuit,
     lastIteration: work.state.lastIteration,
     hints: step.hints,
+    takeover: describeTakeover(step.agent, {
+      taskId: step.task.id,
+      entries: work.journal,
+      share: shareOf(work.state.change, step.task.id),
+    }),
     lastVerification: lastVerificationOf(work),
     attempts: describeAttempts(work.journal),
     learnings: await deps.readLearnings(work.lane.id),

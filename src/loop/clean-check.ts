@@ -94,7 +94,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome | n
     // What is red in the work tree is so in the clone: that it waits is known.
     (awaits && lastIteration?.verification !== 'failed');
   if (!isNeeded) return { kind: 'not-needed' };
-  await deps.agent.sweep();
+  for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();

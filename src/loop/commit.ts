@@ -18,10 +18,10 @@ interface Content {
 /** Commits what an iteration has made so far; the work knows it. */
 export async function commitWork(
   deps: LoopDeps,
-  { work, soFar, step: { task } }: Iteration,
+  { work, soFar, step: { task }, turn }: Iteration,
   { before, after, summary }: Content,
 ): Promise<{ readonly work: Work; readonly committed: CommittedIteration }> {
-  const { coAuthor } = deps.agent;
+  const { coAuthor } = turn.opened.agent;
   const committed = await deps.repository.commit({
     before,
     after,

@@ -4,7 +4,8 @@ import type { Order } from '../core/sharing/orders.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
-import type { Agent, AgentName, Commands, Verifier } from '../ports/agent.ts';
+import type { AgentName } from '../core/agent-names.ts';
+import type { Agent, AgentName as CalledName, Commands, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -35,12 +36,25 @@ interface Patience {
   ) => Promise<{ readonly kind: 'renewed'; readonly windows: Windows; readonly policy: Policy } | Unavailable>;
 }
 
+/** An agent that is installed and loaded, and what its CLI calls itself. */
+export interface OpenedAgent {
+  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'exportSession' | 'coAuthor' | 'sweep'>;
+  readonly called: CalledName;
+}
+
+/** An agent that the run may call. `open`: installs and loads it, once; throws UserError when it cannot. `opened`: null: nobody has opened it. */
+export interface LoopAgent {
+  readonly name: AgentName;
+  readonly open: () => Promise<OpenedAgent>;
+  readonly opened: () => OpenedAgent | null;
+}
+
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId'>;
-  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'coAuthor' | 'sweep'>;
-  readonly agentName: AgentName;
+  /** In the order in which they are asked, which is the policy's. */
+  readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
   readonly repository: Pick<
     Repository,
     | 'snapshot'

@@ -11,6 +11,8 @@ import type { Heard } from '../core/pipeline/heard.ts';
 import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
+import { passedOver } from '../core/lane/providers.ts';
+import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
@@ -48,14 +50,16 @@ export async function iterate(
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);
       const begin = deps.pipeline === null ? beginIteration : beginSteps;
+      const called = begin(
+        iteration.work.state,
+        { taskId: task.id, tree: taskTree, agent: iteration.step.agent },
+        deps.config.policy,
+        iteration.startedAt,
+      );
+      const { isForgotten } = iteration.turn;
       const begun: Work = {
         ...iteration.work,
-        state: begin(
-          iteration.work.state,
-          { taskId: task.id, tree: taskTree },
-          deps.config.policy,
-          iteration.startedAt,
-        ),
+        state: isForgotten ? resetSession(called, 'unknown_session', iteration.startedAt) : called,
       };
       // The call is charged and on disk before it is made: a kill grants none for nothing.
       deps.record(begun);
@@ -155,7 +159,7 @@ interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
 
 async function conclude(
   deps: LoopDeps,
-  { work, soFar, step, startedAt }: Iteration,
+  { work, soFar, step, turn, startedAt }: Iteration,
   finished: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
@@ -195,7 +199,7 @@ async function conclude(
     .filter(({ id }) => deps.redact(id) === id)
     .map((item) => taskFromRoot(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
-  const denials = classifyRefused({ analysis, evidence }, policy, deps.agent.kindOfDenial);
+  const denials = classifyRefused({ analysis, evidence }, policy, turn.opened.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };
   const settled = settle(work.state, facts, policy, now);
   const entry: JournalEntry = {
@@ -204,9 +208,11 @@ async function conclude(
     iteration: soFar.iterations + 1,
     taskId: step.task.id,
     taskTitle: deps.redact(step.task.title),
+    agent: step.agent,
+    passedOver: passedOver(policy.agents, work.state.providers, step.agent, startedAt),
     startedAt,
     taskTree,
-    sessionDroppedAt,
+    sessionDroppedAt: sessionDroppedAt ?? (turn.isForgotten ? startedAt : null),
     endedAt: now,
     analysis,
     evidence,

@@ -12,10 +12,7 @@ import { awaitingCheck } from '../core/lane/check.ts';
 import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { publishedPrompt } from './prompt-documents.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
-import { resetSession, resetUnfitSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import type { Policy } from '../core/policy.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
@@ -25,6 +22,7 @@ import { openBranch, pushIteration } from './pushing.ts';
 import { createOrderPoll } from './order-poll.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
+import { createTurns, takeFirst } from './turns.ts';
 import { resume, waitForLimit, type Waited } from './waiting.ts';
 import type { Work } from '../handover/work.ts';
 
@@ -33,7 +31,10 @@ type WorkIntake = Extract<Intake, { kind: 'work' }>;
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
 export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   let deps = given;
-  let work = begin(deps, intake, await restoreSession(deps, intake));
+  const turns = createTurns(deps);
+  const { policy } = deps.config;
+  const first = await takeFirst(turns, { state: intake.state, policy, now: deps.clock.now() });
+  let work = begin(deps, intake, { state: first.state, agent: first.opened.called });
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
   const askOrders = createOrderPoll(deps);
   let orders: readonly Order[] = [];
@@ -102,7 +103,8 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       }
       work = { ...work, shown: step.task.id };
       await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
-      ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
+      const turn = await turns.take(work.state, step.agent);
+      ({ work, soFar } = await iterate(deps, { work, soFar, step, turn, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
       work = pushed.work;
       deps.record(work);
@@ -181,47 +183,6 @@ function decide(
   return { step: nextStep({ state, tasks, run, policy: config.policy, now }), now, cancelled };
 }
 
-/** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
-async function restoreSession(deps: LoopDeps, { state }: WorkIntake): Promise<LaneState> {
-  if (state.session === null) return state;
-  const obstacle = await bringTranscript(deps, state, state.session.id);
-  if (obstacle === null) {
-    deps.log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
-    return state;
-  }
-  deps.log.info(`session: ${obstacle}, so a new one starts`);
-  return resetSession(state, 'unknown_session', deps.clock.now());
-}
-
-/** The conversation that the next call would continue, for a look that opens no transcript; null: it would begin one. */
-export async function sessionToResume(
-  store: Pick<LoopDeps['store'], 'transcript'>,
-  {
-    state,
-    taskId,
-    policy,
-    now,
-  }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
-): Promise<string | null> {
-  const { lane, transcript, session } = resetUnfitSession(state, taskId, policy, now);
-  if (session === null || transcript === null) return null;
-  return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;
-}
-
-/** Why the agent cannot continue with the session, as words; null: its transcript is where the agent finds it. */
-async function bringTranscript(
-  { agent, seal, store }: LoopDeps,
-  { lane, transcript: named }: LaneState,
-  sessionId: string,
-): Promise<string | null> {
-  const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
-  if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
-  if (found.kind === 'absent') return 'its transcript is not here';
-  const opened = await seal.open(found.transcript.content, { lane, sessionId });
-  const isHere = opened.kind === 'opened' && (await agent.importSession(sessionId, opened.content));
-  return isHere ? null : "its transcript cannot be decrypted with this run's key";
-}
-
 /** What an intake is as work, before the first call. */
 export function beginWork(
   intake: WorkIntake,
@@ -255,8 +216,8 @@ export function beginWork(
   };
 }
 
-function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
-  const work = beginWork(intake, { state, agent: deps.agentName, now: deps.clock.now() });
+function begin(deps: LoopDeps, intake: WorkIntake, first: Pick<Work, 'state' | 'agent'>): Work {
+  const work = beginWork(intake, { ...first, now: deps.clock.now() });
   deps.record(work);
   deps.appendJournal(
     serializeStart({

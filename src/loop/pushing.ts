@@ -3,7 +3,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
-import { documentOf, verifiedState } from '../handover/stored.ts';
+import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
@@ -93,9 +93,8 @@ export function documentOnTheWay(
   };
   const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
   const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
-  const isSameSession = stateBefore.session !== null && stateBefore.session.id === ended.session?.id;
   return documentOf(recordPublished(ended, { head, pullRequest }), {
-    transcript: isSameSession ? stateBefore.transcript : null,
+    transcript: transcriptBefore(stateBefore, ended),
     redact: deps.redact,
   });
 }

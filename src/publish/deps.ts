@@ -1,8 +1,9 @@
 import type { Config, RunContext } from '../config/config.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
-import type { BudgetStore, Sealed, StateStore, Transcript } from '../ports/state.ts';
+import type { BudgetStore, StateStore, Transcript } from '../ports/state.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */
 export interface PublishDeps {
@@ -20,8 +21,8 @@ export interface PublishDeps {
   readonly log: Log;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
-  /** A session's transcript as it is stored; null when there is none. */
-  readonly exportSession: (of: Sealed) => Promise<Transcript | null>;
+  /** The transcripts of a lane's conversations as they are stored; null when there is none. */
+  readonly exportSessions: (state: LaneState) => Promise<Transcript | null>;
   /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
   /** Why the state must not be saved, as a sentence part; null: it may. */
   readonly unsaved: string | null;

@@ -4,7 +4,8 @@ import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import { documentOf, verifiedState } from '../handover/stored.ts';
+import { documentOf, verifiedState, transcriptBefore } from '../handover/stored.ts';
+import { hasConversation } from '../core/lane/session.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -210,8 +211,7 @@ async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Prom
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
   // The conversation is stored with the state at the end, so until then it is the one of before.
-  const isSameSession = stateBefore.session !== null && stateBefore.session.id === state.session?.id;
-  const transcript = isSameSession ? stateBefore.transcript : null;
+  const transcript = transcriptBefore(stateBefore, state);
   const kept = await deps.store.advance(lane.id, {
     after: state.sequence,
     document: (sequence) =>
@@ -249,7 +249,7 @@ async function saveState(
   }
   const sequence = work.state.sequence + 1;
   const state = endedState(deps, work, { ...end, sequence });
-  const transcript = await exportSession(deps, state);
+  const transcript = await exportSessions(deps, state);
   const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   const document = documentOf(state, { transcript: named, redact: deps.redact });
   const saved = await deps.store.save({ lane: work.lane.id, sequence, document, transcript });
@@ -265,9 +265,9 @@ async function saveState(
 }
 
 /** The session is worth less than the state, which does not wait for it. */
-async function exportSession(deps: PublishDeps, { lane, session }: LaneState): Promise<Transcript | null> {
-  if (session === null) return null;
-  return within(deps.stepWithinMs, deps.exportSession({ lane, sessionId: session.id })).catch((error: unknown) => {
+async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
+  if (!hasConversation(state)) return null;
+  return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
     return null;
   });

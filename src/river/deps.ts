@@ -1,9 +1,11 @@
+import type { AgentName } from '../core/agent-names.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
@@ -29,6 +31,13 @@ export interface RunDeps {
   readonly connect: Connections;
 }
 
+/** An agent of the order: its code is loaded when it is first connected. */
+export interface AgentConnection {
+  readonly name: AgentName;
+  /** With the tools of these servers; the first call decides. */
+  readonly connect: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+}
+
 /** The world that a run talks to. Each is made at its first use, and once. */
 export interface Connections {
   readonly forge: () => Promise<Forge>;
@@ -40,7 +49,10 @@ export interface Connections {
   /** null: nothing is counted for the whole repository. */
   readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
-  readonly agent: () => Promise<Agent>;
+  /** The first of the agents, for a check of the set-up. */
+  readonly agent: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+  /** In the order in which they are asked. */
+  readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;
   /** Runs the commands of a pipeline. */
   readonly commands: () => Promise<Commands>;

@@ -14,6 +14,7 @@ import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './
 import { failureOf } from './failure.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import type { RunRecord } from './run-record.ts';
+import { recordedExporters } from './agents.ts';
 import { connectStages } from './stages.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -145,8 +146,8 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 /** Publishes as main does, through the same ports: what they inspect before a push, they inspect here as well. */
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   // The job that publishes has none, and the conversation that the loop handed over is not worth post's time.
-  const agent = deps.config.handoff.phase === 'publish' ? null : await deps.connect.agent();
-  const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
+  const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
+  const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const restored = await storedLane(deps, recorded.lane.id);
   const work = believedWork(recorded, knownTo(deps, restored));
   const unstored = unstoredTasks(work.state, recorded.state).length;

@@ -14,6 +14,7 @@ import { publishEnd } from '../publish/end.ts';
 import { createLiveStatus } from '../publish/live-status.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
+import { agentsOf, openedExporters, openFirst } from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
 import { giveBack, reportUnpublished, withRequests } from './ends.ts';
 import { gateJob } from './jobs/gate-job.ts';
@@ -64,8 +65,8 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
-  const agent = await deps.connect.agent();
-  const agentName = await agent.prepare();
+  const agents = agentsOf(deps.connect, intake.mcpServers, () => undefined);
+  await openFirst(agents, intake.state, intake.policy, deps.clock.now());
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
@@ -74,7 +75,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const work = await runLoop(
     deps,
     {
-      ...{ agent, agentName, prompt, signal, outlet, store, recording, ...live },
+      ...{ agents, prompt, signal, outlet, store, recording, ...live },
       ending: nobodyAsks,
       sayLeft: deps.log.info,
       patience: {
@@ -92,7 +93,11 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
-  return publishRecorded(await connectStages({ ...deps, context }, { agent, stepWithinMs: null }), recording, work);
+  return publishRecorded(
+    await connectStages({ ...deps, context }, { exporters: openedExporters(agents), stepWithinMs: null }),
+    recording,
+    work,
+  );
 }
 
 /** Who ends a run on GitHub after its iteration orders it to. */
@@ -110,7 +115,7 @@ async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal)
   if (intent.kind === 'not-for-us' || intent.kind === 'refused')
     return { kind: 'ended', report: endBeforeLoop(deps, recording, endIntake(dismiss(intent, deps.log))) };
   const repository = await connect.repository();
-  const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
   const { readLeftCircuit } = deps.machine;
   const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, intent);

@@ -3,19 +3,19 @@ import type { WorkIntake } from '../handover/handed.ts';
 import type { Work } from '../handover/work.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
-import type { Agent } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
+import { namesOf } from './agents.ts';
+import { handOverLine } from '../report/sentences/hand-overs.ts';
 import type { RiverDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 import { sha256 } from './stages.ts';
 
-/** What the loop has beside the world: the agent, and where its work goes. */
+/** What the loop has beside the world: the agents, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agentName' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'sayLeft' | 'patience'
+  'agents' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'sayLeft' | 'patience'
 > {
-  readonly agent: Agent;
   readonly recording: Recording;
 }
 
@@ -32,7 +32,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       log,
       redact,
       sha256,
-      config: { ...config, policy: intake.policy },
+      config: { ...config, policy: { ...intake.policy, agents: namesOf(setting.agents) } },
       repository: await connect.repository(),
       verifier: await connect.verifier(),
       pipeline: pipeline === null ? null : { of: pipeline, commands: await connect.commands() },
@@ -51,7 +51,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
   );
   const work = measured(deps, finished);
   recording.keep(work);
-  await setting.agent.sweep();
+  for (const { opened } of setting.agents) await opened()?.agent.sweep();
   return work;
 }
 
@@ -61,8 +61,9 @@ function measured({ journalHash, connect }: RiverDeps, work: Work): Work {
 }
 
 function narrateTo(log: Log): LoopDeps['narrate'] {
-  return (entry, { tasks, state }) => {
+  return (entry, { tasks, state, journal }) => {
     const { done, all } = countTasks(tasks, state.tasks);
+    for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
     log.info(renderIterationEnd(entry));
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   };

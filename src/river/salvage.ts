@@ -30,7 +30,7 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
   const unfinished: Work = { ...work, isolation, outcome, endedAt: deps.clock.now() };
   recording.tryToKeep(unfinished);
   try {
-    const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
     // Post tries once more.
@@ -44,7 +44,7 @@ async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport)
   if (deps.config.handoff.phase === 'loop') return;
   try {
     const intent = parseIntent(deps.context.event, deps.config);
-    const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     if (await isAskedFor(stages, intent)) await notifyOfConfiguration(stages, report);
   } catch (error) {
     deps.log.warning(unnotified(outcome, error));

@@ -11,7 +11,10 @@ import { loginFor, type AgentLogin } from './agents/login.ts';
 import { providerOf } from './agents/providers.ts';
 import type { AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
+import { serverRules } from '../core/mcp/rules.ts';
+import type { McpServer } from '../core/mcp/server.ts';
 import { UserError } from '../errors.ts';
+import { giveServers } from './agents/mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
 
@@ -19,7 +22,11 @@ import { systemClock, type World } from './world.ts';
 export async function createAgent(
   world: World,
   { name, version, path, model, args: extraArgs }: ChosenAgent,
-  { isolation, login }: { readonly isolation: Isolation; readonly login: AgentLogin },
+  {
+    isolation,
+    login,
+    mcpServers,
+  }: { readonly isolation: Isolation; readonly login: AgentLogin; readonly mcpServers: readonly McpServer[] },
 ): Promise<Agent> {
   const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
@@ -28,13 +35,15 @@ export async function createAgent(
   ]);
   const { config } = world;
   const { room } = isolation;
+  giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
   return createCliAgent(cli, {
     command:
       path === null
         ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
         : { kind: 'path', path },
     model,
-    allowedTools: config.policy.allowedTools,
+    allowedTools: [...config.policy.allowedTools, ...serverRules(mcpServers)],
+    servers: mcpServers,
     extraArgs,
     stallMs: config.agent.stallMs,
     environment: isolation.environmentFor(login.environment),

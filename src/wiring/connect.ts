@@ -1,6 +1,8 @@
+import type { McpServer } from '../core/mcp/server.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
-import type { Connections } from '../river/deps.ts';
+import type { ChosenAgent } from '../config/config.ts';
+import type { AgentConnection, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agents/login.ts';
@@ -25,22 +27,33 @@ export function connect(
   const { stateStore } = world.config;
   const refs = once(() => openRefs(world, patience));
   const rules = once(() => publishingRules(world));
-  const [chosen] = world.config.agent.order;
-  const login = once(async () => openLogin(world, chosen, await isolated.open()));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
+  const [first, ...others] = world.config.agent.order;
+  const connected = (chosen: ChosenAgent): WiredAgent => {
+    const login = once(async () => openLogin(world, chosen, await isolated.open()));
+    return {
+      name: chosen.name,
+      login,
+      connect: once(async (mcpServers: readonly McpServer[]) =>
+        createAgent(world, chosen, { isolation: await isolated.open(), login: await login(), mcpServers }),
+      ),
+    };
+  };
+  const agents = [connected(first), ...others.map(connected)] as const;
   let forge: Forge | null = null;
   return {
     workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
     remote: once(async () => connectRemote(world, await rules(), patience)),
-    repository: once(async () => isolatedRepository(await checkout(), { isolated, login })),
+    repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),
     budget: once(async () =>
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
     ),
     seal: once(() => Promise.resolve(openSeal(world))),
-    agent: once(async () => createAgent(world, chosen, { isolation: await isolated.open(), login: await login() })),
+    agent: agents[0].connect,
+    agents,
     verifier: once(async () => createVerifyCommands(world, await isolated.open())),
     commands: once(async () => createStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
@@ -49,10 +62,15 @@ export function connect(
   };
 }
 
+/** An agent, and what keeps its keys. */
+interface WiredAgent extends AgentConnection {
+  readonly login: () => Promise<AgentLogin>;
+}
+
 /** Before anything of the lane runs in the work tree, its network is closed and what is open is measured; afterwards nothing of it is left. */
 function isolatedRepository(
   repository: Repository,
-  { isolated, login }: { readonly isolated: Isolated; readonly login: () => Promise<AgentLogin> },
+  { isolated, agents }: { readonly isolated: Isolated; readonly agents: readonly WiredAgent[] },
 ): Repository {
   return {
     ...repository,
@@ -60,8 +78,12 @@ function isolatedRepository(
       const isolation = await isolated.open();
       const takeBack = await repository.handOver();
       try {
-        const { broker } = await login();
-        await isolation.begin(broker === null ? [] : [await broker.port()]);
+        const ports: number[] = [];
+        for (const { login } of agents) {
+          const { broker } = await login();
+          if (broker !== null) ports.push(await broker.port());
+        }
+        await isolation.begin(ports);
       } catch (error) {
         await takeBack();
         throw error;
@@ -74,7 +96,9 @@ function isolatedRepository(
   };
 }
 
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+function once<T, Given extends readonly unknown[] = []>(
+  make: (...given: Given) => Promise<T>,
+): (...given: Given) => Promise<T> {
   let made: Promise<T> | null = null;
-  return () => (made ??= make());
+  return (...given) => (made ??= make(...given));
 }

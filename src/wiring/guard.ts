@@ -3,7 +3,7 @@ import { sentence } from '../core/text/sentence.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/watchdog.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
-import type { Connections } from '../river/deps.ts';
+import type { AgentConnection, Connections } from '../river/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
 import type { RunnerFiles } from '../runner/runner-files.ts';
 import { MINUTE_MS } from '../core/time.ts';
@@ -76,9 +76,15 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
       return checked(verifier.verify(...request));
     },
   });
+  const [first, ...others] = connections.agents;
+  const guarded = ({ name, connect }: AgentConnection): AgentConnection => ({
+    name,
+    connect: async (mcpServers) => guardAgent(await connect(mcpServers)),
+  });
   return {
     ...connections,
-    agent: async () => guardAgent(await connections.agent()),
+    agent: async (mcpServers) => guardAgent(await connections.agent(mcpServers)),
+    agents: [guarded(first), ...others.map(guarded)],
     verifier: async () => guardVerifier(await connections.verifier()),
     commands: async () => guardCommands(await connections.commands()),
   };

@@ -55,6 +55,7 @@ async function askAgent({
       command: { kind: 'path', path: agentPath ?? 'claude' },
       model,
       allowedTools: ['Read', 'Write'],
+      servers: [],
       extraArgs: [],
       stallMs: STALL_MS,
       environment: agentEnvironment(process.env, [], claudeProvider),

@@ -5,6 +5,7 @@ import { classifyFailure, missingResult } from './events/failure.ts';
 import { usageLimitOf } from './events/usage-limit.ts';
 import { callEventOf } from './log-events.ts';
 import { createOutputReader } from './output/reader.ts';
+import { claudeMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession } from './session-files.ts';
 
@@ -24,9 +25,10 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
-  prepare: ({ environment, ...call }, { alsoFolder, configFolder }) =>
+  unmappedServers: () => [],
+  prepare: ({ environment, servers, extraArgs, ...call }, { alsoFolder, configFolder }) =>
     Promise.resolve({
-      args: claudeArguments({ ...call, alsoFolder }),
+      args: claudeArguments({ ...call, extraArgs: [...claudeMcpServers(servers), ...extraArgs], alsoFolder }),
       environment: claudeEnvironment(environment, configFolder),
       files: {},
       openReader,

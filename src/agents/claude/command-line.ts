@@ -3,7 +3,7 @@ import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { isSessionId } from './session-files.ts';
 
 /** What the command line of one call is made of. `alsoFolder`: another folder in which it may edit files; null: none. */
-type ClaudeRequest = Omit<CliCall, 'environment'> & Pick<CliPlace, 'alsoFolder'>;
+type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
 /** Tools that make the CLI wait, start itself again, or fetch texts of strangers; each is left alone when the user allows it. */
 const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;

@@ -1,6 +1,6 @@
 import type { StreamEvent } from './events/stream-event.ts';
 import { logLine } from '../../processes/log-line.ts';
-import type { CallEvent } from '../cli/cli.ts';
+import type { CallEvent } from '../cli/call-event.ts';
 
 /** Longest line that an event adds to the log, in characters. */
 const MAX_LINE = 300;

@@ -14,7 +14,7 @@ import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import type { AgentCli, PreparedCall } from './cli.ts';
+import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
 import { installCli } from './install.ts';
 import { stallText, type Retrying } from './stall.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -30,6 +30,7 @@ export interface AgentOptions {
   /** null = the CLI's choice. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
+  readonly servers: CliCall['servers'];
   readonly extraArgs: readonly string[];
   /** The allow-list that config/ made; with the provider's keys where no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
@@ -195,11 +196,12 @@ async function callCli({ cli, program }: Started, options: AgentOptions, call: A
 
 /** What a call asks for goes before what the agent was set up with. */
 function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<PreparedCall> {
-  const { configFolder, workFolder, alsoFolder, inbox, room, runTag, extraArgs, environment } = options;
+  const { configFolder, workFolder, alsoFolder, inbox, room, runTag, servers, extraArgs, environment } = options;
   return cli.prepare(
     {
       model: call.model ?? options.model,
       allowedTools: call.allowedTools ?? options.allowedTools,
+      servers,
       extraArgs,
       resume: call.resume,
       budgetUsd: call.budgetUsd,

@@ -1,7 +1,9 @@
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
+import type { McpServer } from '../../core/mcp/server.ts';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
+import type { CallEvent } from './call-event.ts';
 import type { Retrying } from './stall.ts';
 
 /** A coding agent's CLI, as far as running it differs from running another. */
@@ -16,6 +18,8 @@ export interface AgentCli {
   /** See Agent. */
   readonly coAuthor: string | null;
   readonly sessions: CliSessions;
+  /** Which servers it does not get, since it cannot take them as they are meant, as sentences. */
+  readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
   /** What a call that only retried amounts to, as if the CLI had given up by itself; `text` says so. */
   readonly judgeStall: (
@@ -72,6 +76,8 @@ export interface CliCall {
   /** null = the CLI's choice. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
+  /** Of its tools. */
+  readonly servers: readonly McpServer[];
   /** The user's own; they come last and so win over ours. */
   readonly extraArgs: readonly string[];
   readonly resume: string | null;
@@ -96,21 +102,6 @@ export interface PreparedCall {
 export interface CallListener {
   readonly now: number;
   readonly hear: (event: CallEvent) => void;
-}
-
-/** `line`: for who follows the job; empty: nothing. */
-export type CallEvent =
-  | { readonly kind: 'work'; readonly line: string }
-  | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
-
-/** The CLI tries its provider again. */
-export interface Retry {
-  /** HTTP status of the provider's last answer; null: there was none, or it is unknown. */
-  readonly status: number | null;
-  /** A name for it, or words; null: none are known. */
-  readonly cause: string | null;
-  /** How long it waits before its next try, in ms; null: it does not say. */
-  readonly waitMs: number | null;
 }
 
 /** Turns what one process prints into a transcript; never throws for what that is. */

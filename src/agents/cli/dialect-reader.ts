@@ -2,7 +2,8 @@ import { logLine } from '../../processes/log-line.ts';
 import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
-import type { AgentCli, CallEvent, CallListener, CallReader } from './cli.ts';
+import type { CallEvent } from './call-event.ts';
+import type { AgentCli, CallListener, CallReader } from './cli.ts';
 
 /** Longest line that an event adds to the log, in characters. */
 const MAX_LINE = 300;

@@ -1,4 +1,4 @@
-import type { CallEvent } from './cli.ts';
+import type { CallEvent } from './call-event.ts';
 import { retryingAfter, stallsAt, type Retrying } from './stall.ts';
 
 /** Watches one call for nothing but retries; to be ended with it. */

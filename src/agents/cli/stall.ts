@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../core/time.ts';
-import type { CallEvent } from './cli.ts';
+import type { CallEvent } from './call-event.ts';
 
 /** A call of which nothing but retries has come since `since`; instants in ms. */
 export interface Retrying {

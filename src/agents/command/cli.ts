@@ -18,6 +18,8 @@ export const cli: AgentCli = {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
     import: () => Promise.resolve(false),
   },
+  unmappedServers: (servers) =>
+    servers.map(({ name }) => `The MCP server ${name} is left out: a command of yours has servers of its own.`),
   prepare: ({ extraArgs, environment }) =>
     Promise.resolve({
       args: extraArgs,

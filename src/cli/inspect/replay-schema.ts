@@ -9,8 +9,8 @@ const outcome = outcomeSchema.meta({ id: 'outcome', description: 'Why a run ende
 const difference = z.object({
   line: z.number().int().positive().describe('Line of the journal, from 1.'),
   of: z
-    .union([z.enum(['task', 'outcome']), z.templateLiteral(['verdict.', verdictSchema.keyof()])])
-    .describe('The decision: the task of an iteration, a field of its verdict, or the end of the run.'),
+    .union([z.enum(['task', 'agent', 'outcome']), z.templateLiteral(['verdict.', verdictSchema.keyof()])])
+    .describe('The decision: the task of an iteration, its agent, a field of its verdict, or the end of the run.'),
   recorded: z.unknown(),
   replayed: z.unknown().describe('For `task`: the id of the task, or the outcome if the run would have ended there.'),
 });

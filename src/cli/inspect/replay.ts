@@ -10,8 +10,7 @@ import {
 import { nearest } from '../../core/text/nearest.ts';
 import { checkChain } from '../../core/journal/chain.ts';
 import { isAboutJournal, parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
-import type { KindOfDenial } from '../../core/lane/denials.ts';
-import { replay, whatIf } from '../../core/journal/replay.ts';
+import { replay, whatIf, type KindsOfDenial } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { tryJson } from '../../core/text/try-json.ts';
@@ -41,14 +40,14 @@ journal, or wrong arguments. An answer to "what if" that differs from what happe
 `;
 
 /** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */
-export function createReplayCommand(kindOf: KindOfDenial): Command {
-  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, kindOf) };
+export function createReplayCommand(kindsOf: KindsOfDenial): Command {
+  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, kindsOf) };
 }
 
 /** The longest journal that is read; a run's iterations are some ten KB each. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-async function replayJournal(args: readonly string[], terminal: Terminal, kindOf: KindOfDenial): Promise<CommandEnd> {
+async function replayJournal(args: readonly string[], terminal: Terminal, kindsOf: KindsOfDenial): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag', set: 'values' }, { name: 'JOURNAL', min: 1, max: 1 });
   const [name] = given.positionals;
   const settings = parseSettings(given.values('set'));
@@ -67,9 +66,9 @@ async function replayJournal(args: readonly string[], terminal: Terminal, kindOf
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
     chain,
-    differences: replay(journal, kindOf),
+    differences: replay(journal, kindsOf),
     whatIf: given.has('set')
-      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindOf) }
+      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindsOf) }
       : null,
   };
   terminal.out(given.has('json') ? `${JSON.stringify(result, null, 2)}\n` : renderReplay(journal, result));

@@ -72,6 +72,11 @@ export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[])
   return { kind: 'listed', hosts: asked.kind === 'none' ? [] : uniqueHosts([...registries, ...asked.hosts]) };
 }
 
+/** The same with more hosts. */
+export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): AllowedHosts {
+  return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: uniqueHosts([...allowed.hosts, ...more]) };
+}
+
 /** Whether a bound of the network was asked for in so many words, so that a run without one would break its word. */
 export function asksForBounds(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);

@@ -1,4 +1,5 @@
 import { addIteration } from '../lane/change.ts';
+import { hasWorked } from './worked.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { JournalEntry } from './journal.ts';
@@ -14,6 +15,7 @@ export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: T
     tokens: analysis.tokens,
     durationMs: Math.max(0, endedAt - startedAt),
     commit,
+    agent: hasWorked(entry) ? entry.agent : null,
     verification: evidence.verification.kind,
     overruled: [...verdict.discrepancies, ...verdict.vetoes],
     alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),

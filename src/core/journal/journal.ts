@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { AGENT_NAMES } from '../agent-names.ts';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
+import { providerTroubles } from '../lane/providers.ts';
 import { verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { amount, anyInstant, count } from '../numbers.ts';
@@ -19,6 +21,8 @@ const taskSchema = queuedTaskSchema
   .extend({ hold: queuedTaskSchema.shape.obstacle.default(null) })
   .transform(({ hold, ...task }): QueuedTask => ({ ...task, obstacle: hold }));
 
+const passedOverSchema = z.object({ name: z.enum(AGENT_NAMES), why: z.enum(providerTroubles), until: anyInstant });
+
 const startSchema = z.object({
   ...common,
   startedAt: anyInstant,
@@ -34,6 +38,10 @@ const entrySchema = z.object({
   iteration: z.number().int().min(1),
   taskId: z.string(),
   taskTitle: z.string(),
+  /** Who was called. Journals of before there were several agents do not say. */
+  agent: z.enum(AGENT_NAMES).nullable().default(null),
+  /** Agents before it in the order, and why they were not asked. */
+  passedOver: z.array(passedOverSchema).default([]),
   /** Instant at which the iteration was decided on and charged. */
   startedAt: anyInstant,
   /** Content that the task's own work was measured against when it was started in this iteration. */

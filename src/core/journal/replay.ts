@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
@@ -18,8 +19,8 @@ import type { QueuedTask } from '../tasks/task.ts';
 export interface Difference {
   /** 1-based line of the journal. */
   readonly line: number;
-  /** `task`, `outcome`, or a field of the verdict. */
-  readonly of: 'task' | 'outcome' | `verdict.${keyof Verdict}`;
+  /** `task`, `agent`, `outcome`, or a field of the verdict. */
+  readonly of: 'task' | 'agent' | 'outcome' | `verdict.${keyof Verdict}`;
   readonly recorded: unknown;
   readonly replayed: unknown;
 }
@@ -34,8 +35,11 @@ export type WhatIf =
   /** It would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** Makes every decision of a recorded run again, and returns what differs from the record. `kindOf`: the rules of its agent. */
-export function replay(journal: Journal, kindOf: KindOfDenial): readonly Difference[] {
+/** The rules by which each agent refuses calls. */
+export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
+
+/** Makes every decision of a recorded run again, and returns what differs from the record. `kindsOf`: the rules of each agent. */
+export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;
   let position = startPosition(journal, journal.start.policy);
   const differences: Difference[] = [];
@@ -51,7 +55,9 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
         replayed: step.kind === 'stop' ? step.outcome : step.task.id,
       });
     }
-    const settled = advance(position, entry, position.policy, kindOf);
+    if (step.kind === 'iterate' && entry.agent !== null && step.agent !== entry.agent)
+      differences.push({ line, of: 'agent', recorded: entry.agent, replayed: step.agent });
+    const settled = advance(position, entry, position.policy, kindsOf);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
   }
@@ -66,7 +72,7 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
 }
 
 /** Plays a recorded run under another policy, as far as the journal reaches. */
-export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): WhatIf {
+export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
@@ -75,7 +81,7 @@ export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): 
     const step = decide(position, { ...at, ...fromOutside(null) });
     if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(position, entry, position.policy, kindOf).position;
+    position = advance(position, entry, position.policy, kindsOf).position;
   }
   position = checked(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
@@ -151,7 +157,7 @@ function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
   policy: Policy,
-  kindOf: KindOfDenial,
+  kindsOf: KindsOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
   const begun = begin(state, entry, policy);
@@ -165,7 +171,7 @@ function advance(
     optional: false,
     obstacle: null,
   };
-  const denials = classifyRefused({ analysis, evidence }, policy, kindOf);
+  const denials = classifyRefused({ analysis, evidence }, policy, kindsOf(entry.agent ?? policy.agents[0]));
   const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
   return {
     position: {
@@ -181,15 +187,16 @@ function advance(
 /** The state before the calls are judged: each is charged when it was made. */
 function begin(
   state: LaneState,
-  { taskId, taskTree: tree, startedAt, evidence }: JournalEntry,
+  { taskId, taskTree: tree, agent: named, startedAt, evidence }: JournalEntry,
   policy: Policy,
 ): LaneState {
-  if (evidence.steps.length === 0) return beginIteration(state, { taskId, tree }, policy, startedAt);
+  const call = { taskId, tree, agent: named ?? policy.agents[0] };
+  if (evidence.steps.length === 0) return beginIteration(state, call, policy, startedAt);
   return evidence.steps
     .flatMap(({ calls }) => calls)
     .reduce(
-      (charged, call) => chargeStepUsage(chargeCallAt(charged, call.startedAt), call),
-      beginSteps(state, { taskId, tree }, policy, startedAt),
+      (charged, call) => chargeStepUsage(chargeCallAt(charged, policy, call.startedAt), call),
+      beginSteps(state, call, policy, startedAt),
     );
 }
 

@@ -1,3 +1,4 @@
+import { hasConversation } from './session.ts';
 import type { LaneState } from './state.ts';
 
 /** What of a document counts that stood in a cache, where everybody may write who runs a workflow on the default branch. */
@@ -28,11 +29,13 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
 export function signedParts(state: LaneState, signed: boolean): CachedState {
   const asked: LaneState = { ...state, approvals: {} };
   return {
-    state: signed ? asked : { ...asked, pause: null, session: null, transcript: null, retried: [], leftCircuit: null },
+    state: signed
+      ? asked
+      : { ...asked, pause: null, session: null, resting: {}, transcript: null, retried: [], leftCircuit: null },
     dropped: [
       ...(Object.keys(state.approvals).length > 0 ? ['approvals'] : []),
       ...(!signed && state.pause !== null ? ['a pause'] : []),
-      ...(!signed && state.session !== null ? ['a conversation'] : []),
+      ...(!signed && hasConversation(state) ? ['a conversation'] : []),
     ],
   };
 }
@@ -41,7 +44,7 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, tasks, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } =
     since;
-  const parts = { circuit, windows, signals, tasks, ledger, sequence, savedAt };
+  const parts = { circuit, providers: since.providers, windows, signals, tasks, ledger, sequence, savedAt };
   return {
     ...state,
     ...parts,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { verificationKinds, type Verification } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
@@ -50,6 +51,8 @@ const shareSchema = z.object({
   recommendation: words.nullable(),
   /** Of the newest iteration that verified. */
   verification: z.enum(verificationKinds),
+  /** Who worked on it, the last one last. Documents of before there were several agents do not say. */
+  agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
   /** Over all of the task's commits; null: not measured. */
   size: sizeSchema.nullable(),
 });
@@ -113,6 +116,7 @@ export const noShare: TaskShare = {
   question: null,
   recommendation: null,
   verification: 'not-run',
+  agents: [],
   size: null,
 };
 
@@ -125,6 +129,8 @@ export interface IterationShare {
   readonly tokens: number | null;
   readonly durationMs: number;
   readonly commit: string | null;
+  /** Who worked; null: nobody knows, or its provider gave no answer. */
+  readonly agent: AgentName | null;
   readonly verification: Verification['kind'];
   /** Claims that were overruled. */
   readonly overruled: readonly string[];
@@ -134,7 +140,7 @@ export interface IterationShare {
 
 /** The change after one more iteration. */
 export function addIteration(change: Change, iteration: IterationShare): Change {
-  const { taskId, title, signal, commit, verification, durationMs } = iteration;
+  const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
   const before = shareOf(change, taskId);
   const [costUsd, tokens] = [iteration.costUsd ?? 0, iteration.tokens ?? 0];
   const iterations = change.iterations + 1;
@@ -152,6 +158,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     // An agent that forgets its status block is quoted all the same.
     recommendation: wordsOf(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
     verification: verification === 'not-run' ? before.verification : verification,
+    agents: agent === null ? before.agents : [...before.agents.filter((other) => other !== agent), agent],
     size: before.size,
   };
   const claims = [

@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import { awaitingCheck, waitingForOthers } from './check.ts';
 import { viewCircuit, type CircuitView } from './circuit.ts';
@@ -7,6 +8,7 @@ import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
+import { chooseAgent, refusedLongest } from './providers.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';
@@ -35,7 +37,13 @@ export interface RunSoFar {
 
 /** What to do now. */
 export type NextStep<T extends QueuedTask = Task> =
-  | { readonly kind: 'iterate'; readonly task: T; readonly circuit: CircuitView; readonly hints: readonly HintCode[] }
+  | {
+      readonly kind: 'iterate';
+      readonly task: T;
+      readonly agent: AgentName;
+      readonly circuit: CircuitView;
+      readonly hints: readonly HintCode[];
+    }
   | { readonly kind: 'stop'; readonly outcome: Outcome };
 
 interface Situation<T extends QueuedTask = QueuedTask> {
@@ -65,7 +73,17 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
   const task = taskToWork(situation);
   if (task === null) return { kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } };
   const circuit = viewCircuit(state.circuit, policy.circuit, now);
-  return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
+  return { kind: 'iterate', task, agent: agentToCall(situation), circuit, hints: hintsNow(state, task, circuit) };
+}
+
+/** The agent that an iteration would call now. Where each is refused the run has asked nobody yet: the key that it has now may be another one. */
+export function agentToCall({
+  state,
+  policy: { agents },
+  now,
+}: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
+  const chosen = chooseAgent(agents, state.providers, now);
+  return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
 }
 
 /** The task that an iteration would work on now. What only waits for a check of the head comes last, but before what is optional and not begun. */
@@ -197,17 +215,26 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
   return isPlanComplete(tasks, state.tasks) ? { kind: 'complete', reason: 'plan_complete' } : null;
 }
 
-/** A wrong key, no credit or an unknown model fails every call alike: better reported than tried again. */
-function accessProblem({ run }: Situation): Outcome | null {
+/** A wrong key, no credit or an unknown model fails every call alike: better reported than tried again. A key and credit are one provider's: while another agent can be asked, or waited for, that one is. */
+function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
-  return problem === null
+  const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
+  const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
+  return problem === null || isHandedOn
     ? null
     : {
         kind: 'failed',
         reason: 'configuration',
         // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
-        message: `The agent cannot work: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
+        message: `${cannotWork(policy.agents)}: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
+}
+
+/** Who is asked last says why. */
+function cannotWork(agents: Policy['agents']): string {
+  return agents.length === 1
+    ? 'The agent cannot work'
+    : `None of the agents ${agents.join(', ')} can work. The last one said`;
 }
 
 function testSaturation({ state, run, policy }: Situation): Outcome | null {
@@ -261,10 +288,10 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 /** Whatever ends last; of those that end at once the provider's limit, then the pipeline's. */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = usedUp(state.windows, policy, now);
-  const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park.resumeAt : null;
+  const chosen = chooseAgent(policy.agents, state.providers, now);
   const steps = openSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
-    ...(provider === null ? [] : [{ kind: 'parked', reason: 'usage_limit', resumeAt: provider } as const]),
+    ...(chosen.kind === 'parked' ? [{ kind: 'parked', reason: 'usage_limit', resumeAt: chosen.until } as const] : []),
     // An iteration that calls nobody, or can finish nothing, would be no more than an attempt and its calls lost.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
 import { bounded, type Usage } from './usage.ts';
@@ -10,6 +11,8 @@ export const ledgerDaySchema = z.object({
   /** `2026-11-21`, UTC. */
   day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
   calls: count,
+  /** Calls of each agent, on a day on which several could be called. */
+  agents: z.partialRecord(z.enum(AGENT_NAMES), count).exactOptional(),
   tokens: count,
   costUsd: amount,
   minutes: amount,
@@ -18,9 +21,13 @@ export const ledgerDaySchema = z.object({
 /** What a lane used on one day. */
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
-/** The ledger with one call more on the day of `now`. */
-export function bookCall(ledger: readonly LedgerDay[], now: number): readonly LedgerDay[] {
-  return booked(ledger, now, (day) => ({ ...day, calls: day.calls + 1 }));
+/** The ledger with one call more on the day of `now`. `agent`: null where there is only one. */
+export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
+  return booked(ledger, now, (day) => ({
+    ...day,
+    calls: day.calls + 1,
+    ...(agent === null ? {} : { agents: { ...day.agents, [agent]: (day.agents?.[agent] ?? 0) + 1 } }),
+  }));
 }
 
 /** The ledger with what a call used, on the day of `now`. */

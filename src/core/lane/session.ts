@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
@@ -16,10 +17,73 @@ export const sessionSchema = z.object({
 /** The agent's conversation, as a lane keeps it. */
 export type Session = Immutable<z.infer<typeof sessionSchema>>;
 
+export const restingSchema = z.partialRecord(z.enum(AGENT_NAMES), sessionSchema);
+
 /** What these rules need of a lane's state. */
 interface WithSession {
   readonly session: Session | null;
   readonly transitions: readonly Transition[];
+}
+
+/** What they need where several agents take turns: whose turn it is, and the conversations of the others. */
+interface WithTurns extends WithSession {
+  readonly agent: AgentName | null;
+  readonly resting: Immutable<z.infer<typeof restingSchema>>;
+}
+
+/** The state in an agent's turn: `session` is its own, and that of the agent before it rests until its next turn. */
+export function turnTo<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
+  if (state.agent === agent) return state;
+  // A session that is nobody's is that of the first agent that asks.
+  if (state.agent === null) return { ...state, agent };
+  const { [agent]: session, ...others } = state.resting;
+  const resting = state.session === null ? others : { ...others, [state.agent]: state.session };
+  const turned = { ...state, agent, session: session ?? null, resting };
+  return withTransition(turned, { at: now, subject: 'agent', from: state.agent, to: agent, reason: why });
+}
+
+/** The state without the conversations that rested for longer than one is carried on. */
+export function restedTooLong<State extends WithTurns>(state: State, policy: Policy, now: number): State {
+  const entries = Object.entries(state.resting);
+  const fresh = entries.filter(([, { lastUsedAt }]) => now - lastUsedAt < policy.sessionExpiryMs);
+  return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
+}
+
+/** Whether the lane has a conversation with any agent. */
+export function hasConversation({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
+  return session !== null || Object.keys(resting).length > 0;
+}
+
+/** An agent's conversation; null: it has none. */
+export function sessionOf(
+  { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
+  name: AgentName,
+): Session | null {
+  return agent === null || agent === name ? session : (resting[name] ?? null);
+}
+
+/** The state without an agent's conversation. */
+export function dropSession<State extends WithTurns>(
+  state: State,
+  name: AgentName,
+  reason: SessionReset,
+  now: number,
+): State {
+  if (state.agent === null || state.agent === name) return resetSession(state, reason, now);
+  const { [name]: dropped, ...resting } = state.resting;
+  return dropped === undefined ? state : { ...state, resting };
+}
+
+/** Every conversation of the lane, by the agent that it is of. `first`: whose the current one is, where no turn was taken yet. */
+export function sessionsOf(
+  { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
+  first: AgentName,
+): readonly { readonly agent: AgentName; readonly session: Session }[] {
+  const others = Object.entries(resting) as readonly (readonly [AgentName, Session])[];
+  return [
+    ...(session === null ? [] : [{ agent: agent ?? first, session }]),
+    ...others.map(([of, rested]) => ({ agent: of, session: rested })),
+  ];
 }
 
 /** Why a session was given up. */
@@ -59,6 +123,11 @@ export function keepSession<State extends WithSession>(
   if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
   const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;
   return { ...state, session: { id: sessionId, startedAt, lastUsedAt: now, taskId: call.taskId } };
+}
+
+/** The state without any session, of whichever agent. */
+export function resetSessions<State extends WithTurns>(state: State, reason: SessionReset, now: number): State {
+  return { ...resetSession(state, reason, now), resting: {} };
 }
 
 /** The state without its session. */

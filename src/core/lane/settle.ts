@@ -3,8 +3,11 @@ import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import type { StepCall } from '../pipeline/step-record.ts';
+import { askedAgent, changedByAgent } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
-import { resetUnfitSession, keepSession, resetSession } from './session.ts';
+import type { AgentName } from '../agent-names.ts';
+import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from './providers.ts';
+import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
@@ -14,10 +17,6 @@ import type { TaskProgress } from '../tasks/task.ts';
 import { withTransition } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
-
-/** The longest limit of a provider is weekly; a reset later than this is not believed. */
-export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
 
 /** What an iteration made of the state. */
 export interface Settled {
@@ -25,28 +24,30 @@ export interface Settled {
   readonly verdict: Verdict;
 }
 
+/** What an iteration begins with: who is called, for which task, on which content. */
+export interface Call {
+  readonly taskId: TaskId;
+  readonly tree: string;
+  readonly agent: AgentName;
+}
+
 /**
  * The state when a call starts: charged, the task in progress, the session kept or given up
  * (`session` is what to resume, null: a fresh one), a circuit under `circuit-auto-reset` closed.
  */
-export function beginIteration(
-  state: LaneState,
-  call: { readonly taskId: TaskId; readonly tree: string },
-  policy: Policy,
-  now: number,
-): LaneState {
-  return chargeCallAt(beginSteps(state, call, policy, now), now);
+export function beginIteration(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
+  return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
 /** The same for an iteration whose pipeline says when a call is made: nothing is charged yet. */
-export function beginSteps(
-  state: LaneState,
-  call: { readonly taskId: TaskId; readonly tree: string },
-  policy: Policy,
-  now: number,
-): LaneState {
+export function beginSteps(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
-  const ready = resetUnfitSession(probeOrCloseCircuit(state, policy, now), call.taskId, policy, now);
+  const ready = resetUnfitSession(
+    probeOrCloseCircuit(inTurn(state, call.agent, policy, now), policy, now),
+    call.taskId,
+    policy,
+    now,
+  );
   // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
@@ -66,9 +67,16 @@ export function beginSteps(
   };
 }
 
+/** The state in the turn of an agent, which goes on with its own conversation. */
+function inTurn(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
+  const [before] = passedOver(policy.agents, state.providers, agent, now);
+  return restedTooLong(turnTo(state, agent, before?.why ?? 'by_order', now), policy, now);
+}
+
 /** One more call, charged as it begins. */
-export function chargeCallAt(state: LaneState, now: number): LaneState {
-  return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now) };
+export function chargeCallAt(state: LaneState, { agents }: Policy, now: number): LaneState {
+  const agent = agents.length > 1 ? state.agent : null;
+  return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
 /** What a call of a step used, charged as it ends. */
@@ -84,11 +92,14 @@ export function chargeStepUsage(state: LaneState, { startedAt, endedAt, tokens, 
 
 /** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
 export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
-  const judgement = judge(state, facts, policy);
+  const providers = providersAfter(state, facts, policy, now);
+  const judged = judge(state, facts, policy);
+  const judgement = { ...judged, neutral: judged.neutral || isHandedOn(facts, providers, policy, now) };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
   const signalled: LaneState = {
     ...state,
     circuit,
+    providers,
     signals: judgement.neutral
       ? state.signals
       : pushSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
@@ -109,7 +120,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
-    (next) => settlePark(next, facts, now),
+    (next) => settlePark(next, facts, policy, now),
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),
@@ -131,7 +142,7 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
   };
   switch (outcome.kind) {
     case 'complete':
-      return resetSession({ ...ended, signals: noSignals, currentTask: null }, 'completed', now);
+      return resetSessions({ ...ended, signals: noSignals, currentTask: null }, 'completed', now);
     case 'cancelled':
       return outcome.reason === 'signal' ? resetSession(ended, 'cancelled', now) : ended;
     case 'blocked':
@@ -199,7 +210,7 @@ export function loseProgress(
     }),
   );
   const { unmarked, currentTask, signals, lastIteration, steps } = before;
-  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, steps, session: null };
+  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
 /** CLOSED by a person's order, and the circuits of steps with it; `reason` says whose. */
@@ -334,17 +345,37 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
-/** A limit that only one sign speaks of is believed for so long, however often it is reported. */
-const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
+/** The provider's circuit is fed by the call of the iteration: the last of its agent, where a pipeline makes several. */
+function providersAfter(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Providers {
+  const { analysis, evidence } = facts;
+  if (!askedAgent(evidence.steps)) return state.providers;
+  const progress = evidence.before.tree !== evidence.after.tree && changedByAgent(evidence.steps);
+  const agent = state.agent ?? policy.agents[0];
+  return afterCall(state.providers, agent, { analysis, end: evidence.end, progress }, now);
+}
 
-/** A limit that the provider reported parks the lane: at least a minute, so that nothing is called again at once. */
-function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, now: number): LaneState {
+/** Whether the provider failed and another agent can be asked, or waited for: what stops such calls is the provider's circuit, not the lane's. */
+function isHandedOn(
+  { analysis, evidence: { end } }: IterationFacts,
+  providers: Providers,
+  { agents }: Policy,
+  now: number,
+): boolean {
+  return agents.length > 1 && isFailure({ analysis, end }) && !isOutage(agents, providers, now);
+}
+
+/** A limit of the provider parks the lane where no other agent can be asked. */
+function settlePark(
+  state: LaneState,
+  { analysis, evidence, task }: IterationFacts,
+  { agents }: Policy,
+  now: number,
+): LaneState {
   if (analysis.usageLimit === null) return state;
-  const reported = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
-  const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
-  const longest = analysis.usageLimit.unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
-  const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
-  return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
+  const chosen = chooseAgent(agents, state.providers, now);
+  if (chosen.kind !== 'parked') return state;
+  const where = { taskId: task.id, branchHead: evidence.after.head };
+  return { ...state, park: { reason: 'usage_limit', resumeAt: chosen.until, ...where } };
 }
 
 function withoutTask(ids: readonly TaskId[], id: TaskId): readonly TaskId[] {

@@ -29,7 +29,21 @@ const migrations: Readonly<Record<number, Migration>> = {
     change: noChange,
     notified: [],
   }),
+  // 6: several agents take turns; until then there was one, and a provider's limit was nothing but the park.
+  5: (document) => ({
+    ...document,
+    version: 6,
+    agent: document.session === null ? null : 'claude',
+    resting: {},
+    providers: limitOf(document.park),
+  }),
 };
+
+function limitOf(park: unknown): unknown {
+  return isObject(park) && park.reason === 'usage_limit'
+    ? { claude: { kind: 'open', why: 'limit', until: park.resumeAt } }
+    : {};
+}
 
 function withReason(task: unknown): unknown {
   if (!isObject(task)) return task;

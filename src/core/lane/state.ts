@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AGENT_NAMES } from '../agent-names.ts';
 import { verificationKinds } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
@@ -13,14 +14,15 @@ import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from '.
 import { changeSchema, noChange, type Change } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
-import { sessionSchema } from './session.ts';
+import { believableProviders, providersSchema } from './providers.ts';
+import { restingSchema, sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
 import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions.ts';
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 5;
+export const STATE_VERSION = 6;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
@@ -81,8 +83,14 @@ const bodySchema = z.object({
   sequence: count,
   savedAt: instant,
   signals: signalsSchema,
+  /** Whose turn it is: `session` is this agent's; null: nobody's yet. */
+  agent: z.enum(AGENT_NAMES).nullable(),
   session: sessionSchema.nullable(),
-  /** The encrypted transcript of `session` that was kept with this state; one with another hash is not this one. */
+  /** Conversations of agents whose turn it is not. */
+  resting: restingSchema,
+  /** How the agents' providers stand. */
+  providers: providersSchema,
+  /** The encrypted transcripts of `session` and `resting` that were kept with this state; what has another hash is not them. */
   transcript: z.object({ sha256: hash, bytes: count }).nullable(),
   tasks: z.record(storedTaskId, taskProgressSchema),
   /** Consent to the texts of the issues that the lane worked on. */
@@ -156,7 +164,10 @@ export function initialState(lane: LaneId, now: number): LaneState {
     circuit: closedCircuit(0),
     windows: { hour: null, day: null },
     signals: noSignals,
+    agent: null,
     session: null,
+    resting: {},
+    providers: {},
     tasks: {},
     approvals: {},
     answers: {},
@@ -241,10 +252,12 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
   const windows = believableWindows(parsed.state.windows, now);
-  if (windows === parsed.state.windows) return parsed;
+  const providers = believableProviders(parsed.state.providers, now);
+  const state: LaneState = { ...parsed.state, windows, providers };
+  if (windows === parsed.state.windows) return { ...parsed, state };
   return {
     ...parsed,
-    state: { ...parsed.state, windows },
+    state,
     problems: [
       ...parsed.problems,
       'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.',

@@ -8,7 +8,7 @@ export const MAX_TRANSITIONS = 50;
 const MAX_CHARS = 200;
 
 /** What a transition is about. */
-export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state'] as const;
+export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state', 'agent'] as const;
 
 const word = z.string().max(MAX_CHARS);
 

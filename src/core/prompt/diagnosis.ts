@@ -24,7 +24,8 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   return attempts.join('\n');
 }
 
-function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
+/** One iteration: what changed, and how it failed. */
+export function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
   const { agentError, denials, errors, signal } = analysis;
   const change = !verdict.progress
     ? 'changed nothing'

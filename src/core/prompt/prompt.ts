@@ -6,6 +6,7 @@ import { howToMark } from './marking.ts';
 import { dataSection } from './data-section.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import { precedence } from './precedence.ts';
+import { MAX_TAKEOVER_CHARS, type Takeover } from './takeover.ts';
 import { LEARNINGS_PATH } from './learnings.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
@@ -45,6 +46,8 @@ export interface PromptParts {
   /** What this run tried so far (diagnosis.ts); shown while the circuit is half-open. */
   readonly attempts: string;
   readonly hints: readonly HintCode[];
+  /** What another agent did on the task, which this one cannot remember; null: nothing. */
+  readonly takeover: Takeover | null;
   readonly learnings: string;
   /** Where its agent keeps its notes. */
   readonly notesPath: string;
@@ -64,7 +67,7 @@ const maxOthers = { count: 5, chars: 90 };
 /** Of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
 /** Kept free of facts and hints: room for what follows them. */
-const keptForData = { usual: 400, diagnosis: 1_300 };
+const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300 };
 /** A shorter rest of a text is not worth its frame. */
 const MIN_SECTION = 160;
 
@@ -173,9 +176,16 @@ const OF_THE_ITERATION =
 function contextOf(parts: PromptParts): string {
   const hints = parts.hints.map(hintSentence);
   const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
+  const { takeover } = parts;
   const diagnoses = parts.circuit.kind === 'half-open' && parts.attempts !== '';
-  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - (diagnoses ? keptForData.diagnosis : keptForData.usual))}`;
+  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[diagnoses ? 'diagnosis' : takeover === null ? 'usual' : 'takeover'])}`;
   const sections: readonly Section[] = [
+    {
+      title: `Another agent (${takeover?.from ?? ''}) worked on this task before you, and you cannot remember it: its changes are in the work tree. What was done, as data:`,
+      label: 'DONE',
+      text: takeover?.text ?? '',
+      max: MAX_TAKEOVER_CHARS,
+    },
     {
       title: 'What the last iterations tried and what happened, as data:',
       label: 'ATTEMPTS',

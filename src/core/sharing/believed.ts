@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isSettled, type TaskProgress } from '../tasks/task.ts';
@@ -30,7 +31,9 @@ export function believedState(
     tasks: Object.fromEntries(
       [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
     ),
+    agent: recorded.agent,
     session: recorded.session,
+    resting: recorded.resting,
     transcript: null,
     journalHash: recorded.journalHash,
   };
@@ -123,11 +126,18 @@ export function believedBefore(recorded: readonly LedgerDay[], stored: readonly 
 }
 
 function combined(one: LedgerDay, other: LedgerDay, pick: (a: number, b: number) => number): LedgerDay {
+  const names = [...new Set([...keysOf(one.agents), ...keysOf(other.agents)])];
+  const agents = names.map((name) => [name, pick(one.agents?.[name] ?? 0, other.agents?.[name] ?? 0)] as const);
   return {
+    ...(agents.length === 0 ? {} : { agents: Object.fromEntries(agents) }),
     day: one.day,
     calls: pick(one.calls, other.calls),
     tokens: pick(one.tokens, other.tokens),
     costUsd: pick(one.costUsd, other.costUsd),
     minutes: pick(one.minutes, other.minutes),
   };
+}
+
+function keysOf(agents: LedgerDay['agents']): readonly AgentName[] {
+  return Object.keys(agents ?? {}) as readonly AgentName[];
 }

@@ -126,7 +126,7 @@ function obey(state: LaneState, order: Order): LaneState {
       return resetCircuit(state, reason, at);
     case 'reset-session':
       return withTransition(
-        { ...state, session: null },
+        { ...state, session: null, resting: {} },
         { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason },
       );
   }

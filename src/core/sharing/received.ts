@@ -1,5 +1,5 @@
 import { bookCall, bookUsage } from '../lane/ledger.ts';
-import { MAX_USAGE_WAIT_MS } from '../lane/settle.ts';
+import { believableProviders, MAX_USAGE_WAIT_MS } from '../lane/providers.ts';
 import type { LaneState } from '../lane/state.ts';
 import { chargeCall, chargeUsage } from '../lane/windows.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
@@ -60,6 +60,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     park: park === null ? null : believablePark(park, policy, now),
     // An instant to come would keep it open for as long as anybody likes.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
+    providers: believableProviders(received.providers, now),
     steps: believableSteps(received.steps, now),
   };
 }
@@ -96,7 +97,7 @@ export function withReservationUsed(before: LaneState, policy: Policy, now: numb
   const calls = allowedCalls(policy);
   for (let call = 0; call < calls; call += 1) {
     windows = chargeCall(windows, now);
-    ledger = bookCall(ledger, now);
+    ledger = bookCall(ledger, now, null);
   }
   const usage = { tokens: 0, costUsd: policy.maxCostUsd, durationMs: 0 };
   return { ...before, windows: chargeUsage(windows, usage, now), ledger: bookUsage(ledger, usage, now) };

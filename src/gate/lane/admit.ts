@@ -22,8 +22,10 @@ import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../.
 import { keepLeftCircuit } from './keep-left.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import { readMcpServers } from './mcp-servers.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
 import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import type { McpServer } from '../../core/mcp/server.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
 
@@ -31,7 +33,7 @@ import { namesOf } from '../../core/text/lists.ts';
 const MAX_TRIES = 3;
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
-  let read: ReadPipeline | null = null;
+  let read: (ReadPipeline & { readonly mcpServers: readonly McpServer[] }) | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') {
@@ -39,7 +41,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       return (await goOnElsewhere(deps, decided)) ?? decided.intake;
     }
     // Nothing is claimed yet: what is wrong with it costs nothing.
-    read ??= await readPipeline(deps);
+    read ??= { ...(await readPipeline(deps)), mcpServers: await readMcpServers(deps) };
     const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
@@ -308,7 +310,13 @@ function withPipeline(notes: Notes, { warnings }: ReadPipeline): Notes {
 async function open(
   deps: GateDeps,
   decided: Admissible,
-  { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadPipeline },
+  {
+    claim,
+    read,
+  }: {
+    readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
+    readonly read: ReadPipeline & { readonly mcpServers: readonly McpServer[] };
+  },
 ): Promise<Intake> {
   const { lane } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
@@ -333,8 +341,9 @@ async function open(
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  const { pipeline } = read;
-  return { kind: 'work', lane, opened, tasks, state, policy: claim.policy, claimedAt: claim.at, pipeline, notes };
+  const { pipeline, mcpServers } = read;
+  const { policy, at: claimedAt } = claim;
+  return { kind: 'work', lane, opened, tasks, state, policy, claimedAt, pipeline, mcpServers, notes };
 }
 
 /** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */

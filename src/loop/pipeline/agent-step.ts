@@ -14,7 +14,7 @@ export async function tryAgent(
   walk: Walk,
 ): Promise<Tried> {
   const startedAt = deps.clock.now();
-  const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, startedAt) };
+  const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
   const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';

@@ -1,7 +1,7 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
-import { firstLines } from '../../core/text/lists.ts';
+import { firstLines, namesOf } from '../../core/text/lists.ts';
 import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
@@ -9,6 +9,7 @@ import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
+import { agentsOfChange } from '../sentences/hand-overs.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
@@ -190,6 +191,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...verificationWords(one, report),
     ...(share.iterations > 0 ? [count(share.iterations, 'iteration')] : []),
     ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
+    ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
   ].join(' · ');
   const words = ownWords(one, report, tests);
   return [
@@ -300,7 +302,8 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 }
 
 function footer(report: WorkedReport): string {
-  const by = text(`${report.agent.name} ${report.agent.version}`, 80);
+  const several = agentsOfChange(report.change);
+  const by = several.length > 1 ? namesOf(several) : text(`${report.agent.name} ${report.agent.version}`, 80);
   return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }
 

@@ -3,6 +3,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, codeElement, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { calledAgents } from '../sentences/hand-overs.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
@@ -89,9 +90,17 @@ export function statusTable(report: RunReport): string {
     ['Tests', testsWord(lane)],
     ['Cost', `${work === null ? formatCost(0) : costWord(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
     ['State', [text(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
-    ...(work === null ? [] : [['Agent', text(`${work.agent.name} ${work.agent.version}`, 80)] as const]),
+    ...(work === null ? [] : [['Agent', agentWord(work)] as const]),
   ];
   return table(['RALPH_STATUS', ''], rows);
+}
+
+/** Its name and version; of several that the run called, who made how many iterations. */
+function agentWord({ agent, iterations }: WorkedReport): string {
+  const called = calledAgents(iterations);
+  return called.length < 2
+    ? text(`${agent.name} ${agent.version}`, 80)
+    : called.map(({ agent: name, iterations: made }) => `${name} (${count(made, 'iteration')})`).join(', ');
 }
 
 /** `passed (8 s)`, ``failed: `npm test` exited with code 1``, `not run`. */

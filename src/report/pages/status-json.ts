@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { calledAgents, handOverLines } from '../sentences/hand-overs.ts';
 import type { Change, TaskSize } from '../../core/lane/change.ts';
 import { capped } from '../../core/text/cut.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
@@ -59,6 +60,7 @@ const ralphStatusSchema = z.object({
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
       iterations: whole.optional().describe('Iterations spent on it since the branch began.'),
       costUsd: z.number().nonnegative().optional().describe('Spent on it since the branch began.'),
+      agents: z.array(z.string()).optional().describe('Agents that have worked on it, the last one last.'),
       size: z
         .object({ files: whole, insertions: whole, deletions: whole })
         .nullable()
@@ -71,6 +73,14 @@ const ralphStatusSchema = z.object({
     .array(z.string())
     .optional()
     .describe('Ids of tasks that the branch has work of and that are no longer in the queue; the newest 25.'),
+  agents: z
+    .array(z.object({ name: z.string(), iterations: whole }))
+    .optional()
+    .describe('Agents that this run called, with the iterations of each, in the order of their first.'),
+  handOvers: z
+    .array(z.string())
+    .optional()
+    .describe('Which agent took over from which in this run and why, as sentences; the newest 20.'),
   title: z.string().optional().describe('Title of the pull request, as it was written last; only in its body.'),
   change: z
     .object({
@@ -176,6 +186,7 @@ export const HIDDEN_OPENING = '<!-- ralph-action:RALPH_STATUS ';
 export const HIDDEN_CLOSING = ' -->';
 
 const MAX_TASKS = 200;
+const MAX_HAND_OVERS = 20;
 /** So many tasks that are gone are remembered. */
 export const MAX_UNLISTED = 25;
 
@@ -221,10 +232,12 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
       commit: progress.doneCommit,
       iterations: share.iterations,
       costUsd: dollars(share.costUsd),
+      ...(share.agents.length === 0 ? {} : { agents: [...share.agents] }),
       size: share.size === null ? null : withoutCommit(share.size),
     })),
     tasksOmitted: taskCount - tasks.length,
     unlisted: (work?.unlisted ?? []).slice(-MAX_UNLISTED),
+    ...agentsOf(report),
     change: work === null ? null : changeOf(work.change),
     tests: TESTS_WORD[lastVerification(report).kind],
     cleanCheck: headCheck === null ? null : { commit: headCheck.commit, result: headCheck.verification.kind },
@@ -242,6 +255,13 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     startedAt: new Date(report.startedAt).toISOString(),
     endedAt: new Date(report.endedAt).toISOString(),
   };
+}
+
+/** Absent where nobody was called, or nobody took over. */
+function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
+  const agents = calledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
+  const handOvers = handOverLines(iterationsOf(report)).slice(-MAX_HAND_OVERS);
+  return { ...(agents.length === 0 ? {} : { agents }), ...(handOvers.length === 0 ? {} : { handOvers }) };
 }
 
 /** How much, not which: what it takes is bounded. */

@@ -12,6 +12,7 @@ import { ruleFor } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
+import { calledAgents, handOverLines } from '../sentences/hand-overs.ts';
 import { costIsUnknown, costWord } from '../sentences/unknown-cost.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
@@ -55,6 +56,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
+      { name: 'hand-overs', rank: 3, markdown: list('Agents', handOverLines(iterationsOf(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
       { name: 'problems', rank: 3, markdown: list('Problems', problemLines(report)) },
       { name: 'denied tools', rank: 4, markdown: list('Denied tools', denialLines(report)) },
@@ -183,7 +185,7 @@ function iterationSection(report: RunReport): string {
 
 /** What an iteration came to, and what it took. */
 function iterationLine(entry: JournalEntry, report: RunReport): string {
-  const { iteration, evidence, commit, analysis, startedAt, endedAt } = entry;
+  const { iteration, agent, evidence, commit, analysis, startedAt, endedAt } = entry;
   const took = [
     evidence.fileCount === 0
       ? 'no files'
@@ -192,7 +194,8 @@ function iterationLine(entry: JournalEntry, report: RunReport): string {
     formatDuration(endedAt - startedAt),
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
   ];
-  return `- Iteration ${iteration}: ${took.join(', ')}`;
+  const by = agent !== null && calledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
+  return `- Iteration ${iteration}${by}: ${took.join(', ')}`;
 }
 
 function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): string {

@@ -1,3 +1,4 @@
+import { troubleLines } from './hand-overs.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
@@ -87,6 +88,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
         ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,
+    ...(state === null ? [] : troubleLines(state, now)),
     ...usageFacts(view),
     state?.lastRun
       ? `Last run: ${style.code(`${state.lastRun.outcome} (${state.lastRun.reason})`, 80)}, ${formatInstant(state.lastRun.at)}`

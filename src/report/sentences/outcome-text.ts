@@ -333,7 +333,9 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
         ? "No step of the pipeline may call the agent: each one's own circuit is open after failures in a row."
         : `The step \`${outcome.step.replaceAll('`', "'")}\` of the pipeline failed several times in a row, so its circuit is open. It is required, so nothing can be finished without it.`;
     case 'usage_limit':
-      return "The provider's usage limit is reached.";
+      return (policy?.agents.length ?? 1) > 1
+        ? 'None of the agents can be called for now: a usage limit is reached.'
+        : "The provider's usage limit is reached.";
   }
 }
 

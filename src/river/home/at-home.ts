@@ -12,17 +12,19 @@ import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { WorkIntake } from '../../handover/handed.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { Work } from '../../handover/work.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
-import type { Agent } from '../../ports/agent.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
-import type { Sealed, Transcript } from '../../ports/state.ts';
+import type { Transcript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
+import { agentsOf, openedExporters, openFirst, sessionExport } from '../agents.ts';
 import type { RiverDeps } from '../deps.ts';
 import { reportWithoutWork } from '../ends.ts';
 import { failureOf } from '../failure.ts';
 import { createRecording, type Recording } from '../recording.ts';
 import { runLoop } from '../run-loop.ts';
-import { sessionExport, sha256 } from '../stages.ts';
+import { sha256 } from '../stages.ts';
 import { createHomeOutlet } from './outlet.ts';
 
 /** What the run does now, for whoever watches it. */
@@ -102,26 +104,28 @@ async function work(
   const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
   const outletDeps = { config: { ...config, policy: intake.policy }, clock, log, redact, journalHash, runTag };
   const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store, budget }, begun);
-  let exportSession: (of: Sealed) => Promise<Transcript | null> = () => Promise.resolve(null);
+  let exportSessions: (state: LaneState) => Promise<Transcript | null> = () => Promise.resolve(null);
   const finish = async (ended: Work): Promise<RunReport> => {
-    const { work: last, headSha, saved } = await outlet.end(ended, exportSession);
+    const { work: last, headSha, saved } = await outlet.end(ended, exportSessions);
     recording.released();
     recording.tryToKeep(last);
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };
-  let agent: Agent;
   try {
-    agent = await connect.agent();
-    exportSession = sessionExport({ agent, seal: await connect.seal(), log });
-    const agentName = await agent.prepare();
-    log.info(`agent: ${agentName.version === '' ? agentName.name : `${agentName.version} (${agentName.name})`}`);
+    const agents = agentsOf(connect, intake.mcpServers, ({ name, version }) => {
+      log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
+    });
+    const first = agents[0].name;
+    const exporters = openedExporters(agents);
+    exportSessions = sessionExport({ exporters, first, seal: await connect.seal(), store, log });
+    await openFirst(agents, intake.state, intake.policy, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
-        ...{ agentName, prompt, signal, ending, store, recording, sayLeft },
-        agent: pipeline === null ? agent : amongSteps(agent, show),
+        ...{ prompt, signal, ending, store, recording, sayLeft },
+        agents: pipeline === null ? agents : amongSteps(agents, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy,
@@ -151,8 +155,22 @@ async function work(
   }
 }
 
-/** The agent of a pipeline: other steps run before and behind its calls. */
-function amongSteps(agent: Agent, show: HomeDeps['show']): Agent {
+/** The agents of a pipeline: other steps run before and behind its calls. */
+function amongSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
+  return [showing(first, show), ...others.map((agent) => showing(agent, show))];
+}
+
+function showing(agent: LoopAgent, show: HomeDeps['show']): LoopAgent {
+  return {
+    ...agent,
+    open: async () => {
+      const { agent: opened, called } = await agent.open();
+      return { agent: showingCalls(opened, show), called };
+    },
+  };
+}
+
+function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): OpenedAgent['agent'] {
   const asBefore = { work: null, task: null, resumeAt: null, outcome: null };
   return {
     ...agent,

@@ -1,5 +1,6 @@
 import { endRun, loseProgress, recordPublished } from '../../core/lane/settle.ts';
 import { settleRun } from '../../core/sharing/budget.ts';
+import { hasConversation } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -10,7 +11,7 @@ import type { Work } from '../../handover/work.ts';
 import { documentOnTheWay } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
-import type { BudgetStore, Sealed, StateStore, Transcript } from '../../ports/state.ts';
+import type { BudgetStore, StateStore, Transcript } from '../../ports/state.ts';
 
 interface OutletDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact' | 'journalHash'> {
   readonly remote: Pick<Remote, 'push' | 'pushOn'>;
@@ -24,7 +25,7 @@ export interface HomeOutlet {
   /** After each iteration, and each commit in the middle of one: whatever becomes of this process, the next run finds all of it. Throws a UserError where the branch does not take it. */
   readonly keep: (work: Work) => Promise<void>;
   /** At the end, whichever it is; gives the lane back. */
-  readonly end: (work: Work, session: (of: Sealed) => Promise<Transcript | null>) => Promise<EndedAtHome>;
+  readonly end: (work: Work, session: (state: LaneState) => Promise<Transcript | null>) => Promise<EndedAtHome>;
 }
 
 /** The work as it ended. `headSha`: what the branch holds; null: there is none. */
@@ -80,7 +81,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const next = sequence + 1;
       const ended = endRun({ ...state, sequence: next, savedAt: now }, outcome, work.head, now);
       const published = !isThere || there === null ? ended : recordPublished(ended, { head: there, pullRequest: null });
-      const transcript = published.session === null ? null : await session({ lane, sessionId: published.session.id });
+      const transcript = hasConversation(published) ? await session(published) : null;
       const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
       const document = documentOf(published, { transcript: named, redact });
       const saved = await store.save({ lane, sequence: next, document, transcript });

@@ -1,3 +1,4 @@
+import { hasConversation } from '../../core/lane/session.ts';
 import { nextTask } from '../../core/tasks/queue.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { acknowledge } from '../../gate/people/acknowledge.ts';
@@ -66,9 +67,10 @@ async function giveIntake({ connect, redact }: RiverDeps, { sha256 }: Stages, ha
 async function giveSession(
   { connect }: RiverDeps,
   { store }: Stages,
-  { lane, state: { session, transcript } }: WorkIntake,
+  { lane, state }: WorkIntake,
 ): Promise<HandedFile | null> {
-  if (session === null || transcript === null) return null;
+  const { transcript } = state;
+  if (!hasConversation(state) || transcript === null) return null;
   const found = await store.transcript(lane.id, transcript);
   if (found.kind !== 'found') return null;
   const { sha256, content } = found.transcript;

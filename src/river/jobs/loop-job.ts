@@ -3,14 +3,13 @@ import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Work } from '../../handover/work.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
-import type { Agent } from '../../ports/agent.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
+import { agentsOf, openedExporters, openFirst, sessionExport } from '../agents.ts';
 import type { RiverDeps, RunEnd } from '../deps.ts';
 import { reportUnpublished, reportWithoutWork } from '../ends.ts';
 import { failureOf } from '../failure.ts';
 import type { Recording } from '../recording.ts';
 import { runLoop } from '../run-loop.ts';
-import { sessionExport } from '../stages.ts';
 import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
 /** The job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. It asks GitHub's API nothing, and pushes nothing. */
@@ -27,18 +26,20 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
     bundle: async (file) => (await connect.repository()).bundle(file),
   };
   try {
-    const agent = await openLane(deps, taken);
-    const agentName = await agent.prepare();
+    await openLane(deps, taken);
+    const agents = agentsOf(connect, taken.handed.intake.mcpServers, () => undefined);
+    const { state, policy } = taken.handed.intake;
+    await openFirst(agents, state, policy, deps.clock.now());
+    const store = handedStore(folder, taken);
     const work = await runLoop(
       deps,
       {
-        agent,
-        agentName,
+        agents,
         prompt,
         signal,
         recording,
         outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
-        store: handedStore(folder, taken),
+        store,
         // The issue shows that it is worked on; there is no token here to say more.
         showLive: () => Promise.resolve(),
         showWait: () => Promise.resolve(),
@@ -49,7 +50,14 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
       },
       { ...taken.handed.intake, claimedAt: deps.clock.now() },
     );
-    await giveWork(giving, work, sessionExport({ agent, seal: await connect.seal(), log }));
+    const exported = {
+      exporters: openedExporters(agents),
+      first: agents[0].name,
+      seal: await connect.seal(),
+      store,
+      log,
+    };
+    await giveWork(giving, work, sessionExport(exported));
     recording.tryToRecord('ended');
     return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
   } catch (error) {
@@ -76,8 +84,8 @@ async function handOverFailure(
   return { handedOver, report };
 }
 
-/** The agent, and the lane as the gate found it, from this job's own checkout where that has it. */
-async function openLane({ config, context, connect, clock }: RiverDeps, { handed }: TakenIntake): Promise<Agent> {
+/** The lane as the gate found it, from this job's own checkout where that has it. */
+async function openLane({ config, context, connect, clock }: RiverDeps, { handed }: TakenIntake): Promise<void> {
   const { lane, opened, claimedAt } = handed.intake;
   if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
     throw new UserError(
@@ -97,7 +105,6 @@ async function openLane({ config, context, connect, clock }: RiverDeps, { handed
       'infrastructure',
       `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
     );
-  return connect.agent();
 }
 
 /** After an iteration, or a commit in the middle of one; what cannot be written now is handed over with the next. */

@@ -3,13 +3,14 @@ import { parseHandedIntake, type HandedFile, type HandedIntake } from '../../han
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { documentOf } from '../../handover/stored.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
-import { parseState } from '../../core/lane/state.ts';
+import { hasConversation } from '../../core/lane/session.ts';
+import { parseState, type LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import type { Work } from '../../handover/work.ts';
 import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
-import type { Sealed, Transcript } from '../../ports/state.ts';
+import type { Transcript } from '../../ports/state.ts';
 
 /** A parcel of the gate as another job has taken it, and the hash that stands for it. */
 export interface TakenIntake {
@@ -71,13 +72,12 @@ export interface Giving extends TakenIntake {
 export async function giveWork(
   { handed, of, folder, redact, bundle }: Giving,
   work: Work,
-  session: ((of: Sealed) => Promise<Transcript | null>) | null,
+  session: ((state: LaneState) => Promise<Transcript | null>) | null,
 ): Promise<void> {
   const since = handed.intake.opened.head;
   const commits = work.head === since ? null : await bundled();
-  const { lane, session: conversation } = work.state;
-  const transcript =
-    session === null || conversation === null ? null : await session({ lane, sessionId: conversation.id });
+  const { lane } = work.state;
+  const transcript = session === null || !hasConversation(work.state) ? null : await session(work.state);
   if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   // Text by text, as it is stored: the state has rules of its own.

@@ -25,7 +25,7 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
   const { handed, of } = taken;
   // A run that is killed from here on has its lane given back by post.
   recording.claiming(handed.intake.lane.id);
-  const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const text = await folder.read('loop/work.json');
   const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
@@ -34,8 +34,9 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
       recording.keep(whole.work);
       const work = await pushWithState(deps, stages, whole.work);
       recording.keep(work);
-      const exportSession: PublishDeps['exportSession'] = () => namedFile(folder, 'loop/session.sealed', whole.session);
-      return publishRecorded({ ...stages, exportSession }, recording, work);
+      const exportSessions: PublishDeps['exportSessions'] = () =>
+        namedFile(folder, 'loop/session.sealed', whole.session);
+      return publishRecorded({ ...stages, exportSessions }, recording, work);
     }
     case 'failed': {
       const { outcome } = whole;

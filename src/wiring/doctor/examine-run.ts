@@ -124,7 +124,7 @@ async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string
 
 async function askAgent({ agent }: Examination): Promise<Asked<string>> {
   try {
-    const { name, version } = await (await agent()).prepare();
+    const { name, version } = await (await agent([])).prepare();
     return { kind: 'known', value: `${name} ${version}`.trim() };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -9,12 +9,15 @@ import { UserError } from '../../errors.ts';
 import { findForeign } from '../../gate/found.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/next-action.ts';
+import { readMcpServers } from '../../gate/lane/mcp-servers.ts';
 import { readPipeline } from '../../gate/lane/pipeline.ts';
 import { previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/temporary-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
+import { serverRules } from '../../core/mcp/rules.ts';
 import { argumentsOf } from '../agent.ts';
-import { beginWork, sessionToResume } from '../../loop/loop.ts';
+import { beginWork } from '../../loop/loop.ts';
+import { sessionToResume } from '../../loop/turns.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
 import { readAside } from '../../loop/done-marker.ts';
 import { readFileTasks } from '../../loop/file-tasks.ts';
@@ -91,6 +94,7 @@ export async function showWhatWouldRun(
     // The log says which steps there are; the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
+    const mcpServers = await readMcpServers(gateDeps);
     const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: found.state.steps, now });
     const step = nextStep({ state: found.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
@@ -108,6 +112,7 @@ export async function showWhatWouldRun(
           policy,
           claimedAt: now,
           pipeline,
+          mcpServers,
           notes: found.notes,
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
@@ -132,10 +137,12 @@ export async function showWhatWouldRun(
         },
       },
     );
-    const [agent] = config.agent.order;
+    const { order } = config.agent;
+    const agent = order.find(({ name }) => name === step.agent) ?? order[0];
     const args = await argumentsOf(world, agent, {
       model: first?.model ?? agent.model,
-      allowedTools: first?.allowedTools ?? config.policy.allowedTools,
+      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...serverRules(mcpServers)],
+      servers: mcpServers,
       extraArgs: agent.args,
       resume:
         first?.session === 'fresh'

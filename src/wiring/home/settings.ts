@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { KEY_INPUTS } from '../../config/key-inputs.ts';
 import { workingFolderOf } from '../../config/working-folder.ts';
 import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
-import { MAX_USAGE_WAIT_MS } from '../../core/lane/settle.ts';
+import { MAX_USAGE_WAIT_MS } from '../../core/lane/providers.ts';
 import { UserError } from '../../errors.ts';
 import { readDefaults } from '../settings/action-defaults.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';

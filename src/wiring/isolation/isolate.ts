@@ -2,7 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roomEnvironment } from '../../core/isolation/environment.ts';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
-import { allowedHosts, asksForBounds, modelHostsAmong, nameOf, type AllowedHosts } from '../../core/isolation/hosts.ts';
+import {
+  allowedHosts,
+  asksForBounds,
+  modelHostsAmong,
+  nameOf,
+  withHosts,
+  type AllowedHosts,
+  type HostRule,
+} from '../../core/isolation/hosts.ts';
 import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
@@ -102,6 +110,7 @@ async function isolatedIn(
     );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
+  let more: readonly HostRule[] = [];
   const egress = createEgress({
     get allowed() {
       return allowed;
@@ -114,7 +123,7 @@ async function isolatedIn(
 
   async function begin(brokerPorts: readonly number[]): Promise<void> {
     const [brokerPort = null] = brokerPorts;
-    allowed = await hosts;
+    allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...brokerPorts]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
@@ -152,6 +161,9 @@ async function isolatedIn(
         isVisible: (path) => !isHiddenFolder(path, options),
       }),
     listen: (server) => opened.listen(server),
+    allow: (asked) => {
+      more = asked;
+    },
     begin,
     count: async () => {
       const left = await room.end(END_GRACE_MS);

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
+import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { Room } from '../../ports/room.ts';
 
@@ -11,6 +12,8 @@ export interface Isolation {
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
   /** A server becomes reachable from there; returns its port on 127.0.0.1. */
   readonly listen: (server: Server) => Promise<number>;
+  /** Opens hosts beside those of the inputs; before `begin`. */
+  readonly allow: (hosts: readonly HostRule[]) => void;
   /** With the brokers' ports: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
   readonly begin: (brokerPorts: readonly number[]) => Promise<void>;
   /** Ends all processes there and counts what is left; throws a UserError that names them. */
@@ -36,6 +39,7 @@ export function notIsolated(why: string | null): Isolation {
     room: null,
     environmentFor: (given) => ({ ...given }),
     listen: listenOnLoopback,
+    allow: () => undefined,
     begin: (brokerPorts) => {
       measured = { network: 'open', probe: null, keyHidden: brokerPorts.length > 0, processesLeft: null };
       return Promise.resolve();

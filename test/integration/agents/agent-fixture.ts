@@ -77,6 +77,7 @@ export function createAgentOn(
       'Bash(git add:*)',
       'Bash(git commit:*)',
     ],
+    servers: [],
     extraArgs: given.extraArgs ?? [],
     stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_USAGE_WAIT_MS } from '../../../src/core/lane/settle.ts';
+import { MAX_USAGE_WAIT_MS } from '../../../src/core/lane/providers.ts';
 import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { expiryOf } from '../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';

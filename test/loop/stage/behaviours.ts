@@ -1,4 +1,5 @@
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
+import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../../src/core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
@@ -90,21 +91,26 @@ export interface AgentScript {
   key: string | null;
   /** Why the CLI cannot be started; null: it can. */
   broken: Error | null;
+  /** How often it was installed. */
+  prepared: number;
 }
 
 export function createScript(behaviours: readonly Behaviour[]): AgentScript {
-  return { behaviours, calls: [], key: 'sk-of-the-stage', broken: null };
+  return { behaviours, calls: [], key: 'sk-of-the-stage', broken: null, prepared: 0 };
 }
 
 /** The agent on one new machine, which knows only the sessions that it began here or that were brought to it. */
 export function createAgent(
   script: AgentScript,
-  { checkout, clock }: { readonly checkout: Checkout; readonly clock: FakeClock },
+  { name, checkout, clock }: { readonly name: AgentName; readonly checkout: Checkout; readonly clock: FakeClock },
 ): Agent {
   const transcripts = new Set<string>();
   let made = 0;
   return {
-    prepare: () => Promise.resolve({ name: 'Fake Agent', version: '1.0.0' }),
+    prepare: () => {
+      script.prepared += 1;
+      return Promise.resolve({ name: name === 'claude' ? 'Fake Agent' : name, version: '1.0.0' });
+    },
     call: (call) => {
       if (script.broken !== null) return Promise.reject(script.broken);
       script.calls.push({ ...call, credentials: checkout.credentials(), at: clock.now() });
@@ -122,7 +128,7 @@ export function createAgent(
       return Promise.resolve(perform(act, call));
     },
     kindOfDenial,
-    coAuthor: 'Claude <noreply@anthropic.com>',
+    coAuthor: name === 'claude' ? 'Claude <noreply@anthropic.com>' : `${name} <${name}@example.com>`,
     exportSession: (id) => Promise.resolve(transcripts.has(id) ? Buffer.from(`transcript of ${id}`) : null),
     importSession: (id, transcript) => {
       if (Buffer.from(transcript).toString() === `transcript of ${id}`) transcripts.add(id);
@@ -137,7 +143,7 @@ export function createAgent(
     clock.advance(durationMs);
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
-    const sessionId = call.resume ?? `session-${String(script.calls.length)}`;
+    const sessionId = call.resume ?? `${name === 'claude' ? '' : `${name}-`}session-${String(script.calls.length)}`;
     const analyzed: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.output) });
     if (analyzed.sessionId !== null) transcripts.add(analyzed.sessionId);
     return {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { AgentName } from '../../../src/core/agent-names.ts';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
+import type { McpServer } from '../../../src/core/mcp/server.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
@@ -9,7 +11,7 @@ import type { RunRecord } from '../../../src/river/run-record.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';
-import { createAgent } from './behaviours.ts';
+import { createAgent, type AgentScript } from './behaviours.ts';
 import { sealWith } from './in-memory-state.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
 import { placedCheckout } from './placed.ts';
@@ -24,12 +26,15 @@ export interface Machine {
   readonly clock: Clock;
   readonly checkout: Checkout;
   readonly agent: Agent;
+  readonly others: readonly { readonly name: AgentName; readonly agent: Agent }[];
   /** Agent calls made here. */
   readonly calls: () => number;
   /** Why the disk takes no record now; null: it does. */
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
+  /** What the agent was given; null: there was none here. */
+  mcpServers: readonly McpServer[] | null;
 }
 
 /** A new machine, as main finds it right after it began. */
@@ -44,13 +49,16 @@ export function createMachine(
 ): Machine {
   const { script, origin } = project;
   const checkout = createCheckout(origin);
-  const agent = createAgent(script, { checkout, clock: project.clock });
   let calls = 0;
-  const call: Agent['call'] = (asked) => {
-    const before = script.calls.length;
-    const answer = agent.call(asked);
-    calls += script.calls.length - before;
-    return answer;
+  const onMachine = (name: AgentName, own: AgentScript): Agent => {
+    const agent = createAgent(own, { name, checkout, clock: project.clock });
+    const call: Agent['call'] = (asked) => {
+      const before = own.calls.length;
+      const answer = agent.call(asked);
+      calls += own.calls.length - before;
+      return answer;
+    };
+    return { ...agent, call };
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
   const record: RunRecord = {
@@ -67,10 +75,12 @@ export function createMachine(
     runTag,
     clock,
     checkout,
-    agent: { ...agent, call },
+    agent: onMachine('claude', script),
+    others: project.others.map(([name, own]) => ({ name, agent: onMachine(name, own) })),
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
+    mcpServers: null,
   };
 }
 
@@ -98,6 +108,10 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
+  const connectAgent = (mcpServers: readonly McpServer[]) => {
+    machine.mcpServers = mcpServers;
+    return Promise.resolve(tapped('agent', machine.agent, tap));
+  };
   return {
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
     requests: () => project.forge.requests(),
@@ -107,7 +121,11 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     store: () => Promise.resolve(store),
     budget: () => Promise.resolve(budget),
     seal: () => Promise.resolve(sealWith(project.script.key)),
-    agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
+    agent: connectAgent,
+    agents: [
+      { name: 'claude', connect: connectAgent },
+      ...machine.others.map(({ name, agent }) => ({ name, connect: () => Promise.resolve(tapped(name, agent, tap)) })),
+    ],
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
     commands: () =>
       Promise.resolve(

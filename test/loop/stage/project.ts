@@ -1,3 +1,4 @@
+import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Finding } from '../../../src/core/doctor/finding.ts';
 import type { CommandCall, CommandRun, Verifier } from '../../../src/ports/agent.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
@@ -13,6 +14,8 @@ export interface Project {
   readonly kept: Kept;
   readonly clock: FakeClock;
   readonly script: AgentScript;
+  /** Of the agents behind the first, in their order. */
+  readonly others: readonly (readonly [AgentName, AgentScript])[];
   /** What the jobs of a split run hand over: files by name. */
   readonly handoff: Map<HandoffName, Uint8Array>;
   inputs: Readonly<Record<string, string>>;

@@ -8,8 +8,10 @@ import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { parseHandedIntake } from '../../../src/handover/handed.ts';
 import { fromRoot } from '../../../src/core/folder.ts';
+import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
+import type { Policy } from '../../../src/core/policy.ts';
 import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
@@ -83,6 +85,8 @@ export function createProject(
   setting: {
     readonly issues?: readonly number[];
     readonly agent?: readonly Behaviour[];
+    /** Agents behind the first, in their order. */
+    readonly others?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
     readonly inputs?: Readonly<Record<string, string>>;
     /** Files of the base branch, beside a README. */
     readonly files?: Readonly<Record<string, string>>;
@@ -100,6 +104,7 @@ export function createProject(
     kept,
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
+    others: Object.entries(setting.others ?? {}).map(([name, agent]) => [name as AgentName, createScript(agent)]),
     inputs: setting.inputs ?? {},
     environment: {},
     verifier: green,
@@ -242,7 +247,8 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       ? {}
       : { phase: job.phase, 'handoff-digest': job.digest, ...(job.phase === 'loop' ? { 'github-token': '' } : {}) }),
   });
-  const config = { ...given, policy: { ...given.policy, maxWaitMs: setting.maxWaitMs ?? 0 } };
+  const agents: Policy['agents'] = ['claude', ...project.others.map(([name]) => name)];
+  const config = { ...given, policy: { ...given.policy, agents, maxWaitMs: setting.maxWaitMs ?? 0 } };
   const machine = createMachine(project, {
     config,
     context: {
@@ -428,7 +434,7 @@ export async function publisherOf(
   const log = createLog();
   return {
     ...(await connectStages(depsOf(project, machine, { tap: open, log, redact: String }), {
-      agent: machine.agent,
+      exporters: () => Promise.resolve(machine.agent),
       stepWithinMs: null,
     })),
     log,
@@ -485,7 +491,7 @@ export function cutOff({ kept }: Project, why: string): void {
 function expectReplays(text: string): void {
   const parsed = parseJournal(text);
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
-  const differences = replay(parsed.journal, kindOfDenial);
+  const differences = replay(parsed.journal, () => kindOfDenial);
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
 }
 

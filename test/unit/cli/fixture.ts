@@ -84,7 +84,7 @@ function commandsAt(
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
-    createReplayCommand(kindOfDenial),
+    createReplayCommand(() => kindOfDenial),
     createAnalyzeCommand(openReader),
     cleanCommand,
   ];

@@ -51,7 +51,11 @@ describe('the agents, in their order', () => {
       { agents: 'claude, codex', model: 'opus' },
       'model: "opus" must be of the form NAME=VALUE, since there are several agents',
     ],
-    ['a stranger', { agents: 'claude, codex', model: 'gemini=x' }, 'has a line for gemini, which is not among the agents'],
+    [
+      'a stranger',
+      { agents: 'claude, codex', model: 'gemini=x' },
+      'has a line for gemini, which is not among the agents',
+    ],
     ['two models', { agents: 'claude, codex', model: 'codex=x\ncodex=y' }, 'has two lines for codex'],
     ['no version', { agents: 'claude, codex', 'agent-version': 'claude=2.1.330' }, 'has no version for codex'],
     ['no exact version', { agent: 'codex', 'agent-version': 'codex=latest' }, 'is not an exact version such as'],

@@ -20,6 +20,7 @@ export const optionalSections: readonly string[] = ['Optional', 'Future', 'Nice 
 
 /** The documented defaults. */
 export const policy: Policy = {
+  agents: ['claude'],
   maxIterations: 10,
   maxRunMs: 50 * MINUTE,
   maxIterationsPerTask: 8,
@@ -89,6 +90,7 @@ export const promptParts: PromptParts = {
   standing: 'listed',
   others: [],
   hints: [],
+  takeover: null,
   learnings: '',
   notesPath: '.ralph/learnings.md',
   verifyCommands: [],
@@ -219,7 +221,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
   for (const scripted of script) {
     if (step.kind === 'stop') break;
     const startedAt = now;
-    state = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+    state = beginIteration(state, { taskId: step.task.id, tree, agent: step.agent }, bounds, now);
     now += (scripted.minutes ?? 1) * MINUTE;
     const facts = {
       task: step.task,

@@ -83,6 +83,8 @@ export interface EntryChange {
   readonly taskId?: string;
   readonly taskNumber?: number;
   readonly taskTitle?: string;
+  readonly agent?: JournalEntry['agent'];
+  readonly passedOver?: JournalEntry['passedOver'];
   readonly commit?: string | null;
   readonly verification?: Verification;
   readonly analysis?: Partial<Analysis>;
@@ -101,6 +103,8 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
     iteration,
     taskId: change.taskId ?? `issue-${taskNumber}`,
     taskTitle: change.taskTitle ?? `Task ${taskNumber}`,
+    agent: change.agent ?? null,
+    passedOver: change.passedOver ?? [],
     found: [],
     startedAt,
     endedAt: startedAt + 2 * MINUTE,
@@ -241,9 +245,12 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 5,
+  version: 6,
   lane: 'queue',
   sequence: 41,
+  agent: null,
+  resting: {},
+  providers: {},
   savedAt: END,
   circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000, taskId: null },
   windows: { hour: null, day: null },

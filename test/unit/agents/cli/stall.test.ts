@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CallEvent } from '../../../../src/agents/cli/cli.ts';
+import type { CallEvent } from '../../../../src/agents/cli/call-event.ts';
 import { retryingAfter, stallsAt, stallText, type Retrying } from '../../../../src/agents/cli/stall.ts';
 
 const SECOND = 1_000;

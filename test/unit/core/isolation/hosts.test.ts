@@ -10,6 +10,7 @@ import {
   nameOf,
   parseAllowedHosts,
   parseTarget,
+  withHosts,
   type AllowedHosts,
   type HostsAsked,
 } from '../../../../src/core/isolation/hosts.ts';
@@ -326,4 +327,13 @@ describe('the hosts of the providers', () => {
     expect(modelHostsAmong(named('*.anthropic.com'), never)).toHaveLength(1);
     for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(modelHostsAmong(asked, never)).toEqual([]);
   });
+});
+
+test('more hosts are allowed beside those of the input, each once, and none where all are', () => {
+  const [a, b] = [
+    { host: 'a.example', port: 443 },
+    { host: 'b.example', port: 443 },
+  ];
+  expect(withHosts({ kind: 'listed', hosts: [b] }, [b, a])).toEqual({ kind: 'listed', hosts: [a, b] });
+  expect(withHosts({ kind: 'any' }, [a])).toEqual({ kind: 'any' });
 });

@@ -1,5 +1,6 @@
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
+import { passedOver } from '../../../../src/core/lane/providers.ts';
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
@@ -35,7 +36,7 @@ export function record(
     if (step.kind === 'stop' || play === undefined)
       return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
     const startedAt = now;
-    const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+    const begun = beginIteration(state, { taskId: step.task.id, tree, agent: step.agent }, bounds, now);
     now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * MINUTE));
     const known = tasks;
     const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
@@ -55,6 +56,8 @@ export function record(
         iteration,
         taskId: step.task.id,
         taskTitle: step.task.title,
+        agent: step.agent,
+        passedOver: passedOver(bounds.agents, state.providers, step.agent, startedAt),
         startedAt,
         taskTree: tree,
         sessionDroppedAt: null,

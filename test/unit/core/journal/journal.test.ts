@@ -37,7 +37,7 @@ const facts = {
   }),
 };
 const settled = settle(
-  beginIteration(before.state, { taskId: 'issue-1', tree: 'a' }, policy, noon),
+  beginIteration(before.state, { taskId: 'issue-1', tree: 'a', agent: 'claude' }, policy, noon),
   { task: task(1), tasks: start.tasks, ...facts, denials: [], startedAt: noon },
   policy,
   noon + MINUTE,
@@ -48,6 +48,8 @@ const entry: JournalEntry = {
   iteration: 1,
   taskId: 'issue-1',
   taskTitle: 'Title 1',
+  agent: 'codex',
+  passedOver: [{ name: 'claude', why: 'limit', until: noon + 60 * MINUTE }],
   startedAt: noon,
   taskTree: 'a',
   sessionDroppedAt: null,

@@ -80,10 +80,10 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
           const parsed = parseJournal(recorded.text);
           if (parsed.kind !== 'journal') throw new Error(JSON.stringify(parsed.problems));
           const { journal } = parsed;
-          expect(replay(journal, kindOfDenial)).toEqual([]);
+          expect(replay(journal, () => kindOfDenial)).toEqual([]);
           // Under its own policy a run ends as it did.
           if (journal.end !== null)
-            expect(whatIf(journal, journal.start.policy, kindOfDenial)).toEqual({
+            expect(whatIf(journal, journal.start.policy, () => kindOfDenial)).toEqual({
               kind: 'ended',
               iterations: recorded.iterations,
               outcome: journal.end.outcome,

@@ -18,7 +18,7 @@ function journalOf(text: string): Journal {
 function withSet(journal: Journal, texts: Readonly<Record<string, string>>): string {
   const given = parsePolicyInputs(texts);
   if (given.kind === 'problems') throw new Error(JSON.stringify(given.problems));
-  const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs), kindOfDenial);
+  const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs), () => kindOfDenial);
   return `${String(answer.iterations)}: ${'outcome' in answer ? `${answer.kind === 'waits' ? 'waits, ' : ''}${answer.outcome.kind} (${answer.outcome.reason})` : `${answer.kind} ${answer.taskId}`}`;
 }
 
@@ -34,7 +34,7 @@ describe('a journal replays to the same decisions', () => {
     const { text, iterations } = record(script, { policy: { ...policy, maxIterationsPerTask: 0 } });
     const journal = journalOf(text);
     expect(journal.entries).toHaveLength(iterations);
-    expect(replay(journal, kindOfDenial)).toEqual([]);
+    expect(replay(journal, () => kindOfDenial)).toEqual([]);
   });
 });
 
@@ -77,18 +77,18 @@ describe('a record that was changed is found', () => {
   ])('%s', (_, change, difference) => {
     const changed = change(text);
     expect(changed).not.toBe(text);
-    expect(replay(journalOf(changed), kindOfDenial)[0]).toMatchObject(difference);
+    expect(replay(journalOf(changed), () => kindOfDenial)[0]).toMatchObject(difference);
   });
 
   test('a run that should have stopped, and one that should have gone on', () => {
-    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')), kindOfDenial);
+    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')), () => kindOfDenial);
     expect(stopped[0]).toEqual({
       line: 3,
       of: 'task',
       recorded: 'issue-1',
       replayed: { kind: 'limit', reason: 'iterations' },
     });
-    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')), kindOfDenial);
+    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')), () => kindOfDenial);
     expect(patient.at(-1)).toMatchObject({ line: 6, of: 'outcome', replayed: 'issue-1' });
   });
 
@@ -96,7 +96,7 @@ describe('a record that was changed is found', () => {
     const outcome = /"outcome":(\{[^}]*\})/.exec(text)?.[1] ?? '';
     const reversed = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(outcome) as object).reverse()));
     expect(reversed).not.toBe(outcome);
-    expect(replay(journalOf(text.replace(outcome, reversed)), kindOfDenial)).toEqual([]);
+    expect(replay(journalOf(text.replace(outcome, reversed)), () => kindOfDenial)).toEqual([]);
   });
 });
 
@@ -106,8 +106,8 @@ test('an outcome whose sentences an earlier version joined without a full stop i
   const [now, before] = ['too low. Check its key', 'too low Check its key'];
   expect(text).toContain(now);
   const old = text.replace(now, before);
-  expect(replay(journalOf(old), kindOfDenial)).toEqual([]);
-  const other = replay(journalOf(old.replace(before, 'too high Check its key')), kindOfDenial);
+  expect(replay(journalOf(old), () => kindOfDenial)).toEqual([]);
+  const other = replay(journalOf(old.replace(before, 'too high Check its key')), () => kindOfDenial);
   expect(other).toMatchObject([{ line: 4, of: 'outcome' }]);
 });
 
@@ -157,7 +157,7 @@ describe('a run without an end is asked about', () => {
 
 test('a cancelled run ends as it did', () => {
   const text = `${record([progress()]).text}${serializeEnd({ version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
-  expect(replay(journalOf(text), kindOfDenial)).toEqual([]);
+  expect(replay(journalOf(text), () => kindOfDenial)).toEqual([]);
   expect(withSet(journalOf(text), {})).toBe('1: cancelled (signal)');
 });
 
@@ -168,7 +168,7 @@ test('a session that the CLI had forgotten is forgotten in the replay, too', () 
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
   expect(dropped).not.toBe(text);
   const last = (journal: string) =>
-    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } }, kindOfDenial);
+    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } }, () => kindOfDenial);
   expect(last(text)).toMatchObject({ kind: 'goes-on' });
   expect(last(dropped)).toMatchObject({ kind: 'ended', outcome: { reason: 'circuit_open' } });
 });

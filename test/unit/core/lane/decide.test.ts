@@ -462,13 +462,13 @@ describe('before the first call', () => {
       ['the state unreadable', probeState('queue', noon), {}, 'iterate'],
       [
         'parked by the provider',
-        { ...fresh, park: { reason: 'usage_limit', resumeAt: noon + 1, taskId: null, branchHead: null } },
+        { ...fresh, providers: { claude: { kind: 'open', why: 'limit', until: noon + 1 } } },
         {},
         'parked (usage_limit)',
       ],
       [
         'parked until now',
-        { ...fresh, park: { reason: 'usage_limit', resumeAt: noon, taskId: null, branchHead: null } },
+        { ...fresh, providers: { claude: { kind: 'open', why: 'limit', until: noon } } },
         {},
         'iterate',
       ],
@@ -516,7 +516,7 @@ describe('before the first call', () => {
     (_, parkedFor, reason, expected) => {
       const both: LaneState = {
         ...fresh,
-        park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
+        providers: { claude: { kind: 'open', why: 'limit', until: noon + parkedFor } },
         windows: { hour: { openedAt: noon - MINUTE, calls: 100, tokens: 0 }, day: null },
       };
       expect(play([], { state: both }).step).toMatchObject({
@@ -532,7 +532,7 @@ describe('before the first call', () => {
   ])('the circuit of the only agent step parks as a limit does: %s', (_, parkedFor, reason, expected) => {
     const both: LaneState = {
       ...fresh,
-      park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
+      providers: { claude: { kind: 'open', why: 'limit', until: noon + parkedFor } },
       steps: { markers: [], circuits: { work: { failures: 1, openedAt: noon } } },
     };
     const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR, required: true }];
@@ -544,7 +544,7 @@ describe('before the first call', () => {
         ...(reason === 'step_circuit' ? { step: 'work' } : {}),
       },
     });
-    expect(play([], { state: { ...both, park: null } }).step).toMatchObject({ kind: 'iterate' });
+    expect(play([], { state: { ...both, providers: {} } }).step).toMatchObject({ kind: 'iterate' });
   });
 
   test.each<[string, Partial<Outcome>, Partial<Policy>, boolean]>([
@@ -645,7 +645,7 @@ describe('probes', () => {
           {
             ...tripped,
             state: resetCircuit(tripped.state, 'by ann (comment)', tripped.now),
-            step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] },
+            step: { kind: 'iterate', task: task(1), agent: 'claude', circuit: { kind: 'closed' }, hints: [] },
           },
           [],
           { gapMs: MINUTE },

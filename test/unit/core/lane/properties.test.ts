@@ -122,7 +122,7 @@ function history(
       }
       // A script that ends is played again: only the decisions may end a run.
       const { play, clockMs } = script[at % script.length] ?? { play: {}, clockMs: 0 };
-      const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+      const begun = beginIteration(state, { taskId: step.task.id, tree, agent: step.agent }, bounds, now);
       const facts = {
         task: step.task,
         tasks,

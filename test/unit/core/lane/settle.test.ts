@@ -378,7 +378,12 @@ describe('what is not the agent’s doing', () => {
 });
 
 describe('beginning an iteration', () => {
-  const begun = beginIteration(initialState('queue', noon), { taskId: 'issue-1', tree: 'a' }, policy, noon);
+  const begun = beginIteration(
+    initialState('queue', noon),
+    { taskId: 'issue-1', tree: 'a', agent: 'claude' },
+    policy,
+    noon,
+  );
 
   test('charges the call at its start', () => {
     expect(begun.windows.hour).toEqual({ openedAt: noon, calls: 1, tokens: 0 });
@@ -396,10 +401,9 @@ describe('beginning an iteration', () => {
     });
     expect(begun.currentTask).toBe('issue-1');
     const changed: LaneState = play([progress({ output: working })], { tree: 'a' }).state;
-    expect(beginIteration(changed, { taskId: 'issue-1', tree: 'b' }, policy, noon).tasks['issue-1']).toMatchObject({
-      attempts: 2,
-      startedTree: 'a',
-    });
+    expect(
+      beginIteration(changed, { taskId: 'issue-1', tree: 'b', agent: 'claude' }, policy, noon).tasks['issue-1'],
+    ).toMatchObject({ attempts: 2, startedTree: 'a' });
   });
 
   test('ends a park', () => {
@@ -407,7 +411,7 @@ describe('beginning an iteration', () => {
       ...initialState('queue', noon),
       park: { reason: 'usage_limit', resumeAt: noon, taskId: null, branchHead: null },
     };
-    expect(beginIteration(parked, { taskId: 'issue-1', tree: 'a' }, policy, noon).park).toBeNull();
+    expect(beginIteration(parked, { taskId: 'issue-1', tree: 'a', agent: 'claude' }, policy, noon).park).toBeNull();
   });
 });
 

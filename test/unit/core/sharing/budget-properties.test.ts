@@ -114,7 +114,7 @@ function call(run: Running, now: number): void {
     durationMs: 0,
   };
   const windows = chargeUsage(chargeCall(after.windows, now), usage, now);
-  run.after = { ...after, windows, ledger: bookUsage(bookCall(after.ledger, now), usage, now) };
+  run.after = { ...after, windows, ledger: bookUsage(bookCall(after.ledger, now, null), usage, now) };
   run.calls += 1;
 }
 

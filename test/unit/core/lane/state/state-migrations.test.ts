@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { noChange } from '../../../../../src/core/lane/change.ts';
+import { noChange, type Change } from '../../../../../src/core/lane/change.ts';
 import { migrateState } from '../../../../../src/core/lane/state-migrations.ts';
 import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
 
@@ -20,7 +20,14 @@ const version3 = JSON.parse(
 const version4 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v4.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
+/** And as version 5 did. */
+const version5 = JSON.parse(
+  readFileSync(new URL('../../../../samples/state-v5.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
+/** Of one agent, which was Claude Code, and of no limit of its provider. */
+const since6 = { resting: {}, providers: {} };
 const since5 = {
+  ...since6,
   change: noChange,
   notified: [],
   notifiedAt: [],
@@ -31,15 +38,23 @@ const since5 = {
   steps: { markers: [], circuits: {} },
 };
 const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
+const parkedUntil = (version5.park as { readonly resumeAt: number }).resumeAt;
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
   [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [], ...since4 }],
   [2, version2, { approvals: {}, unmarked: [], ...since4 }],
   [3, version3, since4],
   [4, version4, since5],
+  [5, version5, { ...since6, providers: { claude: { kind: 'open', why: 'limit', until: parkedUntil } } }],
 ];
 
+/** Nobody knows who worked on what. */
+function withAgents(change: Change): object {
+  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [] }]);
+  return { ...change, tasks: Object.fromEntries(tasks) as object };
+}
+
 /** What tasks and circuits have had since. */
-function today({ tasks, circuit }: Record<string, unknown>): object {
+function today({ tasks, circuit, change, session }: Record<string, unknown>): object {
   const reasons: Record<string, string> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
   return {
     tasks: Object.fromEntries(
@@ -48,6 +63,9 @@ function today({ tasks, circuit }: Record<string, unknown>): object {
         { ...task, reason: reasons[task.state] ?? null, setAside: null },
       ]),
     ),
+    ...(change === undefined ? {} : { change: withAgents(change as Change) }),
+    // The conversation was that of the only agent that there was.
+    agent: session === null ? null : 'claude',
     circuit: {
       ...(circuit as { readonly kind: string }),
       ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false }),

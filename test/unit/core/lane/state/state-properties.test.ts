@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AGENT_NAMES } from '../../../../../src/core/agent-names.ts';
+import { providerTroubles } from '../../../../../src/core/lane/providers.ts';
 import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
 import {
   initialState,
@@ -34,6 +36,9 @@ const check = fc.record({
   command: fc.option(text),
   exitCode: fc.option(fc.integer({ min: -1, max: 255 })),
 });
+
+const session = fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) });
+const agentName = fc.constantFrom(...AGENT_NAMES);
 
 const anyState: fc.Arbitrary<LaneState> = fc.record({
   version: fc.constant(STATE_VERSION),
@@ -71,7 +76,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     blockedInARow: count,
     testOnlyInARow: count,
   }),
-  session: fc.option(fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) })),
+  session: fc.option(session),
   tasks: fc.dictionary(
     id,
     fc.record({
@@ -160,6 +165,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         question: fc.option(text),
         recommendation: fc.option(text),
         verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
+        agents: fc.uniqueArray(agentName),
         size: fc.option(fc.record({ files: count, insertions: count, deletions: count, since: fc.option(head) })),
       }),
       { noNullPrototype: true },
@@ -189,6 +195,16 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       at: instant,
     }),
     { maxLength: 50 },
+  ),
+  agent: fc.option(agentName),
+  resting: fc.dictionary(agentName, session, { maxKeys: 3 }),
+  providers: fc.dictionary(
+    agentName,
+    fc.oneof(
+      fc.record({ kind: fc.constant('closed' as const), failures: count }),
+      fc.record({ kind: fc.constant('open' as const), why: fc.constantFrom(...providerTroubles), until: instant }),
+    ),
+    { maxKeys: 6 },
   ),
   transcript: fc.option(fc.record({ sha256, bytes: count })),
   journalHash: fc.option(sha256),

@@ -43,6 +43,9 @@ const full: LaneState = {
     blockedInARow: 2,
     testOnlyInARow: 3,
   },
+  agent: 'codex',
+  resting: { claude: { id: 'session-0', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' } },
+  providers: { claude: { kind: 'open', why: 'limit', until: noon + MINUTE }, codex: { kind: 'closed', failures: 1 } },
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
   tasks: {
     'issue-1': { state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null },
@@ -103,6 +106,7 @@ const full: LaneState = {
         question: 'By name?',
         recommendation: 'Merge it.',
         verification: 'failed',
+        agents: ['claude', 'codex'],
         size: { files: 1, insertions: 2, deletions: 3, since: 'c' },
       },
     },

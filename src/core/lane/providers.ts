@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
+import type { Analysis } from '../analysis/analysis.ts';
+import type { AgentEnd } from '../evidence.ts';
+import type { Immutable } from '../immutable.ts';
+import { count, instant } from '../numbers.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+
+/** The longest limit of a provider is weekly; a reset later than this is not believed. */
+export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
+/** A limit that only one sign speaks of is believed for so long, however often it is reported. */
+const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
+/** Nobody gives a provider credit or another key within minutes. */
+const REFUSED_MS = HOUR_MS;
+/** An outage is often shorter than that, and a probe of one that is longer costs one call. */
+const FAILING_MS = 15 * MINUTE_MS;
+/** One failure may be chance. */
+const FAILURES_TO_OPEN = 2;
+
+/** Why an agent's provider gets no call: its usage limit, no credit, a refused key, failures in a row. */
+export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const;
+export type ProviderTrouble = (typeof providerTroubles)[number];
+
+const providerSchema = z.discriminatedUnion('kind', [
+  /** `failures`: in a row, up to the newest call. */
+  z.object({ kind: z.literal('closed'), failures: count }),
+  /** From `until` on one call probes it. */
+  z.object({ kind: z.literal('open'), why: z.enum(providerTroubles), until: instant }),
+]);
+
+/** The small circuit of one provider. Half-open is never stored: it follows from `until` and the clock. */
+export type Provider = Immutable<z.infer<typeof providerSchema>>;
+type Open = Provider & { readonly kind: 'open' };
+
+export const providersSchema = z.partialRecord(z.enum(AGENT_NAMES), providerSchema);
+
+/** The circuits of a lane's providers, by the agent that calls them; one without an entry never failed. */
+export type Providers = Immutable<z.infer<typeof providersSchema>>;
+
+/** The agents that may be called, the first before all others. */
+export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
+
+/** Whose turn it is. `probe`: its provider was in trouble, and this call decides. `refused`: each provider refuses its key or is without credit. */
+export type ChosenAgent =
+  | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
+  | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit' }
+  | { readonly kind: 'refused' };
+
+/**
+ * The first agent of the order whose provider may be called. Where none may, those that come back by themselves are
+ * waited for if one of them is at its limit; those that only fail are called all the same: what stops
+ * an agent whose calls come to nothing is the lane's circuit.
+ */
+export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {
+  const ready = order.find((name) => openAt(providers[name], now) === null);
+  if (ready !== undefined) return { kind: 'agent', name: ready, probe: providers[ready]?.kind === 'open' };
+  const waiting = inTrouble(order, providers).filter(({ why }) => why === 'limit' || why === 'failing');
+  if (waiting.some(({ why }) => why === 'limit'))
+    return { kind: 'parked', until: Math.min(...waiting.map(({ until }) => until)), why: 'limit' };
+  const failing = waiting[0];
+  return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
+}
+
+/** Whether every provider is in trouble and none of them at its limit, so that one is called all the same or none at all. */
+export function isOutage(order: AgentOrder, providers: Providers, now: number): boolean {
+  return (
+    order.every((name) => openAt(providers[name], now) !== null) &&
+    inTrouble(order, providers).every(({ why }) => why !== 'limit')
+  );
+}
+
+/** Of agents that are all refused, the one that was refused longest ago: somebody may have given it another key. */
+export function refusedLongest(order: AgentOrder, providers: Providers): AgentName {
+  const [first] = order;
+  return inTrouble(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
+}
+
+/** Agents before `name` in the order, with what keeps their providers from a call. */
+export function passedOver(
+  order: AgentOrder,
+  providers: Providers,
+  name: AgentName,
+  now: number,
+): readonly PassedOver[] {
+  const before = order.slice(0, Math.max(0, order.indexOf(name)));
+  return inTrouble(before, providers).filter(({ until }) => now < until);
+}
+
+/** An agent that gets no call, and until when. */
+export interface PassedOver extends Pick<Open, 'why' | 'until'> {
+  readonly name: AgentName;
+}
+
+/** What a call says of its provider. */
+export interface ProviderCall {
+  readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
+  readonly end: AgentEnd;
+  /** Whether content changed. */
+  readonly progress: boolean;
+}
+
+/** The circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
+export function afterCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
+  const before = providers[name] ?? { kind: 'closed', failures: 0 };
+  const after = judged(before, call, now);
+  return after === before ? providers : { ...providers, [name]: after };
+}
+
+/** Whether the provider failed in a way that may be over soon. */
+export function isFailure({ analysis: { agentError, usageLimit }, end }: Omit<ProviderCall, 'progress'>): boolean {
+  if (usageLimit !== null) return false;
+  return end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit';
+}
+
+/** Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that nothing is called again at once. */
+export function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>, now: number): number {
+  const reported = resumeAt === null ? Number.NaN : Date.parse(resumeAt);
+  const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
+  const longest = unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
+  return Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
+}
+
+/** The circuits without what no clock but a wrong one, or a job that is not believed, can have said: none is open for longer than its trouble may last. */
+export function believableProviders(providers: Providers, now: number): Providers {
+  const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
+  const isBelievable = (provider: Provider): boolean =>
+    provider.kind === 'closed' || provider.until <= now + longest[provider.why];
+  if (entries.every(([, provider]) => isBelievable(provider))) return providers;
+  return Object.fromEntries(
+    entries.map(([name, provider]) => [
+      name,
+      isBelievable(provider) || provider.kind === 'closed'
+        ? provider
+        : { ...provider, until: now + longest[provider.why] },
+    ]),
+  );
+}
+
+/** For how long each trouble may keep a provider from a call. */
+const longest: Readonly<Record<ProviderTrouble, number>> = {
+  limit: MAX_USAGE_WAIT_MS,
+  billing: REFUSED_MS,
+  auth: REFUSED_MS,
+  failing: FAILING_MS,
+};
+
+function judged(before: Provider, call: ProviderCall, now: number): Provider {
+  const { agentError, usageLimit } = call.analysis;
+  if (usageLimit !== null) return { kind: 'open', why: 'limit', until: limitUntil(usageLimit, now) };
+  if (agentError?.kind === 'auth' || agentError?.kind === 'billing')
+    return { kind: 'open', why: agentError.kind, until: now + REFUSED_MS };
+  if (isFailure(call)) {
+    const failures = before.kind === 'closed' ? before.failures + 1 : FAILURES_TO_OPEN;
+    return failures >= FAILURES_TO_OPEN
+      ? { kind: 'open', why: 'failing', until: now + FAILING_MS }
+      : { kind: 'closed', failures };
+  }
+  return hasAnswered(call) && isChanged(before) ? { kind: 'closed', failures: 0 } : before;
+}
+
+function isChanged(provider: Provider): boolean {
+  return provider.kind === 'open' || provider.failures > 0;
+}
+
+/** Whether the provider is there: a call that was cut off, or whose CLI crashed, may never have reached it. */
+function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
+  if (progress) return true;
+  const ofTheWork = ['prompt-too-long', 'max-turns', 'budget'];
+  return end.kind === 'exited' && (agentError === null ? end.code === 0 : ofTheWork.includes(agentError.kind));
+}
+
+function openAt(provider: Provider | undefined, now: number): Open | null {
+  return provider?.kind === 'open' && now < provider.until ? provider : null;
+}
+
+function inTrouble(names: readonly AgentName[], providers: Providers): PassedOver[] {
+  return names.flatMap((name) => {
+    const provider = providers[name];
+    return provider?.kind === 'open' ? [{ name, why: provider.why, until: provider.until }] : [];
+  });
+}

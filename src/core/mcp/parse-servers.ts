@@ -1,0 +1,242 @@
+import { z } from 'zod';
+import { capped } from '../text/cut.ts';
+import { namesOf } from '../text/lists.ts';
+import { nearest } from '../text/nearest.ts';
+import { oneLine } from '../text/one-line.ts';
+import { tryJson } from '../text/try-json.ts';
+import { isLoopback, parseMcpAddress } from './hosts.ts';
+import type { McpServer } from './server.ts';
+import { valueParts, variablesIn } from './values.ts';
+
+/** Whether a server may get a variable; `never`: it holds a token of the job or a key. */
+export type VariableAccess = 'given' | 'unnamed' | 'never';
+
+/** The servers of a configuration. `problems`: clauses that begin with the place. */
+export type ParsedServers =
+  | { readonly kind: 'servers'; readonly servers: readonly McpServer[] }
+  | { readonly kind: 'wrong'; readonly problems: readonly string[] };
+
+const MAX_SERVERS = 20;
+const MAX_CHARS = 32 * 1024;
+const MAX_NAME_CHARS = 64;
+const MAX_ITEMS = 200;
+const MAX_VALUE_CHARS = 8 * 1024;
+const MAX_PROBLEMS = 30;
+
+const SERVER_KEYS = ['type', 'command', 'args', 'env', 'url', 'headers', 'tools'] as const;
+const TOP_KEYS = ['mcpServers'] as const;
+/** Without `__`, which stands between a server and its tool. */
+const SERVER_NAME = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/;
+const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+const VARIABLE = /^[A-Za-z_]\w*$/;
+const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
+
+type Entries = Readonly<Record<string, unknown>>;
+/** With the name `__proto__` as well, which a record of zod leaves out. */
+const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
+const strings = z.array(z.string()).max(MAX_ITEMS);
+const pairs = record.refine((given) => {
+  const values = Object.values(given);
+  return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
+}) as z.ZodType<Readonly<Record<string, string>>>;
+
+/** What is known while a server is read, and where its problems go. */
+interface Reading {
+  readonly place: string;
+  readonly given: Entries;
+  readonly accessOf: (variable: string) => VariableAccess;
+  /** About the place, or a part of it. */
+  readonly wrong: (part: string, why: string) => void;
+}
+
+/** Reads `{"mcpServers": {…}}`, with everything that is wrong at once. Values of `args`, `env` and `headers` are never repeated: one may be a secret. */
+export function parseMcpServers(text: string, accessOf: (variable: string) => VariableAccess): ParsedServers {
+  const problems: string[] = [];
+  const top = topOf(text, (why) => problems.push(why));
+  const servers = Object.entries(top).flatMap(([name, given]) => {
+    const place = `mcpServers.${shownName(name)}`;
+    const wrong = (part: string, why: string): void => {
+      problems.push(`${place}${part} ${why}`);
+    };
+    if (!SERVER_NAME.test(name) || name.length > MAX_NAME_CHARS)
+      wrong('', `is not a name of a server: use a-z, 0-9, - and single _, at most ${String(MAX_NAME_CHARS)} of them`);
+    const body = record.safeParse(given);
+    if (!body.success) {
+      wrong('', 'is not an object: give it a `command`, or a `url`');
+      return [];
+    }
+    const server = serverOf(name, { place, given: body.data, accessOf, wrong });
+    return server === null ? [] : [server];
+  });
+  if (problems.length === 0) return { kind: 'servers', servers };
+  const more = problems.length - MAX_PROBLEMS;
+  return {
+    kind: 'wrong',
+    problems: [...problems.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`has ${String(more)} more problems`] : [])],
+  };
+}
+
+/** What stands under `mcpServers`; empty where that is not usable. */
+function topOf(text: string, wrong: (why: string) => void): Entries {
+  if (text.length > MAX_CHARS) {
+    wrong(`is longer than ${String(MAX_CHARS)} characters`);
+    return {};
+  }
+  const json = record.safeParse(tryJson(text));
+  if (!json.success) {
+    wrong('is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}');
+    return {};
+  }
+  for (const key of Object.keys(json.data)) if (key !== 'mcpServers') wrong(unknownKey(key, TOP_KEYS));
+  const servers = record.safeParse(json.data['mcpServers']);
+  if (!servers.success) {
+    wrong('has no object `mcpServers`: write {"mcpServers": {"name": {"command": "program"}}}');
+    return {};
+  }
+  const count = Object.keys(servers.data).length;
+  if (count <= MAX_SERVERS) return servers.data;
+  wrong(`mcpServers has ${String(count)} servers: give at most ${String(MAX_SERVERS)}`);
+  return {};
+}
+
+function serverOf(name: string, reading: Reading): McpServer | null {
+  const { given, wrong } = reading;
+  for (const key of Object.keys(given))
+    if (!(SERVER_KEYS as readonly string[]).includes(key)) wrong('', unknownKey(key, SERVER_KEYS));
+  const tools = toolsOf(reading);
+  const type = given['type'];
+  const isRemote = type === undefined ? given['url'] !== undefined : type !== 'stdio';
+  if (type !== undefined && type !== 'stdio' && type !== 'http' && type !== 'sse') {
+    wrong('.type', `${shown(type)} is not known: use stdio, http or sse`);
+    return null;
+  }
+  const misplaced = (isRemote ? ['command', 'args', 'env'] : ['url', 'headers']).filter((key) => key in given);
+  if (misplaced.length > 0) {
+    const of = isRemote ? 'a server at an address' : 'a program';
+    wrong('', `has ${namesOf(misplaced)}, which ${of} does not have: give it a \`command\` or a \`url\``);
+    return null;
+  }
+  if (isRemote) {
+    const url = urlOf(reading);
+    const headers = pairsOf('headers', reading);
+    return { kind: 'remote', name, tools, transport: type === 'sse' ? 'sse' : 'http', url, headers };
+  }
+  return {
+    kind: 'command',
+    name,
+    tools,
+    command: commandOf(reading),
+    args: listOf('args', reading).map((value, index) => checked(value, `.args[${String(index)}]`, reading)),
+    env: pairsOf('env', reading),
+  };
+}
+
+function toolsOf(reading: Reading): readonly string[] {
+  const tools = listOf('tools', reading);
+  for (const tool of tools)
+    if (!TOOL_NAME.test(tool)) reading.wrong('.tools', `has ${shown(tool)}, which is not a name of a tool`);
+  return [...new Set(tools)];
+}
+
+function commandOf(reading: Reading): string {
+  const command = z.string().safeParse(reading.given['command']);
+  if (!command.success || command.data === '') {
+    reading.wrong('', 'has no `command` and no `url`: give it one of the two');
+    return '';
+  }
+  // A command line where a program is expected is the common slip.
+  if (/\s/.test(command.data))
+    reading.wrong('.command', `${shown(command.data)} is not one program: write what follows its name as \`args\``);
+  if (command.data.startsWith('-')) reading.wrong('.command', `${shown(command.data)} is not a program`);
+  return checked(command.data, '.command', reading);
+}
+
+function urlOf({ given, wrong }: Reading): string {
+  const url = z.string().max(MAX_VALUE_CHARS).safeParse(given['url']);
+  if (!url.success) {
+    wrong('.url', 'is not the address of a server, such as https://mcp.example.com/mcp');
+    return '';
+  }
+  if (/^[a-z]+:\/\/[^/?#]*@/i.test(url.data)) {
+    wrong('.url', 'has a user name or password: give those as a header whose value names a variable');
+    return '';
+  }
+  if (url.data.includes('$')) {
+    wrong('.url', 'names a variable: the address must be known before; give secrets as a header');
+    return '';
+  }
+  const address = parseMcpAddress(url.data);
+  // What follows the host may be a secret.
+  const where = shown(url.data.replace(/[?#].*$/s, ''));
+  if (address === null) wrong('.url', `${where} is not an address such as https://mcp.example.com/mcp`);
+  else if (!address.secure && !isLoopback(address.target))
+    wrong('.url', `${where} is not encrypted: use https, or http on localhost`);
+  return url.data;
+}
+
+function listOf(key: 'args' | 'tools', { given, wrong }: Reading): readonly string[] {
+  if (given[key] === undefined) return [];
+  const list = strings.safeParse(given[key]);
+  if (list.success) return list.data;
+  wrong(`.${key}`, `is not a list of at most ${String(MAX_ITEMS)} texts`);
+  return [];
+}
+
+/** Names and values; of `env`, a list of names is as well what the variables of these names hold. */
+function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<string, string>> {
+  const { given, wrong } = reading;
+  if (given[key] === undefined) return {};
+  const names = strings.safeParse(given[key]);
+  const read = pairs.safeParse(given[key]);
+  const isList = key === 'env' && names.success;
+  if (!read.success && !isList) {
+    wrong(
+      `.${key}`,
+      key === 'env'
+        ? `is not an object of at most ${String(MAX_ITEMS)} names and texts, nor a list of names`
+        : `is not an object of at most ${String(MAX_ITEMS)} names and texts`,
+    );
+    return {};
+  }
+  const entries = isList ? names.data.map((name) => [name, `\${${name}}`] as const) : Object.entries(read.data ?? {});
+  return Object.fromEntries(
+    entries.flatMap(([name, value]) => {
+      const place = `.${key}.${shownName(name)}`;
+      if (!(key === 'env' ? VARIABLE : HEADER).test(name)) {
+        wrong(place, `is not a name of ${key === 'env' ? 'an environment variable' : 'a header'}`);
+        return [];
+      }
+      return [[name, checked(value, place, reading)] as const];
+    }),
+  );
+}
+
+/** The value, once its form and the variables that it names are seen to. */
+function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
+  if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
+  if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
+  if (valueParts(value) === null)
+    wrong(place, 'has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}');
+  for (const name of new Set(variablesIn(value).map((variable) => variable.name))) {
+    const access = accessOf(name);
+    if (access === 'never')
+      wrong(place, `names \`${name}\`, which may hold a token of the job or a key of the agent: no server gets that`);
+    else if (access === 'unnamed')
+      wrong(place, `names \`${name}\`, which the agent does not see: add it to \`agent-env\``);
+  }
+  return value;
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const near = nearest(key, known);
+  return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
+}
+
+/** As part of a place. */
+function shownName(name: string): string {
+  return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capped(name, 40), 40));
+}
+
+function shown(value: unknown): string {
+  return capped(oneLine(JSON.stringify(value), 200), 80);
+}

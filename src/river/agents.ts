@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { AgentName } from '../core/agent-names.ts';
+import { agentToCall } from '../core/lane/decide.ts';
+import { sessionsOf } from '../core/lane/session.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { McpServer } from '../core/mcp/server.ts';
+import type { Policy } from '../core/policy.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
+import type { Work } from '../handover/work.ts';
+import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
+import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
+import type { Seal, StateStore } from '../ports/state.ts';
+import type { PublishDeps } from '../publish/deps.ts';
+import type { AgentConnection, Connections } from './deps.ts';
+
+/** The agents of a run, none of which is opened yet; `prepared`: what one calls itself, once it is. */
+export function agentsOf(
+  { agents: [first, ...others] }: Pick<Connections, 'agents'>,
+  mcpServers: readonly McpServer[],
+  prepared: (called: CalledName) => void,
+): LoopDeps['agents'] {
+  const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, mcpServers, prepared);
+  return [openingOf(first), ...others.map(openingOf)];
+}
+
+/** Opens the agent whose turn comes first: one that cannot be installed ends the run before anybody reads that it works. */
+export async function openFirst(
+  agents: LoopDeps['agents'],
+  state: LaneState,
+  policy: Policy,
+  now: number,
+): Promise<void> {
+  const name = agentToCall({ state, policy: { ...policy, agents: namesOf(agents) }, now });
+  await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
+}
+
+/** The order of the agents. */
+export function namesOf([first, ...others]: LoopDeps['agents']): Policy['agents'] {
+  return [first.name, ...others.map(({ name }) => name)];
+}
+
+/** Where the transcripts of conversations are that this run had; null: it had none with that agent. */
+export type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
+
+/** Of the agents that this process opened. */
+export function openedExporters(agents: LoopDeps['agents']): Exporters {
+  return (name) => Promise.resolve(agents.find((agent) => agent.name === name)?.opened()?.agent ?? null);
+}
+
+/** Of the agents that the recorded run called, in a process after it. */
+export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { state, journal }: Work): Exporters {
+  const called = new Set([state.agent ?? agents[0].name, ...journal.map(({ agent }) => agent)]);
+  return async (name) => {
+    const agent = called.has(name) ? agents.find((known) => known.name === name) : undefined;
+    return agent === undefined ? null : agent.connect([]);
+  };
+}
+
+/** How the transcripts of a lane's conversations get to where they are stored: encrypted, and as they were stored where this run had none with their agent. */
+export function sessionExport({
+  exporters,
+  first,
+  seal,
+  store,
+  log,
+}: {
+  readonly exporters: Exporters;
+  /** Whose a conversation is of which nobody knows. */
+  readonly first: AgentName;
+  readonly seal: Seal;
+  readonly store: Pick<StateStore, 'transcript'>;
+  readonly log: Log;
+}): PublishDeps['exportSessions'] {
+  return async (state) => {
+    const parts: SealedPart[] = [];
+    for (const { agent: name, session } of sessionsOf(state, first)) {
+      const exporter = await exporters(name);
+      const content = exporter === null ? await stored(state, name) : await exported(exporter, state.lane, session.id);
+      if (content !== null) parts.push({ agent: name, content });
+    }
+    const file = packed(parts);
+    return file === null ? null : { sha256: createHash('sha256').update(file).digest('hex'), content: file };
+  };
+
+  async function exported(
+    agent: Pick<Agent, 'exportSession'>,
+    lane: LaneId,
+    sessionId: string,
+  ): Promise<Uint8Array | null> {
+    const content = await agent.exportSession(sessionId);
+    if (content === null) return null;
+    const closed = await seal.close(content, { lane, sessionId });
+    if (closed === null)
+      log.info('session: its transcript is not kept (there is no key of the agent to encrypt it with)');
+    return closed?.content ?? null;
+  }
+
+  async function stored({ lane, transcript }: LaneState, name: AgentName): Promise<Uint8Array | null> {
+    const found = transcript === null ? null : await store.transcript(lane, transcript);
+    return found?.kind === 'found' ? sealedOf(found.transcript.content, name) : null;
+  }
+}
+
+/** An agent that is connected, installed and asked for its version when it is first opened, and once. */
+function opening(
+  { name, connect }: AgentConnection,
+  mcpServers: readonly McpServer[],
+  prepared: (called: CalledName) => void,
+): LoopAgent {
+  let known: OpenedAgent | null = null;
+  let opens: Promise<OpenedAgent> | null = null;
+  const open = async (): Promise<OpenedAgent> => {
+    const agent = await connect(mcpServers);
+    const called = await agent.prepare();
+    known = { agent, called };
+    prepared(called);
+    return known;
+  };
+  return { name, open: () => (opens ??= open()), opened: () => known };
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import {
+  dropSession,
+  resetSessions,
+  restedTooLong,
+  sessionOf,
+  sessionsOf,
+  turnTo,
+} from '../../../../src/core/lane/session.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { HOUR, noon, policy } from '../core-fixtures.ts';
+
+const session = (id: string, lastUsedAt = noon) => ({ id, startedAt: noon, lastUsedAt, taskId: 'issue-1' });
+const own: LaneState = { ...initialState('queue', noon), agent: 'claude', session: session('a') };
+const handedOn = turnTo(own, 'codex', 'limit', noon);
+
+test("an agent's conversation rests while it is another one's turn, and goes on when it is its own again", () => {
+  expect(handedOn).toMatchObject({ agent: 'codex', session: null, resting: { claude: { id: 'a' } } });
+  const worked: LaneState = { ...handedOn, session: session('b') };
+  const back = turnTo(worked, 'claude', 'by_order', noon);
+  expect(back).toMatchObject({ agent: 'claude', session: { id: 'a' }, resting: { codex: { id: 'b' } } });
+  expect(back.transitions).toEqual([
+    { at: noon, subject: 'agent', from: 'claude', to: 'codex', reason: 'limit' },
+    { at: noon, subject: 'agent', from: 'codex', to: 'claude', reason: 'by_order' },
+  ]);
+});
+
+test('its own turn changes nothing, and the first turn of all is no hand-over', () => {
+  expect(turnTo(own, 'claude', 'limit', noon)).toBe(own);
+  const first = turnTo(initialState('queue', noon), 'codex', 'by_order', noon);
+  expect(first).toEqual({ ...initialState('queue', noon), agent: 'codex' });
+});
+
+test('each conversation is found by its agent', () => {
+  const both: LaneState = { ...handedOn, session: session('b') };
+  expect([sessionOf(both, 'claude')?.id, sessionOf(both, 'codex')?.id, sessionOf(both, 'gemini')]).toEqual([
+    'a',
+    'b',
+    null,
+  ]);
+  expect(sessionsOf(both, 'claude').map(({ agent, session: { id } }) => [agent, id])).toEqual([
+    ['codex', 'b'],
+    ['claude', 'a'],
+  ]);
+});
+
+test('one is dropped without the other, a person drops all of them', () => {
+  const both: LaneState = { ...handedOn, session: session('b') };
+  expect(dropSession(both, 'claude', 'unknown_session', noon)).toMatchObject({ session: { id: 'b' }, resting: {} });
+  expect(dropSession(both, 'codex', 'unknown_session', noon)).toMatchObject({
+    session: null,
+    resting: { claude: { id: 'a' } },
+  });
+  expect(resetSessions(both, 'completed', noon)).toMatchObject({ session: null, resting: {} });
+});
+
+test('one that rested for longer than any is carried on is forgotten', () => {
+  const expired = noon + policy.sessionExpiryMs;
+  expect(restedTooLong(handedOn, policy, expired).resting).toEqual({});
+  expect(restedTooLong(handedOn, policy, expired - HOUR)).toBe(handedOn);
+});
