@@ -6,6 +6,7 @@ import type { Script } from '../../sandbox/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import type { AgentCli } from '../../src/agents/cli/cli.ts';
 import { installCli } from '../../src/agents/cli/install.ts';
+import type { McpServer } from '../../src/core/mcp/server.ts';
 import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import type { ADAPTERS } from '../../src/wiring/agents/adapters.ts';
@@ -41,6 +42,7 @@ export interface World extends AgentUnderTest {
 interface WorldOptions {
   readonly script: Script;
   readonly allowedTools?: readonly string[];
+  readonly servers?: readonly McpServer[];
   readonly extraArgs?: readonly string[];
   readonly stallMs?: number;
   /** Beside the subject's own. */
@@ -103,6 +105,7 @@ async function createAgentOn(
     command: commandOf(subject),
     model: subject.model,
     allowedTools,
+    servers: given.servers ?? [],
     extraArgs: given.extraArgs ?? [],
     stallMs: given.stallMs ?? 180_000,
     installEnvironment: machine.environment,

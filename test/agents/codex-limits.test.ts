@@ -53,6 +53,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     command: { kind: 'path', path: program },
     model: 'gpt-5.5',
     allowedTools,
+    servers: [],
     extraArgs: [],
     environment,
     installEnvironment: environment,

@@ -8,6 +8,7 @@ import { cli } from '../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../src/core/lane/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
+import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
@@ -139,4 +140,15 @@ test('continues from a rollout whose beginning was cut', async () => {
     'THIRD PROMPT',
   ]);
   expect(readFileSync(rollout, 'utf8')).toContain('FIRST PROMPT');
+});
+
+test('a server of tools gets variables by name, and its tool is run', async () => {
+  await using world = await createWorld(codex, {
+    script: [{ kind: 'use', tool: 'mcp__tools__greet', input: {} }, DONE],
+    servers: [GREETER],
+    environment: () => ({ GREETING: 'hello, "you"' }),
+  });
+  expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
+  const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+  expect(JSON.stringify(results)).toContain('It says hello, ');
 });

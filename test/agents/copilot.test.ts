@@ -9,6 +9,7 @@ import { cli } from '../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../src/core/lane/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
+import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
 
 const KEY = 'sk-proj-a-key-that-opens-nothing';
@@ -129,4 +130,15 @@ test('continues from a session whose beginning was cut', async () => {
   const prompts = world.model.requests.at(-1)?.conversation?.prompts ?? [];
   expect(prompts.join('\n')).not.toContain('FIRST PROMPT');
   expect(prompts.join('\n')).toContain('THIRD PROMPT');
+});
+
+test('a server of tools gets variables by name, and its tool is run', async () => {
+  await using world = await createWorld(copilot, {
+    script: [{ kind: 'use', tool: 'tools-greet', input: {} }, DONE],
+    servers: [GREETER],
+    environment: () => ({ GREETING: 'hello, "you"' }),
+  });
+  expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
+  const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+  expect(JSON.stringify(results)).toContain('It says hello, ');
 });

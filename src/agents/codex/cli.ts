@@ -2,6 +2,7 @@ import type { AgentCli } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { codexArguments, codexEnvironment, parseName } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
+import { codexMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { sandboxFor } from './sandbox.ts';
 import { exportSession, importSession, tokensOf } from './session-files.ts';
@@ -22,6 +23,7 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
+  unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);

@@ -2,6 +2,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { UUID } from '../reading/session-id.ts';
+import { codexMcpServers } from './mcp-servers.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
 import type { CodexSandbox } from './tool-rules.ts';
 
@@ -14,7 +15,7 @@ type CodexRequest = Omit<CliCall, 'budgetUsd'> &
 
 /** Command line of Codex without a person beside it; the prompt goes to stdin. */
 export function codexArguments(request: CodexRequest): string[] {
-  const { model, extraArgs, resume } = request;
+  const { model, servers, extraArgs, resume } = request;
   // For anything but a UUID it would begin a new session without a word.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
@@ -26,6 +27,7 @@ export function codexArguments(request: CodexRequest): string[] {
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
+    ...codexMcpServers(servers).own,
     ...extraArgs,
     ...(session === null ? [] : [session]),
     '-',
@@ -100,7 +102,11 @@ function shellVariables(environment: CliCall['environment'], configFolder: strin
 
 /** JSON of a text, a number, a truth or a list of texts is TOML as well. */
 function overrides(settings: Settings): readonly string[] {
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
+  return Object.entries(settings).flatMap(([name, value]) => [
+    '-c',
+    // But for one character that JSON leaves alone.
+    `${name}=${JSON.stringify(value).replaceAll('\u007f', '\\u007f')}`,
+  ]);
 }
 
 /** The environment of the CLI; nothing that is given moves its files or the clock by which it names a reset. */

@@ -4,6 +4,7 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { UUID } from '../reading/session-id.ts';
 import { CONFIGURE, copilotArguments, copilotEnvironment, parseName, type Session } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
+import { copilotMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession, resetSettings, tokensSince } from './session-files.ts';
 import { kindOfDenial } from './tool-rules.ts';
@@ -20,6 +21,7 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
+  unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const session = sessionOf(call.resume);
     const environment = copilotEnvironment(call.environment, place.configFolder);

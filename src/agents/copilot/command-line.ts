@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
+import { copilotMcpServers } from './mcp-servers.ts';
 import { mapRules } from './tool-rules.ts';
 
 /** The conversation of a call: its id is ours from the beginning. */
@@ -11,14 +12,21 @@ export interface Session {
 }
 
 /** What the command line of one call is made of. */
-type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'extraArgs'> &
+type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extraArgs'> &
   Pick<CliPlace, 'alsoFolder'> & { readonly session: Session };
 
 /** Texts of strangers: skills of the repository, conversations that are not this one, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
 /** Command line of GitHub Copilot CLI without a person beside it; the prompt goes to stdin. */
-export function copilotArguments({ model, allowedTools, extraArgs, alsoFolder, session }: CopilotRequest): string[] {
+export function copilotArguments({
+  model,
+  allowedTools,
+  servers,
+  extraArgs,
+  alsoFolder,
+  session,
+}: CopilotRequest): string[] {
   return [
     ...['--output-format', 'json', '--stream', 'off', '--no-color', '--log-level', 'error'],
     ...['--no-auto-update', '--no-ask-user', '--no-bash-env', '--no-remote', '--no-remote-export'],
@@ -27,6 +35,7 @@ export function copilotArguments({ model, allowedTools, extraArgs, alsoFolder, s
     '--no-custom-instructions',
     `--excluded-tools=${NOT_OFFERED.join(',')}`,
     ...mapRules(allowedTools).own,
+    ...copilotMcpServers(servers).own,
     '--secret-env-vars=COPILOT_GITHUB_TOKEN,COPILOT_PROVIDER_API_KEY,COPILOT_PROVIDER_BEARER_TOKEN',
     ...(alsoFolder === null ? [] : [`--add-dir=${alsoFolder}`]),
     ...(model === null ? [] : [`--model=${model}`]),

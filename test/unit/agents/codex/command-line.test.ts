@@ -5,6 +5,7 @@ const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = {
   model: null,
   allowedTools: ['Read', 'Edit'],
+  servers: [],
   extraArgs: [],
   resume: null,
   environment: {},

@@ -5,6 +5,7 @@ const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = {
   model: null,
   allowedTools: ['Edit', 'Bash(npm:*)'],
+  servers: [],
   extraArgs: [],
   alsoFolder: null,
   session: { kind: 'new', id: ID },
