@@ -144,7 +144,7 @@ test('continues from a rollout whose beginning was cut', async () => {
 
 test('a server of tools gets variables by name, and its tool is run', async () => {
   await using world = await createWorld(codex, {
-    script: [{ kind: 'use', tool: 'mcp__tools__greet', input: {} }, DONE],
+    script: [{ kind: 'use', namespace: 'mcp__tools', tool: 'greet', input: {} }, DONE],
     servers: [GREETER],
     environment: () => ({ GREETING: 'hello, "you"' }),
   });
