@@ -63,7 +63,8 @@ function eventText(name: string | null, data: object | string): string {
 function answerOf(step: Spoken, { tools, folder }: Exchange): Answer {
   if (step.kind === 'empty') return { text: null, use: null };
   const text = step.text ?? null;
-  if (step.kind === 'use') return { text, use: { tool: step.tool, namespace: null, input: step.input } };
+  if (step.kind === 'use')
+    return { text, use: { tool: step.tool, namespace: step.namespace ?? null, input: step.input } };
   if (step.kind !== 'run' && step.kind !== 'write') return { text, use: null };
   const use = useFor(step, tools, folder);
   if (use !== null) return { text, use };

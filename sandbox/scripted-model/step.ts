@@ -1,8 +1,13 @@
 /** One answer of the model, in no dialect. */
 export type Step =
   | { readonly kind: 'reply'; readonly text: string }
-  /** One tool by its name in the CLI under test. */
-  | (Saying & { readonly kind: 'use'; readonly tool: string; readonly input: Readonly<Record<string, unknown>> })
+  /** One tool by its name in the CLI under test; `namespace`: of the group that it is in. */
+  | (Saying & {
+      readonly kind: 'use';
+      readonly tool: string;
+      readonly namespace?: string;
+      readonly input: Readonly<Record<string, unknown>>;
+    })
   /** Whatever tool the CLI offers to run a command, or to write a file (`path` is relative to its folder). */
   | (Saying & { readonly kind: 'run'; readonly command: string })
   | (Saying & { readonly kind: 'write'; readonly path: string; readonly content: string })

@@ -84,6 +84,7 @@ function foldersOf(world: World, name: AgentName, room: Isolation['room']): Omit
     alsoFolder: config.workingDirectory === '' ? null : context.workspace,
     configFolder: configFolderOf(world, name, room),
     inbox: join(room === null ? runFolder : room.folders.inbox, 'agent-files'),
+    isolated: room !== null,
   };
 }
 

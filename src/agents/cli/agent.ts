@@ -64,12 +64,17 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, environment, room, runTag } = options;
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
+  let folder: Promise<unknown> | null = null;
   return {
     prepare: async () =>
       cli.parseName(
         await versionOf(await ready(), { cwd: room?.folders.home ?? workFolder, environment, room, runTag }),
       ),
-    call: async (call) => callThroughBroker({ cli, program: await ready() }, options, call),
+    call: async (call) => {
+      const started = { cli, program: await ready() };
+      await (folder ??= makeConfigFolder(options));
+      return callThroughBroker(started, options, call);
+    },
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => keepSession(cli, options, id),
@@ -96,13 +101,21 @@ async function keepSession(
 
 async function programOf(
   { title, source }: AgentCli,
-  { command, configFolder, installEnvironment: environment, room, runTag }: AgentOptions,
+  { command, installEnvironment: environment, runTag }: AgentOptions,
 ): Promise<Program> {
-  // In a room its user makes it.
-  if (room === null) await mkdir(configFolder, { recursive: true });
   return command.kind === 'path'
     ? programAt(command.path)
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
+}
+
+/** Some CLIs start only where it exists. In a room its user makes it. */
+async function makeConfigFolder({ configFolder, workFolder, environment, room, runTag }: AgentOptions): Promise<void> {
+  if (room === null) await mkdir(configFolder, { recursive: true });
+  else
+    await runAlone(
+      { file: 'mkdir', args: ['-p', '-m', '700', configFolder] },
+      { cwd: workFolder, environment, room, runTag, timeoutMs: ASIDE_MS },
+    );
 }
 
 /** The CLI, and how it is started. */
@@ -195,7 +208,7 @@ function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCa
       environment,
     },
     {
-      ...{ configFolder, workFolder, alsoFolder, inbox },
+      ...{ configFolder, workFolder, alsoFolder, inbox, isolated: room !== null },
       run: (args, given) =>
         runAlone(
           { file: program.file, args: [...program.args, ...args] },

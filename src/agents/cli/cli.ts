@@ -68,6 +68,8 @@ export interface CliPlace extends SessionPlace {
   readonly alsoFolder: string | null;
   /** Files for the CLI which it cannot change: ours, readable for it. */
   readonly inbox: string;
+  /** Whether it runs in a room, which bounds what its commands can do. */
+  readonly isolated: boolean;
   /** Runs the CLI beside the call, where the call runs and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }

@@ -11,5 +11,8 @@ interface Adapter {
 /** Of no agent is the code loaded that is not used. */
 export const ADAPTERS: Readonly<Record<AgentName, Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
+  codex: { cli: () => import('../../agents/codex/cli.ts'), access: () => import('../../agents/codex/access.ts') },
+  gemini: { cli: () => import('../../agents/gemini/cli.ts'), access: () => import('../../agents/gemini/access.ts') },
+  copilot: { cli: () => import('../../agents/copilot/cli.ts'), access: () => import('../../agents/copilot/access.ts') },
   command: { cli: () => import('../../agents/command/cli.ts'), access: () => import('../../agents/command/access.ts') },
 };

@@ -1,4 +1,6 @@
 import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
+import { CO_AUTHOR as CODEX, codexProvider } from '../../agents/codex/provider.ts';
+import { CO_AUTHOR as COPILOT, copilotProvider } from '../../agents/copilot/provider.ts';
 import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
@@ -8,20 +10,20 @@ const NO_PROVIDER: Provider = mergedProvider([]);
 
 const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   claude: claudeProvider,
-  codex: NO_PROVIDER,
+  codex: codexProvider,
   gemini: NO_PROVIDER,
   opencode: NO_PROVIDER,
-  copilot: NO_PROVIDER,
+  copilot: copilotProvider,
   qwen: NO_PROVIDER,
   command: NO_PROVIDER,
 };
 
 const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
   claude: CLAUDE,
-  codex: null,
+  codex: CODEX,
   gemini: null,
   opencode: null,
-  copilot: null,
+  copilot: COPILOT,
   qwen: null,
   command: null,
 };

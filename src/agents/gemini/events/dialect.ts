@@ -11,11 +11,14 @@ export const dialect: Dialect = {
   reported: [
     ['max-turns', /^FatalTurnLimitedError\b/],
     ['auth', /\bAPI_KEY_INVALID\b|\bAPI key not valid\b/],
-    ['rate-limit', /^\[API Error: Resource has been exhausted\b/],
+    [
+      'rate-limit',
+      /^\[API Error: Resource has been exhausted\b|\]\nPlease wait and try again later\. To increase your limits\b/,
+    ],
     ['server', /^\[API Error: (?:exception TypeError: fetch failed\b|terminated\b)/],
   ],
   printed: [
-    ['unknown-session', /^Error resuming session: Invalid session identifier\b/],
+    ['unknown-session', /^Error resuming session: (?:Invalid session identifier|No previous sessions found)\b/],
     ['auth', /^When using Gemini API, you must specify the GEMINI_API_KEY\b|^Invalid auth method selected\b/],
     ['other', /^Gemini CLI is not running in a trusted directory\b/],
   ],

@@ -1,0 +1,160 @@
+import type { FileHandle } from 'node:fs/promises';
+import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import { asObject, type JsonObject } from '../reading/json.ts';
+import type { ExportedSession } from './cli.ts';
+import { readPlainFile } from './plain-files.ts';
+
+/** How the lines of one CLI's transcripts are read. */
+export interface SessionForm {
+  readonly isMessage: (entry: JsonObject) => boolean;
+  /** Whether a transcript that is too long may begin here; null: it may not begin anywhere else. */
+  readonly isPrompt: ((entry: JsonObject) => boolean) | null;
+  /** The first line is about the whole session: a transcript that is too long keeps it. */
+  readonly needsFirst?: true;
+}
+
+/**
+ * Reads a transcript of lines of JSON, its texts changed by `redact`, at most MAX_SESSION_BYTES of it: a longer one begins
+ * at the first prompt that fits.
+ */
+export async function exportLines(
+  path: string,
+  redact: (text: string) => string,
+  form: SessionForm,
+): Promise<ExportedSession> {
+  const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
+  if (tail === null) return leftBehind('it is missing, empty or not a plain file');
+  if (tail.isCut && form.isPrompt === null) return leftBehind(TOO_LARGE);
+  const { content, hasMessage } = keepLines(tail, redact, form);
+  if (!hasMessage)
+    return leftBehind(
+      tail.isCut
+        ? `its last prompt and the answer to it are larger than ${String(MAX_MEBIBYTES)} MiB`
+        : 'it contains no message',
+    );
+  // Bytes that are no UTF-8 have grown when they were read.
+  if (content.length > MAX_SESSION_BYTES) return leftBehind(TOO_LARGE);
+  return { kind: 'exported', isCut: tail.isCut, content };
+}
+
+/** `why` completes "The transcript is not kept: …". */
+export function leftBehind(why: string): ExportedSession {
+  return { kind: 'left-behind', why };
+}
+
+/** Whether it can be a transcript by its size. */
+export function mayBeSession(content: Uint8Array): boolean {
+  return content.length > 0 && content.length <= MAX_SESSION_BYTES;
+}
+
+/** What comes of the lines that are kept of a transcript, one after another; `start` where there is none, or nothing that we may read. */
+export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
+  const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
+  let so = start;
+  for (const line of linesOf(tail?.bytes ?? Buffer.alloc(0))) {
+    const entry = parseEntry(line);
+    if (entry !== null) so = fold(so, entry);
+  }
+  return so;
+}
+
+const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);
+const TOO_LARGE = `it is larger than ${String(MAX_MEBIBYTES)} MiB`;
+
+/** Of a first line that is needed. */
+const MAX_FIRST_BYTES = 1024 * 1024;
+
+/** Whole lines at the end of a transcript. */
+interface Tail {
+  /** The very first line of one that is cut, where it is needed; empty otherwise. */
+  readonly first: Buffer;
+  readonly bytes: Buffer;
+  readonly isCut: boolean;
+}
+
+/** The last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
+async function readTail(
+  file: FileHandle,
+  size: number,
+  { needsFirst }: Pick<SessionForm, 'needsFirst'>,
+): Promise<Tail> {
+  const isCut = size > MAX_SESSION_BYTES;
+  const first = isCut && needsFirst === true ? await readFirst(file) : Buffer.alloc(0);
+  // One byte more tells whether a line begins exactly at the limit.
+  const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
+  const bytes = buffer.subarray(0, bytesRead);
+  return { first, bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };
+}
+
+async function readFirst(file: FileHandle): Promise<Buffer> {
+  const buffer = Buffer.alloc(MAX_FIRST_BYTES);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+  return buffer.subarray(0, buffer.subarray(0, bytesRead).indexOf('\n') + 1);
+}
+
+/** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
+function keepLines(
+  { first, bytes, isCut }: Tail,
+  redact: (text: string) => string,
+  { isMessage, isPrompt }: SessionForm,
+): { readonly content: Buffer; readonly hasMessage: boolean } {
+  const head = first.toString().trim();
+  const entry = parseEntry(head);
+  const firstLine = entry === null ? null : redactLine(head, entry, redact);
+  const kept: Buffer[] = firstLine === null ? [] : [Buffer.from(`${firstLine}\n`)];
+  let hasBegun = !isCut;
+  let hasMessage = false;
+  for (const line of linesOf(bytes)) {
+    const entry = parseEntry(line);
+    hasBegun ||= entry !== null && isPrompt?.(entry) === true;
+    const redacted = entry !== null && hasBegun ? redactLine(line, entry, redact) : null;
+    if (redacted === null) continue;
+    kept.push(Buffer.from(`${redacted}\n`));
+    hasMessage ||= entry !== null && isMessage(entry);
+  }
+  return { content: Buffer.concat(kept), hasMessage };
+}
+
+/** One after another: as text, all of them would take several times the memory. */
+function* linesOf(bytes: Buffer): Generator<string> {
+  for (let start = 0; start < bytes.length;) {
+    const end = endOfLine(bytes, start);
+    yield bytes.toString('utf8', start, end);
+    start = end + 1;
+  }
+}
+
+/** Where the line's break is; the last line may have none. */
+function endOfLine(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf('\n', start);
+  return end < 0 ? bytes.length : end;
+}
+
+function parseEntry(line: string): JsonObject | null {
+  return asObject(tryJson(line));
+}
+
+/** null when nothing readable is left of it. */
+function redactLine(line: string, entry: JsonObject, redact: (text: string) => string): string | null {
+  try {
+    // Without an escape in the line, what is in its texts is in the line as well.
+    if (!line.includes('\\') && redact(line) === line) return line;
+    let changes = 0;
+    // Text by text: what looks like the beginning of a private key must not swallow the rest of the line.
+    const redacted = mapTexts(entry, (text) => {
+      const rest = redact(text);
+      if (rest !== text) changes += 1;
+      return rest;
+    });
+    // The names of properties are left, which a tool's input may choose.
+    const whole = redact(changes > 0 ? JSON.stringify(redacted) : line);
+    return parseEntry(whole) === null ? null : whole;
+  } catch (error) {
+    // An agent may write lines that are nested too deeply for us.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { openAiProtocol } from '../openai/protocol.ts';
+import { STANDARD_ADDRESS } from './provider.ts';
+
+/** Codex's way to OpenAI, or to another provider of the Responses API. */
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
+  const textOf = (name: string): string => (given[name] ?? '').trim();
+  const key = textOf('OPENAI_API_KEY') || textOf('CODEX_API_KEY');
+  if (key === '') return { kind: 'direct', environment: given };
+  const provider = serverAddress(textOf('OPENAI_BASE_URL') || STANDARD_ADDRESS);
+  if (provider === null)
+    return {
+      kind: 'unusable',
+      problem:
+        '`OPENAI_BASE_URL` is not the address of a server: it begins with `https://` or `http://` and holds no password. Correct it, or leave it out.',
+    };
+  const keys = { OPENAI_API_KEY: key };
+  const environment = Object.fromEntries(Object.entries(given).filter(([name]) => !TAKEN.includes(name)));
+  return {
+    kind: 'brokered',
+    protocol: openAiProtocol({
+      apis: ['responses'],
+      basePath: BASE_PATH,
+      headers: accountHeaders(textOf('OPENAI_ORGANIZATION'), textOf('OPENAI_PROJECT')),
+      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      prices,
+    }),
+    provider,
+    keys,
+    secrets: secretsAmong([key]),
+    environment,
+    environmentFor: ({ address, placeholders }) => ({
+      ...placeholders,
+      OPENAI_BASE_URL: `${address}${BASE_PATH}`,
+      ...pastTheProxy(environment),
+    }),
+    signWith: null,
+  };
+};
+
+/** Of the broker's address, as the CLI is given it. */
+const BASE_PATH = '/v1';
+const TAKEN: readonly string[] = [
+  ...['OPENAI_API_KEY', 'CODEX_API_KEY', 'OPENAI_BASE_URL'],
+  ...['OPENAI_ORGANIZATION', 'OPENAI_PROJECT'],
+];
+
+/** Whose account pays, where a key is good for several. */
+function accountHeaders(organization: string, project: string): Readonly<Record<string, string>> {
+  return {
+    ...(organization === '' ? {} : { 'openai-organization': organization }),
+    ...(project === '' ? {} : { 'openai-project': project }),
+  };
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
+import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
+import { namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { asObject, type JsonObject } from '../reading/json.ts';
+import { UUID } from '../reading/session-id.ts';
+
+/** Where it keeps everything, folders of projects, and the name of the file in each that says whose it is. */
+const HOME = '.gemini';
+const FOLDERS = [HOME, 'tmp'];
+const OWNER = '.project_root';
+const CHATS = 'chats';
+const KEPT = ['settings.json', 'tmp', 'projects.json'];
+/** An agent can make as many as it likes. */
+const MAX_PROJECTS = 100;
+const MAX_HEAD_BYTES = 8 * 1024;
+
+/** Reads a transcript, its texts changed by `redact`. Later lines change earlier ones, so a long one cannot be cut. */
+export async function exportSession(
+  place: SessionPlace,
+  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+): Promise<ExportedSession> {
+  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
+  const names = (await namesIn(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
+  for (const name of names.reverse()) {
+    const path = join(folder, name);
+    if ((await sessionIdIn(path)) === id) return exportLines(path, redact, { isMessage, isPrompt: null });
+  }
+  return leftBehind('it is missing, empty or not a plain file');
+}
+
+/** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
+export async function importSession(
+  place: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  const folder = [...FOLDERS, await projectFolder(place)];
+  await placeFile(place.configFolder, folder, { name: OWNER, content: await realpath(place.workFolder) });
+  await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
+  // Of two files of one session the CLI takes the one that says it is newer.
+  const chats = join(place.configFolder, ...folder, CHATS);
+  const others = (await namesIn(chats, 'any')).filter(
+    (name) => isOf(id, name) && !name.startsWith('session-imported-'),
+  );
+  await Promise.all(others.map((name) => rm(join(chats, name), { recursive: true, force: true })));
+  return true;
+}
+
+/** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string, settings: object): Promise<void> {
+  await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
+  const home = join(configFolder, HOME);
+  const names = (await namesIn(home, 'any')).filter((name) => !KEPT.includes(name));
+  await Promise.all(names.map((name) => rm(join(home, name), { recursive: true, force: true })));
+}
+
+/**
+ * The folder of the project by what says whose it is; one of ours where there is none. The CLI looks there as well before
+ * it makes a name of its own.
+ */
+async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
+  const owner = await realpath(workFolder);
+  const root = join(configFolder, ...FOLDERS);
+  const names = (await namesIn(root, 'folder')).slice(0, MAX_PROJECTS);
+  for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;
+  return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
+}
+
+/** A file of the session with this id, or of one whose id begins like it. */
+function isOf(id: string, name: string): boolean {
+  return (
+    name.startsWith('session-') && (name.endsWith(`-${shortOf(id)}.jsonl`) || name.endsWith(`-${shortOf(id)}.json`))
+  );
+}
+
+function shortOf(id: string): string {
+  return id.slice(0, 8);
+}
+
+/** What the first line says. */
+async function sessionIdIn(path: string): Promise<unknown> {
+  const [line = ''] = ((await textOf(path)) ?? '').split('\n');
+  return asObject(tryJson(line))?.['sessionId'];
+}
+
+/** The beginning of a file. */
+async function textOf(path: string): Promise<string | null> {
+  return readPlainFile(path, async (file, size) => {
+    const buffer = Buffer.alloc(Math.min(size, MAX_HEAD_BYTES));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  });
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'user' || type === 'gemini';
+}

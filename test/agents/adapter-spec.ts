@@ -1,0 +1,239 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Step } from '../../sandbox/scripted-model/step.ts';
+import { statusBlock } from '../../sandbox/scripted-work.ts';
+import type { Analysis } from '../../src/core/analysis/analysis.ts';
+import { callOf } from '../integration/agents/agent-fixture.ts';
+import { isRunning, processesWith } from '../integration/processes/process-fixture.ts';
+import { createWorld, installOnce, type Subject } from './agent-world.ts';
+
+export const DONE: Step = {
+  kind: 'reply',
+  text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+};
+
+const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
+
+/** How the provider's failure, as this agent reports it, is understood. */
+export interface Failing {
+  readonly what: string;
+  readonly step: Step;
+  readonly kind: NonNullable<Analysis['agentError']>['kind'];
+  readonly usageLimit: unknown;
+}
+
+interface Particulars {
+  /** Its key, which the agent must never see. */
+  readonly key: string;
+  /** What its session ids look like. */
+  readonly session: RegExp;
+  readonly failures: readonly Failing[];
+  /** Its rules are a sandbox, which refuses without a word. */
+  readonly refusesSilently?: true;
+  /** It shows its commands no key at all. */
+  readonly hidesItsKey?: true;
+}
+
+/** What every adapter must do with its real CLI, against a scripted model on loopback. */
+export function describeAdapter(
+  subject: Subject,
+  { key, session, failures, refusesSilently, hidesItsKey }: Particulars,
+): void {
+  beforeAll(() => installOnce(subject), 300_000);
+
+  test('an installed version is found again without npm, and tells its name', async () => {
+    await using world = await createWorld(subject, { script: [DONE] });
+    expect(await world.agent.prepare()).toEqual({ name: subject.cli.title, version: subject.version });
+  });
+
+  describe('work', () => {
+    test('it answers, and its status block is read', async () => {
+      await using world = await createWorld(subject, { script: [DONE] });
+      const run = await world.calls('hello');
+      expect(run).toMatchObject({
+        end: { kind: 'exited', code: 0 },
+        analysis: {
+          format: 'jsonl',
+          agentError: null,
+          usageLimit: null,
+          denials: [],
+          sessionId: expect.stringMatching(session),
+          signal: { from: 'block', status: 'COMPLETE', exitSignal: true },
+        },
+      });
+      expect(run.analysis.tokens).toBeGreaterThanOrEqual(150);
+    });
+
+    test('it writes a file and commits it', async () => {
+      await using world = await createWorld(subject, {
+        script: [
+          { kind: 'write', path: 'hello.txt', content: 'hello\n' },
+          { kind: 'run', command: 'git add hello.txt && git commit -q -m "Say hello"' },
+          DONE,
+        ],
+      });
+      const { analysis } = await world.calls('write hello');
+      expect(analysis).toMatchObject({ agentError: null, denials: [] });
+      expect(readFileSync(join(world.machine.workFolder, 'hello.txt'), 'utf8')).toBe('hello\n');
+      expect(git(world.machine.workFolder, 'log', '--format=%s %an')).toBe('Say hello Agent\n');
+    });
+
+    test.skipIf(refusesSilently)('what the rules do not allow is refused, and that is no error', async () => {
+      await using world = await createWorld(subject, {
+        script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
+      });
+      expect((await world.calls('fetch')).analysis).toMatchObject({
+        agentError: null,
+        denials: [{ command: 'curl http://127.0.0.1:9/' }],
+      });
+    });
+
+    test('a prompt larger than an argument can be arrives whole', async () => {
+      await using world = await createWorld(subject, { script: [DONE] });
+      await world.calls(`${'x'.repeat(200_000)} the end`);
+      expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain(`${'x'.repeat(200_000)} the end`);
+    });
+
+    test('the key is nowhere in its environment or its files, and the model gets it', async () => {
+      await using world = await createWorld(subject, {
+        script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],
+        allowedTools: ['Bash'],
+      });
+      const { analysis } = await world.calls('look around');
+      expect(analysis).toMatchObject({ agentError: null, denials: [] });
+      const printed = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+      expect(printed[0]?.text).toMatch(/PATH=/);
+      if (hidesItsKey !== true) expect(printed[0]?.text).toMatch(/ralph-placeholder-[0-9a-f]{32}/);
+      expect(JSON.stringify(printed)).not.toContain(key);
+      expect(filesWith(key, world.configFolder)).toBe('');
+      const asked = world.model.requests.filter(({ conversation }) => conversation !== null);
+      expect(asked.length).toBeGreaterThan(1);
+      for (const { headers } of asked) expect(JSON.stringify(headers)).toContain(key);
+    });
+  });
+
+  describe('a session', () => {
+    test('goes on in a fresh folder of the CLI and in another work folder', async () => {
+      await using world = await createWorld(subject, { script: [{ kind: 'reply', text: 'I know it.' }, DONE] });
+      const first = await world.calls('remember the number 4711');
+      const id = first.analysis.sessionId ?? '';
+      const exported = await world.agent.exportSession(id);
+      expect(exported, world.log.lines.join('\n')).not.toBeNull();
+
+      const other = await world.elsewhere();
+      expect(await other.agent.importSession(id, exported ?? Buffer.alloc(0))).toBe(true);
+      const second = await other.agent.call(callOf({ prompt: 'which number?', resume: id }));
+      expect(second.analysis).toMatchObject({ sessionId: id, agentError: null, signal: { status: 'COMPLETE' } });
+      const { prompts } = lastConversation(world.model.requests);
+      expect(prompts.join('\n')).toContain('remember the number 4711');
+      expect(prompts.join('\n')).toContain('which number?');
+      // Of this call alone.
+      expect(second.analysis.tokens).toBe(first.analysis.tokens);
+      expect(await other.agent.exportSession(id)).not.toBeNull();
+    });
+
+    test('leaves without what must not be stored', async () => {
+      await using world = await createWorld(subject, { script: [{ kind: 'reply', text: 'the key is s3cr3t-value' }] });
+      const { analysis } = await world.calls('say it');
+      const text = Buffer.from((await world.agent.exportSession(analysis.sessionId ?? '')) ?? []).toString();
+      expect(text).toMatch(/the key is \*\*\*/);
+      expect(text).not.toContain('s3cr3t-value');
+    });
+
+    test('that is not there is an unknown session', async () => {
+      await using world = await createWorld(subject, { script: [DONE] });
+      const known = (await world.calls('hello')).analysis.sessionId ?? '';
+      const unknown = known.replace(/.{4}$/, known.endsWith('0000') ? '1111' : '0000');
+      const run = await (await world.elsewhere()).agent.call(callOf({ prompt: 'go on', resume: unknown }));
+      expect(run.analysis.agentError?.kind).toBe('unknown-session');
+      expect(world.model.requests.filter(({ conversation }) => conversation !== null)).toHaveLength(1);
+    });
+  });
+
+  describe('what goes wrong', () => {
+    test.each(failures)('$what', async ({ step, kind, usageLimit }) => {
+      await using world = await createWorld(subject, { script: [step], stallMs: 4_000 });
+      const { analysis } = await world.calls('hello');
+      expect(analysis.agentError, JSON.stringify(analysis.agentError)).toMatchObject({ kind });
+      expect(analysis.usageLimit).toEqual(usageLimit);
+    });
+
+    test('a provider that refuses every connection', async () => {
+      await using world = await createWorld(subject, {
+        script: [DONE],
+        stallMs: 4_000,
+        environment: () => subject.environment('http://127.0.0.1:9'),
+      });
+      const { analysis, durationMs } = await world.calls('hello');
+      expect(analysis.agentError).toMatchObject({ kind: 'server' });
+      expect(durationMs).toBeLessThan(50_000);
+    });
+
+    test('a refused option is the error of the agent', async () => {
+      await using world = await createWorld(subject, { script: [DONE], extraArgs: ['--no-such-option'] });
+      const { analysis } = await world.calls('hello');
+      expect(analysis.agentError).not.toBeNull();
+      expect(world.model.requests).toEqual([]);
+    });
+  });
+
+  describe('the end', () => {
+    test('a cancelled call leaves no process behind', async () => {
+      await using world = await createWorld(subject, {
+        script: [{ kind: 'run', command: 'setsid sleep 1008 & sleep 1007' }],
+        allowedTools: ['Bash'],
+      });
+      const cancel = new AbortController();
+      const running = world.calls('wait', { signal: cancel.signal });
+      await vi.waitFor(() => {
+        expect(processesWith(world.runTag).map(commandOf)).toContain('sleep 1007 ');
+      }, 50_000);
+      const pids = processesWith(world.runTag);
+      cancel.abort();
+      expect((await running).end).toEqual({ kind: 'cancelled' });
+      expect(pids.filter(isRunning)).toEqual([]);
+      expect(processesWith(world.runTag)).toEqual([]);
+    });
+
+    test('a call that takes too long is ended, and what it used is known', async () => {
+      await using world = await createWorld(subject, {
+        script: [{ kind: 'run', command: 'sleep 1009' }],
+        allowedTools: ['Bash'],
+      });
+      const run = await world.calls('wait', { timeoutMs: 15_000 });
+      expect(run).toMatchObject({ end: { kind: 'timeout', of: 'call' } });
+      expect(run.analysis.tokens).toBeGreaterThanOrEqual(150);
+      expect(processesWith(world.runTag)).toEqual([]);
+    });
+  });
+}
+
+function lastConversation(
+  requests: readonly { readonly conversation: { readonly prompts: readonly string[] } | null }[],
+): { readonly prompts: readonly string[] } {
+  return requests.findLast(({ conversation }) => conversation !== null)?.conversation ?? { prompts: [] };
+}
+
+function git(folder: string, ...args: string[]): string {
+  return execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' });
+}
+
+/** Names of the files below a folder that hold a text. */
+function filesWith(text: string, folder: string): string {
+  try {
+    return execFileSync('grep', ['-rlFa', '--', text, folder], { encoding: 'utf8' });
+  } catch {
+    // It found none.
+    return '';
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
+import { startScriptedModel, type ScriptedModel } from '../../sandbox/scripted-model/server.ts';
+import type { Script } from '../../sandbox/scripted-model/step.ts';
+import { createCliAgent } from '../../src/agents/cli/agent.ts';
+import type { AgentCli } from '../../src/agents/cli/cli.ts';
+import { installCli } from '../../src/agents/cli/install.ts';
+import type { McpServer } from '../../src/core/mcp/server.ts';
+import { listenOnLoopback } from '../../src/isolation/listening.ts';
+import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
+import type { ADAPTERS } from '../../src/wiring/agents/adapters.ts';
+import { loginFor } from '../../src/wiring/agents/login.ts';
+import {
+  callOf,
+  createMachine,
+  createMemoryLog,
+  type AgentUnderTest,
+  type Machine,
+} from '../integration/agents/agent-fixture.ts';
+
+/** A real CLI, with the adapter that runs it. */
+export interface Subject {
+  readonly name: keyof typeof ADAPTERS;
+  readonly cli: AgentCli;
+  readonly version: string;
+  /** How it is led to a model at an address, with a key that opens nothing. */
+  readonly environment: (url: string) => Readonly<Record<string, string>>;
+  readonly model: string | null;
+}
+
+/** A machine, a scripted model, and the real CLI between them, its key with the broker. */
+export interface World extends AgentUnderTest {
+  readonly machine: Machine;
+  readonly model: ScriptedModel;
+  readonly calls: (prompt: string, more?: Partial<AgentCall>) => Promise<AgentRun>;
+  /** The same, with a fresh folder of its own, in another work folder. */
+  readonly elsewhere: () => Promise<AgentUnderTest & { readonly machine: Machine }>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+interface WorldOptions {
+  readonly script: Script;
+  readonly allowedTools?: readonly string[];
+  readonly servers?: readonly McpServer[];
+  readonly extraArgs?: readonly string[];
+  readonly stallMs?: number;
+  /** Beside the subject's own. */
+  readonly environment?: (url: string) => Readonly<Record<string, string>>;
+}
+
+const WORK = ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)'];
+
+function commandOf({ name, version }: Subject) {
+  return { kind: 'install', version, folder: join(TOOL_CACHE, 'ralph-action', `${name}-${version}`) } as const;
+}
+
+/** Into the cache of this repository, unless it is there. */
+export async function installOnce(subject: Subject): Promise<void> {
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  await installCli({ ...subject.cli, ...commandOf(subject), environment, runTag: randomUUID() });
+}
+
+export async function createWorld(subject: Subject, options: WorldOptions): Promise<World> {
+  const model = await startScriptedModel({ script: options.script });
+  const machine = await createMachine();
+  const machines = [machine];
+  const agents: Agent[] = [];
+  const on = async (place: Machine): Promise<AgentUnderTest> => {
+    const under = await createAgentOn(subject, { ...options, machine: place, url: model.url });
+    agents.push(under.agent);
+    return under;
+  };
+  const under = await on(machine);
+  return {
+    ...under,
+    machine,
+    model,
+    calls: (prompt, more = {}) => under.agent.call(callOf({ prompt, ...more })),
+    elsewhere: async () => {
+      const other = await createMachine();
+      machines.push(other);
+      return { ...(await on(other)), machine: other };
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const agent of agents) await agent.sweep();
+      await model[Symbol.asyncDispose]();
+      for (const one of machines) await one[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function createAgentOn(
+  subject: Subject,
+  { machine, url, ...given }: Omit<WorldOptions, 'script'> & { readonly machine: Machine; readonly url: string },
+): Promise<AgentUnderTest> {
+  const environment = { ...machine.environment, ...subject.environment(url), ...given.environment?.(url) };
+  const allowedTools = given.allowedTools ?? WORK;
+  const login = await loginFor(subject.name, environment, { allowedTools, listen: listenOnLoopback, prices: {} });
+  const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
+  const agent = createCliAgent(subject.cli, {
+    ...login,
+    command: commandOf(subject),
+    model: subject.model,
+    allowedTools,
+    servers: given.servers ?? [],
+    extraArgs: given.extraArgs ?? [],
+    stallMs: given.stallMs ?? 180_000,
+    installEnvironment: machine.environment,
+    room: null,
+    workFolder: machine.workFolder,
+    alsoFolder: null,
+    configFolder,
+    inbox: join(machine.home, 'inbox'),
+    runTag,
+    log,
+    now: () => Date.now(),
+    redact: (text) => text.replaceAll('s3cr3t-value', '***'),
+  });
+  return { agent, runTag, configFolder, log };
+}
