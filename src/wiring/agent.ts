@@ -109,7 +109,9 @@ export async function openLogin(world: World, { name }: ChosenAgent, isolation: 
   if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
       'configuration',
-      "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
+      name === 'copilot'
+        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of yours with `openai-api-key`."
+        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
     );
   return login;
 }

@@ -6,7 +6,7 @@ import { codexMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { sandboxFor } from './sandbox.ts';
 import { exportSession, importSession, tokensOf } from './session-files.ts';
-import { kindOfDenial } from './tool-rules.ts';
+import { kindOfDenial, mapRules } from './tool-rules.ts';
 
 /** OpenAI's Codex: `codex exec --json`. */
 export const cli: AgentCli = {
@@ -23,6 +23,7 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
+  rulesGap: (allowedTools) => mapRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const environment = codexEnvironment(call.environment, place.configFolder);

@@ -54,10 +54,11 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
       return rule.path !== null;
     case 'read':
     case 'bookkeeping':
+    case 'web-search':
+    // By the servers that it is given.
+    case 'mcp':
       return false;
     case 'web-fetch':
-    case 'web-search':
-    case 'mcp':
     case 'subagent':
     case 'other':
       return true;

@@ -7,7 +7,7 @@ import { dialect } from './events/dialect.ts';
 import { copilotMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession, resetSettings, tokensSince } from './session-files.ts';
-import { kindOfDenial } from './tool-rules.ts';
+import { kindOfDenial, mapRules } from './tool-rules.ts';
 
 /** GitHub Copilot CLI: JSON lines on stdout. */
 export const cli: AgentCli = {
@@ -21,6 +21,7 @@ export const cli: AgentCli = {
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
+  rulesGap: mapRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     const session = sessionOf(call.resume);
