@@ -8,7 +8,12 @@ interface Adapter {
 }
 
 /** Of no agent is the code loaded that is not used. */
-export const ADAPTERS: Readonly<Record<'claude' | 'gemini', Adapter>> = {
+export const ADAPTERS: Readonly<Record<'claude' | 'gemini' | 'opencode' | 'qwen', Adapter>> = {
   claude: { cli: () => import('../../agents/claude/cli.ts'), access: () => import('../../agents/claude/access.ts') },
   gemini: { cli: () => import('../../agents/gemini/cli.ts'), access: () => import('../../agents/gemini/access.ts') },
+  opencode: {
+    cli: () => import('../../agents/opencode/cli.ts'),
+    access: () => import('../../agents/opencode/access.ts'),
+  },
+  qwen: { cli: () => import('../../agents/qwen/cli.ts'), access: () => import('../../agents/qwen/access.ts') },
 };

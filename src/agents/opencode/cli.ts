@@ -1,0 +1,45 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AgentCli } from '../cli/cli.ts';
+import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
+import { opencodeArguments, opencodeEnvironment, parseName } from './command-line.ts';
+import { dialect } from './events/dialect.ts';
+import { CO_AUTHOR } from './provider.ts';
+import { exportSession, importSession, takeIn, writeDown } from './session-files.ts';
+import { kindOfDenial } from './tool-rules.ts';
+
+/** OpenCode: its own lines of JSON on stdout, without a result; failed tries on stderr. */
+export const cli: AgentCli = {
+  title: 'OpenCode',
+  source: {
+    name: 'opencode-ai',
+    // The one without newer instructions runs on every processor. The launcher is not there without scripts of packages.
+    programs: ({ os, cpu }) => [
+      `opencode-${os}-${cpu}-baseline/bin/opencode`,
+      `opencode-${os}-${cpu}/bin/opencode`,
+      `opencode-${os}-${cpu}-baseline-musl/bin/opencode`,
+      `opencode-${os}-${cpu}-musl/bin/opencode`,
+    ],
+  },
+  parseName,
+  kindOfDenial,
+  coAuthor: CO_AUTHOR,
+  sessions: { export: exportSession, import: importSession },
+  prepare: async (call, place) => {
+    const environment = opencodeEnvironment(call, place.configFolder);
+    // Settings and plugins that an earlier call left there would count in this one.
+    await rm(join(place.configFolder, 'config'), { recursive: true, force: true });
+    await takeIn(place, call.resume, environment);
+    return {
+      args: opencodeArguments(call),
+      environment,
+      files: {},
+      openReader: (listener) => openDialectReader(dialect, listener, null),
+      complete: async (transcript) => {
+        await writeDown(place, transcript.sessionId, environment);
+        return transcript;
+      },
+    };
+  },
+  judgeStall: judgeStallIn(dialect),
+};
