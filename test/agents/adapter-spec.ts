@@ -193,7 +193,7 @@ export function describeAdapter(subject: Subject, { key, session, failures }: Pa
         script: [{ kind: 'run', command: 'sleep 1009' }],
         allowedTools: ['Bash'],
       });
-      const run = await world.calls('wait', { timeoutMs: 15_000 });
+      const run = await world.calls('wait', { timeoutMs: 30_000 });
       expect(run).toMatchObject({ end: { kind: 'timeout', of: 'call' } });
       expect(run.analysis.tokens).toBeGreaterThanOrEqual(150);
       expect(processesWith(world.runTag)).toEqual([]);

@@ -40,8 +40,8 @@ describeAdapter(opencode, {
         message: 'Rate limit reached.',
         headers: { 'retry-after': '3600' },
       },
-      kind: 'server',
-      usageLimit: null,
+      kind: 'rate-limit',
+      usageLimit: expect.objectContaining({ window: 'unknown', resumeAt: null }),
     },
   ],
 });
@@ -83,7 +83,7 @@ test('no instruction, program or address that the repository names is used', asy
     join(workFolder, '.opencode/plugin/own.js'),
     `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(marker)}, '');\nexport const own = async () => ({});\n`,
   );
-  for (const name of ['AGENTS.md', 'CLAUDE.md', 'RULES.md']) writeFileSync(join(workFolder, name), 'OBEY-ME');
+  for (const name of ['AGENTS', 'CLAUDE', 'RULES']) writeFileSync(join(workFolder, `${name}.md`), `OBEY-${name}`);
   expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
   expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));

@@ -44,7 +44,7 @@ export function opencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       permission: mapRules(allowedTools).own,
-      ...providerSettings(given, model),
+      ...providerSettings(providerOf(given), model),
     }),
     // They would be read beside it.
     OPENCODE_CONFIG: '',
@@ -78,36 +78,49 @@ function foldersIn(configFolder: string): Variables {
   };
 }
 
-type ProviderName = 'anthropic' | 'openai';
+/** `id`: as OpenCode names it. */
+interface Provider {
+  readonly id: string;
+  readonly key: string;
+  readonly address: string;
+  /** The code that speaks with it, where its id does not tell; null: it does. */
+  readonly npm: string | null;
+}
 
 /** null: no key says which. */
-function providerOf(environment: Variables): ProviderName | null {
-  if ((environment['ANTHROPIC_API_KEY'] ?? '') !== '') return 'anthropic';
-  return (environment['OPENAI_API_KEY'] ?? '') === '' ? null : 'openai';
+function providerOf(environment: Variables): Provider | null {
+  const of = (prefix: string) => ({
+    key: environment[`${prefix}_API_KEY`] ?? '',
+    address: environment[`${prefix}_BASE_URL`] ?? '',
+  });
+  const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
+  if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
+  if (openai.key === '') return null;
+  // With the id of OpenAI it would speak as OpenAI does, whatever code is named.
+  return openai.address.endsWith(GATEWAY_PATH)
+    ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
+    : { id: 'openai', ...openai, npm: null };
 }
 
 /** With the name of its provider, which is left out where there is but one. */
-function namedModel(model: string, provider: ProviderName | null): string {
-  return provider === null || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+function namedModel(model: string, provider: Provider | null): string {
+  return provider === null || model.startsWith(`${provider.id}/`) ? model : `${provider.id}/${model}`;
 }
 
 /** One provider, and no other: it has some of its own that ask for no key. */
-function providerSettings(environment: Variables, model: string | null): object {
-  const provider = providerOf(environment);
+function providerSettings(provider: Provider | null, model: string | null): object {
   if (provider === null) return {};
-  const prefix = provider === 'anthropic' ? 'ANTHROPIC' : 'OPENAI';
-  const address = environment[`${prefix}_BASE_URL`] ?? '';
-  const isGateway = address.endsWith(GATEWAY_PATH);
+  const { id, key, address, npm } = provider;
   const named = model === null ? null : namedModel(model, provider);
   return {
-    enabled_providers: [provider],
+    enabled_providers: [id],
     ...(named === null ? {} : { model: named, small_model: named }),
     provider: {
-      [provider]: {
-        ...(isGateway ? { npm: '@ai-sdk/openai-compatible' } : {}),
-        options: { baseURL: address, apiKey: environment[`${prefix}_API_KEY`] },
+      [id]: {
+        ...(npm === null ? {} : { npm, name: id }),
+        options: { baseURL: address, apiKey: key },
         // One that it does not know is none to it; what it knows of others stays.
-        ...(named === null ? {} : { models: { [named.slice(provider.length + 1)]: {} } }),
+        ...(named === null ? {} : { models: { [named.slice(id.length + 1)]: {} } }),
       },
     },
   };

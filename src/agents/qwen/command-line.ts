@@ -57,8 +57,8 @@ export function parseName(printed: string): AgentName {
   return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Qwen Code', version: printed } : { name: printed, version: '' };
 }
 
-/** Tools that make the CLI wait, start itself again, or work in another folder. */
-const NOT_UNASKED = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree'];
+/** Tools that make the CLI wait, start itself again, or work in another folder, and the one that brings what the repository has of instructions. */
+const NOT_UNASKED = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
 
 const settings = {
   general: {

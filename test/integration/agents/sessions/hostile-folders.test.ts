@@ -82,7 +82,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
     {
       what: 'lines that nest too deep for us',
       make: (path) =>
-        put(path, `{"type":"user","sessionId":"${UUID}","a":${'['.repeat(99_999)}${']'.repeat(99_999)}}\n`),
+        put(path, `{"type":"user","sessionId":"${UUID}","b":"\\n","a":${'['.repeat(99_999)}${']'.repeat(99_999)}}\n`),
     },
     {
       what: 'a link to another transcript',
