@@ -69,11 +69,11 @@ describe('other providers', () => {
 test('no instruction, program or address that the repository names is used', async () => {
   await using world = await createWorld(opencode, { script: [DONE] });
   const { workFolder, home } = world.machine;
-  const marker = join(home, 'it-ran');
+  const [server, plugin] = [join(home, 'server-ran'), join(home, 'plugin-ran')];
   writeFileSync(
     join(workFolder, 'opencode.json'),
     JSON.stringify({
-      mcp: { one: { type: 'local', command: ['/usr/bin/touch', marker], enabled: true } },
+      mcp: { one: { type: 'local', command: ['/usr/bin/touch', server], enabled: true } },
       provider: { anthropic: { options: { baseURL: 'http://127.0.0.1:9' } } },
       instructions: ['RULES.md'],
     }),
@@ -81,11 +81,11 @@ test('no instruction, program or address that the repository names is used', asy
   mkdirSync(join(workFolder, '.opencode/plugin'), { recursive: true });
   writeFileSync(
     join(workFolder, '.opencode/plugin/own.js'),
-    `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(marker)}, '');\nexport const own = async () => ({});\n`,
+    `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(plugin)}, '');\nexport const own = async () => ({});\n`,
   );
   for (const name of ['AGENTS', 'CLAUDE', 'RULES']) writeFileSync(join(workFolder, `${name}.md`), `OBEY-${name}`);
   expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
-  expect(existsSync(marker)).toBe(false);
+  expect([server, plugin].filter((marker) => existsSync(marker))).toEqual([]);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
 });

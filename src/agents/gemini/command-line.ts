@@ -35,7 +35,8 @@ export function geminiEnvironment(
     // A file `.env` of the repository would be asked next.
     GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
     NO_COLOR: '1',
-    ...given,
+    // Whatever is set of its own could widen what it obeys.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
     // Else it starts itself again, and a kill of the first process leaves the second one at work.
     GEMINI_CLI_NO_RELAUNCH: 'true',

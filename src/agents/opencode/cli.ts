@@ -1,8 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentCli } from '../cli/cli.ts';
+import { placeFile } from '../cli/plain-files.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { opencodeArguments, opencodeEnvironment, parseName } from './command-line.ts';
+import { opencodeArguments, opencodeEnvironment, OWN_FOLDER, parseName } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession, takeIn, writeDown } from './session-files.ts';
@@ -28,7 +29,8 @@ export const cli: AgentCli = {
   prepare: async (call, place) => {
     const environment = opencodeEnvironment(call, place.configFolder);
     // Settings and plugins that an earlier call left there would count in this one.
-    await rm(join(place.configFolder, 'config'), { recursive: true, force: true });
+    await rm(join(place.configFolder, OWN_FOLDER[0]), { recursive: true, force: true });
+    await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await takeIn(place, call.resume, environment);
     return {
       args: opencodeArguments(call),

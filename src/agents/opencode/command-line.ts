@@ -36,9 +36,12 @@ export function opencodeEnvironment(
   const flags = NEVER.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    ...given,
+    // Whatever is set of its own would be read beside ours, an empty folder as the work folder.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
+    // Where it is not set, a plugin of the repository runs in spite of all flags (1.18.33).
+    OPENCODE_CONFIG_DIR: join(configFolder, ...OWN_FOLDER),
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       autoupdate: false,
       share: 'disabled',
@@ -46,12 +49,11 @@ export function opencodeEnvironment(
       permission: mapRules(allowedTools).own,
       ...providerSettings(providerOf(given), model),
     }),
-    // They would be read beside it.
-    OPENCODE_CONFIG: '',
-    OPENCODE_CONFIG_DIR: '',
-    OPENCODE_PERMISSION: '',
   };
 }
+
+/** Its folder for settings, below the config folder: made anew for each call. */
+export const OWN_FOLDER = ['config', 'own'] as const;
 
 /** An id comes out of an agent's output or stored state; only one of its own form may become part of a path or an argument. */
 export function isSessionId(id: string): boolean {

@@ -37,7 +37,8 @@ export function qwenEnvironment(
     // A file `.env` of the repository would be asked next.
     OPENAI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
-    ...given,
+    // Whatever is set of its own could widen what it obeys, or make it wait for a provider for hours.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
     QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
@@ -77,6 +78,7 @@ const settings = {
   context: { fileName: '.git/no-instructions' },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, enableTeamMemory: false },
   security: { folderTrust: { enabled: true } },
+  skills: { disabledLevels: ['project', 'user', 'extension', 'bundled'] },
   disableAllHooks: true,
   experimental: { cron: false },
 };
