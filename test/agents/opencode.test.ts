@@ -66,26 +66,29 @@ describe('other providers', () => {
   });
 });
 
-test('no instruction, program or address that the repository names is used', async () => {
+test('no instruction, server or address that the repository names is used', async () => {
   await using world = await createWorld(opencode, { script: [DONE] });
   const { workFolder, home } = world.machine;
-  const [server, plugin] = [join(home, 'server-ran'), join(home, 'plugin-ran')];
+  const marker = join(home, 'it-ran');
   writeFileSync(
     join(workFolder, 'opencode.json'),
     JSON.stringify({
-      mcp: { one: { type: 'local', command: ['/usr/bin/touch', server], enabled: true } },
+      mcp: { one: { type: 'local', command: ['/usr/bin/touch', marker], enabled: true } },
       provider: { anthropic: { options: { baseURL: 'http://127.0.0.1:9' } } },
       instructions: ['RULES.md'],
     }),
   );
-  mkdirSync(join(workFolder, '.opencode/plugin'), { recursive: true });
-  writeFileSync(
-    join(workFolder, '.opencode/plugin/own.js'),
-    `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(plugin)}, '');\nexport const own = async () => ({});\n`,
-  );
   for (const name of ['AGENTS', 'CLAUDE', 'RULES']) writeFileSync(join(workFolder, `${name}.md`), `OBEY-${name}`);
   expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
-  expect([server, plugin].filter((marker) => existsSync(marker))).toEqual([]);
+  expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
+});
+
+test('a plugin that the repository holds is not run: the call is refused', async () => {
+  await using world = await createWorld(opencode, { script: [DONE] });
+  mkdirSync(join(world.machine.workFolder, '.opencode/plugin'), { recursive: true });
+  writeFileSync(join(world.machine.workFolder, '.opencode/plugin/own.js'), 'export const own = async () => ({});\n');
+  await expect(world.calls('hello')).rejects.toThrow(/The repository has plugins for OpenCode.*`\.opencode\/plugin`/);
+  expect(world.model.requests).toEqual([]);
 });

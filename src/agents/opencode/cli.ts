@@ -5,6 +5,7 @@ import { placeFile } from '../cli/plain-files.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { opencodeArguments, opencodeEnvironment, OWN_FOLDER, parseName } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
+import { refusePlugins } from './plugins.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession, takeIn, writeDown } from './session-files.ts';
 import { kindOfDenial } from './tool-rules.ts';
@@ -27,6 +28,7 @@ export const cli: AgentCli = {
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
   prepare: async (call, place) => {
+    await refusePlugins(place);
     const environment = opencodeEnvironment(call, place.configFolder);
     // Settings and plugins that an earlier call left there would count in this one.
     await rm(join(place.configFolder, OWN_FOLDER[0]), { recursive: true, force: true });
@@ -38,7 +40,12 @@ export const cli: AgentCli = {
       files: {},
       openReader: (listener) => openDialectReader(dialect, listener, null),
       complete: async (transcript) => {
-        await writeDown(place, transcript.sessionId, environment);
+        // A plugin may have come during the call.
+        const isRefused = await refusePlugins(place).then(
+          () => false,
+          () => true,
+        );
+        if (!isRefused) await writeDown(place, transcript.sessionId, environment);
         return transcript;
       },
     };

@@ -40,7 +40,6 @@ export function opencodeEnvironment(
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
-    // Where it is not set, a plugin of the repository runs in spite of all flags (1.18.33).
     OPENCODE_CONFIG_DIR: join(configFolder, ...OWN_FOLDER),
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       autoupdate: false,
