@@ -17,7 +17,7 @@ export const DONE: Step = {
 const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
 
 /** How the provider's failure, as this agent reports it, is understood. */
-export interface Failing {
+interface Failing {
   readonly what: string;
   readonly step: Step;
   readonly kind: NonNullable<Analysis['agentError']>['kind'];

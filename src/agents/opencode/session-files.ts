@@ -46,7 +46,7 @@ export async function exportSession(
   { configFolder }: SessionPlace,
   { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
 ): Promise<ExportedSession> {
-  if (!isSessionId(id)) return leftBehind('its id is none of OpenCode');
+  if (!isSessionId(id)) return leftBehind('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
     size > MAX_SESSION_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
