@@ -21,7 +21,7 @@ export async function measureBroker(): Promise<readonly Row[]> {
       { allowedTools: [], model: null, prices: {}, listen: listenOnLoopback },
     );
     if (broker === null) throw new Error('there is no broker');
-    const call = await broker.open({ costUsd: null, tokens: null });
+    const call = await broker.open({ costUsd: null, tokens: null }, () => undefined);
     const door: BrokerDoor = {
       url: call.environment['ANTHROPIC_BASE_URL'] ?? '',
       key: call.environment['ANTHROPIC_API_KEY'] ?? '',

@@ -4,8 +4,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Bill } from '../core/spending/bill.ts';
 import { admission, exhausted, NOTHING, plus, type CallLimits, type Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
-import type { Account, Broker, BrokeredCall, ModelProtocol, OwnAnswer, Reading, Sign } from '../ports/broker.ts';
+import type {
+  Account,
+  Broker,
+  BrokeredCall,
+  ModelProtocol,
+  OwnAnswer,
+  ProviderFailure,
+  ProviderSign,
+  Reading,
+  Sign,
+} from '../ports/broker.ts';
 import type { Send } from './provider-connection.ts';
+import { providerWords, waitOf } from './provider-words.ts';
 
 interface BrokerOptions {
   readonly protocol: ModelProtocol;
@@ -67,9 +78,9 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
     (started ??= listen(options, (exchange) => serve({ ...options, connect, bodies }, current, exchange)));
   return {
     port: start,
-    async open(limits) {
+    async open(limits, hear) {
       const port = await start();
-      const call = createCall(limits, options.keys);
+      const call = createCall(limits, options.keys, hear);
       current = call;
       return {
         environment: options.environmentFor({
@@ -118,7 +129,7 @@ interface Call {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
   /** A request under way; null: a limit is used up. Waits until it may go. */
-  enter(expected: Spent): Promise<Passage | null>;
+  enter(reading: Pick<Forwarded, 'expected' | 'account'>): Promise<Passage | null>;
   refuse(why: string): void;
   end(): Promise<Bill>;
 }
@@ -128,11 +139,17 @@ interface Passage {
   readonly signal: AbortSignal;
   /** Reads what it comes to. */
   count(account: Account | null): void;
+  /** What became of it; null: the provider answered. What is free is not told. */
+  tell(failure: ProviderFailure | null): void;
   leave(): void;
 }
 
 /** Its placeholders hold for this call alone. */
-function createCall(limits: CallLimits, keys: Readonly<Record<string, string>>): Call {
+function createCall(
+  limits: CallLimits,
+  keys: Readonly<Record<string, string>>,
+  hear: (sign: ProviderSign) => void,
+): Call {
   const placeholders = Object.fromEntries(
     Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
   );
@@ -157,7 +174,7 @@ function createCall(limits: CallLimits, keys: Readonly<Record<string, string>>):
   return {
     placeholders,
     secretFor: (placeholder) => secrets.get(digest(placeholder)) ?? null,
-    async enter(expected) {
+    async enter({ expected, account: counted }) {
       for (;;) {
         if (ended.signal.aborted) return null;
         const admitted = admission(limits, { ...standing(), next: expected });
@@ -168,15 +185,24 @@ function createCall(limits: CallLimits, keys: Readonly<Record<string, string>>):
       requests += 1;
       const passage = {};
       const under: { readonly expected: Spent; account: Account | null } = { expected, account: null };
+      let failure: ProviderFailure | null = null;
       open.set(passage, under);
+      if (counted !== null) hear({ kind: 'asked' });
       return {
         signal: ended.signal,
+        tell: (told) => {
+          failure = told;
+          if (told === null && counted !== null) hear({ kind: 'answered' });
+        },
         count: (account) => {
           under.account = account;
         },
         leave: () => {
           if (!open.delete(passage)) return;
           spent = plus(spent, under.account?.spent() ?? NOTHING);
+          // Another one that is on its way may be answered yet.
+          if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
+            hear({ kind: 'failed', ...failure });
           change();
         },
       };
@@ -220,14 +246,18 @@ async function serve(options: Serving, call: Call | null, { request, response }:
       reply(response, reading.answer);
       return;
     }
-    const passage = (await call?.enter(reading.expected)) ?? null;
+    const passage = (await call?.enter(reading)) ?? null;
     if (passage === null) {
       reply(response, protocol.exhausted);
       return;
     }
     try {
       // Who has waited may be gone.
-      if (!request.socket.destroyed) await forward(options, reading, { passage, response });
+      if (!request.socket.destroyed) passage.tell(await forward(options, reading, { passage, response }));
+    } catch (error) {
+      // Who hangs up knows no answer.
+      if (!response.destroyed) passage.tell({ status: null, words: causeOf(error), waitMs: null });
+      throw error;
     } finally {
       passage.leave();
     }
@@ -278,12 +308,12 @@ function createBodies(): Bodies {
   };
 }
 
-/** The answer passes as it comes, and is read on the side. */
+/** The answer passes as it comes, and is read on the side. Returns the failure that it was; null: it was none. */
 async function forward(
   { provider, secrets, sign, connect }: BrokerOptions,
   { target, headers, body, expected, account: open }: Forwarded,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
-): Promise<void> {
+): Promise<ProviderFailure | null> {
   const left = new AbortController();
   response.once('close', () => {
     left.abort();
@@ -310,8 +340,10 @@ async function forward(
   );
   response.flushHeaders();
   if (isError) {
-    response.end(await errorText(answer.body, secrets));
-    return;
+    const text = await errorText(answer.body, secrets);
+    response.end(text);
+    const waitMs = waitOf(headerOf(answer.headers, 'retry-after'));
+    return { status: answer.status, words: providerWords(text), waitMs };
   }
   const decoder = new TextDecoder();
   for await (const chunk of answer.body) {
@@ -321,14 +353,15 @@ async function forward(
     if (!isDrained) await once(response, 'drain', { signal });
   }
   response.end();
+  return null;
 }
 
-/** Without keys, nor the beginning of one that is cut. */
 /** For an answer that nobody reads. */
 function asExpected(expected: Spent): Account {
   return { push: () => undefined, spent: () => expected };
 }
 
+/** Without keys, nor the beginning of one that is cut. */
 async function errorText(body: AsyncIterable<Uint8Array>, secrets: readonly string[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -3,8 +3,25 @@ import type { CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {
-  /** Opens it for one call. */
-  open(limits: CallLimits): Promise<BrokeredCall>;
+  /** Opens it for one call. `hear`: what the provider does, as it does it. */
+  open(limits: CallLimits, hear: (sign: ProviderSign) => void): Promise<BrokeredCall>;
+}
+
+/** What a provider does with the requests of a call that are not free, whatever the CLI says of it. */
+export type ProviderSign =
+  /** A request is on its way to it, or it has answered one. */
+  | { readonly kind: 'asked' | 'answered' }
+  /** Nothing is on its way any more, and what came last was no answer but this. */
+  | ({ readonly kind: 'failed' } & ProviderFailure);
+
+/** An answer that is an error, or none. */
+export interface ProviderFailure {
+  /** HTTP status; null: no answer came. */
+  readonly status: number | null;
+  /** The provider's own words, or what is wrong with the connection; null: none. */
+  readonly words: string | null;
+  /** For how long it asks to wait, in ms; null: it does not say. */
+  readonly waitMs: number | null;
 }
 
 /** One call's way to the model. */

@@ -24,6 +24,7 @@ export const cli: AgentCli = {
   },
   looksIntoFolder: false,
   parseName,
+  tellsRetries: true,
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },

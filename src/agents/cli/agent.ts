@@ -5,7 +5,7 @@ import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
-import type { Broker } from '../../ports/broker.ts';
+import type { Broker, ProviderSign } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Room } from '../../ports/room.ts';
 import { logLine } from '../../processes/log-line.ts';
@@ -17,8 +17,8 @@ import { MINUTE_MS } from '../../core/time.ts';
 import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
-import { stallText, type Retrying } from './stall.ts';
-import { createStallWatch } from './stall-watch.ts';
+import { stallText } from './stall.ts';
+import { createStallWatch, type Stalled, type StallWatch } from './stall-watch.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
 export type AgentCommand =
@@ -128,10 +128,15 @@ interface Started {
 
 /** With what the broker counted, whatever became of the call. */
 async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
-  if (options.broker === null) return callCli(started, options, call);
-  const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft });
+  const { tellsRetries } = started.cli;
+  const watch = createStallWatch({ ...options, tellsRetries });
+  if (options.broker === null) return callCli(started, { ...options, watch }, call);
+  const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft }, (sign) => {
+    watch.hear(sign);
+    if (!tellsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
+  });
   const environment = { ...options.environment, ...way.environment };
-  const run = await callCli(started, { ...options, environment }, call).catch(async (error: unknown) => {
+  const run = await callCli(started, { ...options, environment, watch }, call).catch(async (error: unknown) => {
     await way.end();
     throw error;
   });
@@ -143,12 +148,23 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   return { ...run, analysis: billed(run.analysis, bill) };
 }
 
-async function callCli({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
+/** For who follows the job, where the CLI itself is silent. */
+function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
+  return logLine(
+    `the provider ${status === null ? 'gave no answer' : `answered HTTP ${String(status)}`}${words === null ? '' : `: ${words}`}`,
+    300,
+  );
+}
+
+async function callCli(
+  { cli, program }: Started,
+  { watch, ...options }: AgentOptions & { readonly watch: StallWatch },
+  call: AgentCall,
+): Promise<AgentRun> {
   const startedAt = options.now();
   const own = ownFolder(cli, options);
   const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
   await handIn(options.inbox, prepared.files);
-  const watch = createStallWatch(options);
   const reader = prepared.openReader({
     now: startedAt,
     hear: (event) => {
@@ -258,16 +274,17 @@ async function handIn(inbox: string, files: PreparedCall['files']): Promise<void
 /** Judged as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
-  stalled: Retrying,
+  stalled: Stalled,
   { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
   const judged = cli.judgeStall({ ...stalled, text: stallText(stalled, stallMs), now: now() });
-  const { agentError } = judged;
+  const { agentError, usageLimit } = judged;
+  const resumeAt = stalled.retryAt === null ? null : new Date(stalled.retryAt).toISOString();
   return {
     ...transcript,
     // One that says no more is the provider's.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
-    usageLimit: transcript.usageLimit ?? judged.usageLimit,
+    usageLimit: transcript.usageLimit ?? (usageLimit && { ...usageLimit, resumeAt: usageLimit.resumeAt ?? resumeAt }),
   };
 }
 

@@ -1,6 +1,8 @@
 /** What a call prints, as far as it matters while it runs. `line`: for who follows the job; empty: nothing. */
 export type CallEvent =
   | { readonly kind: 'work'; readonly line: string }
+  /** A try is on its way to the provider: who waited before it waits no more. */
+  | { readonly kind: 'try'; readonly line: '' }
   | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
 
 /** The CLI tries its provider again. */

@@ -17,6 +17,8 @@ export interface AgentCli {
   readonly looksIntoFolder: boolean;
   /** What `--version` prints. */
   readonly parseName: (printed: string) => AgentName;
+  /** Whether it prints that it tries its provider again. What does it without a word is seen between it and its provider. */
+  readonly tellsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
   /** See Agent. */
   readonly coAuthor: string | null;

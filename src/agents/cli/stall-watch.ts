@@ -1,48 +1,90 @@
+import type { ProviderFailure, ProviderSign } from '../../ports/broker.ts';
 import type { CallEvent } from './call-event.ts';
 import { retryingAfter, stallsAt, type Retrying } from './stall.ts';
 
 /** Watches one call for nothing but retries; to be ended with it. */
 export interface StallWatch {
+  /** What the CLI prints. */
   see(event: CallEvent): void;
+  /** What its provider does. */
+  hear(sign: ProviderSign): void;
   /** Aborted when the call has stalled. */
   readonly signal: AbortSignal;
   /** What came last of a call that has stalled; null: it has not. */
-  stalled(): Retrying | null;
+  stalled(): Stalled | null;
   end(): void;
 }
 
+/** A call that has stalled. */
+export interface Stalled extends Retrying {
+  /** Until when its provider asked to wait (ms); null: it did not say. */
+  readonly retryAt: number | null;
+}
+
+/** `tellsRetries`: see AgentCli. Of a CLI that does, its provider's signs are only the words for what it says. */
 export function createStallWatch({
   stallMs,
   now,
+  tellsRetries,
 }: {
   readonly stallMs: number;
   readonly now: () => number;
+  readonly tellsRetries: boolean;
 }): StallWatch {
   const stall = new AbortController();
   let retrying: Retrying | null = null;
+  let failure: (Pick<ProviderFailure, 'status' | 'words'> & { readonly retryAt: number | null }) | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   return {
-    see: (event) => {
-      // What is printed while it is being ended changes nothing, and what is read behind its end starts no timer.
+    see,
+    hear: (sign) => {
+      // What ends with the call says nothing of the provider.
       if (stall.signal.aborted || isOver) return;
-      clearTimeout(timer);
-      const at = now();
-      retrying = retryingAfter(retrying, event, at);
-      const deadline = stallsAt(retrying, stallMs);
-      if (deadline === null) return;
-      timer = setTimeout(
-        () => {
-          stall.abort();
-        },
-        Math.max(0, deadline - at),
-      );
+      if (sign.kind === 'answered') failure = null;
+      else if (sign.kind === 'failed')
+        failure = { ...sign, retryAt: sign.waitMs === null ? null : now() + sign.waitMs };
+      if (!tellsRetries) see(eventOf(sign));
     },
     signal: stall.signal,
-    stalled: () => (stall.signal.aborted ? retrying : null),
+    stalled: () => {
+      if (!stall.signal.aborted || retrying === null) return null;
+      if (failure === null) return { ...retrying, retryAt: null };
+      const { status, words, retryAt } = failure;
+      return { ...retrying, status, cause: words ?? retrying.cause, retryAt };
+    },
     end: () => {
       isOver = true;
       clearTimeout(timer);
     },
   };
+
+  function see(event: CallEvent): void {
+    // What is printed while it is being ended changes nothing, and what is read behind its end starts no timer.
+    if (stall.signal.aborted || isOver) return;
+    clearTimeout(timer);
+    const at = now();
+    retrying = retryingAfter(retrying, event, at);
+    const deadline = stallsAt(retrying, stallMs);
+    if (deadline === null) return;
+    timer = setTimeout(
+      () => {
+        stall.abort();
+      },
+      Math.max(0, deadline - at),
+    );
+  }
+}
+
+/** The provider's sign in place of what the CLI does not print. */
+function eventOf(sign: ProviderSign): CallEvent {
+  switch (sign.kind) {
+    case 'asked':
+      return { kind: 'try', line: '' };
+    case 'answered':
+      return { kind: 'work', line: '' };
+    case 'failed':
+      // How long the CLI waits is its own choice.
+      return { kind: 'retry', line: '', retry: { status: sign.status, cause: sign.words, waitMs: null } };
+  }
 }

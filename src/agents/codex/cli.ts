@@ -21,6 +21,7 @@ export const cli: AgentCli = {
   },
   looksIntoFolder: true,
   parseName,
+  tellsRetries: true,
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },

@@ -14,6 +14,7 @@ export const cli: AgentCli = {
   source: null,
   looksIntoFolder: false,
   parseName: (printed) => ({ name: printed, version: '' }),
+  tellsRetries: false,
   kindOfDenial: () => 'forbidden',
   coAuthor: null,
   sessions: {

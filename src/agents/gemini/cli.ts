@@ -14,6 +14,7 @@ export const cli: AgentCli = {
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   looksIntoFolder: true,
   parseName,
+  tellsRetries: false,
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },

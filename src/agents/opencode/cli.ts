@@ -26,6 +26,7 @@ export const cli: AgentCli = {
   },
   looksIntoFolder: true,
   parseName,
+  tellsRetries: true,
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },

@@ -14,6 +14,7 @@ export const cli: AgentCli = {
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   looksIntoFolder: true,
   parseName,
+  tellsRetries: false,
   kindOfDenial,
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },

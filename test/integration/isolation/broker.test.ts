@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { loginFor } from '../../../src/wiring/agents/login.ts';
-import type { BrokeredCall } from '../../../src/ports/broker.ts';
+import type { BrokeredCall, ProviderSign } from '../../../src/ports/broker.ts';
 import type { CallLimits } from '../../../src/core/spending/meter.ts';
 
 const KEY = 'sk-ant-api03-the-real-one';
@@ -42,7 +42,8 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
     seen,
     server,
     environment,
-    open: (limits: Partial<CallLimits> = {}) => broker.open({ ...noLimits, ...limits }),
+    open: (limits: Partial<CallLimits> = {}, hear: (sign: ProviderSign) => void = () => undefined) =>
+      broker.open({ ...noLimits, ...limits }, hear),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => {
@@ -422,6 +423,86 @@ describe('a provider that does not work', () => {
     const call = await scene.open();
     await expect(ask(call).then((answer) => answer.text())).rejects.toThrow();
     expect(await call.end()).toMatchObject({ tokens: 501 });
+  });
+});
+
+describe('who waits for the provider hears', () => {
+  const failing =
+    (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Handler =>
+    (_request, response) =>
+      response.writeHead(status, headers).end(body);
+
+  test.each<readonly [what: string, handle: Handler, last: ProviderSign]>([
+    ['that it answered', tenCents, { kind: 'answered' }],
+    [
+      'an error in its words, and how long it asks to wait',
+      failing(429, '{"error":{"message":"Slow down."}}', { 'retry-after': '3600' }),
+      { kind: 'failed', status: 429, words: 'Slow down.', waitMs: 3_600_000 },
+    ],
+    ['an error without any', failing(503, ''), { kind: 'failed', status: 503, words: null, waitMs: null }],
+    [
+      'an answer that breaks off',
+      (_request, response) => stream(response).write(begun(500), () => response.destroy()),
+      { kind: 'failed', status: null, words: 'ECONNRESET', waitMs: null },
+    ],
+  ])('%s', async (_what, handle, last) => {
+    await using scene = await createScene(handle);
+    const signs: ProviderSign[] = [];
+    const call = await scene.open({}, (sign) => signs.push(sign));
+    await ask(call)
+      .then((answer) => answer.text())
+      .catch(() => undefined);
+    await vi.waitFor(() => {
+      expect(signs).toEqual([{ kind: 'asked' }, last]);
+    });
+    await call.end();
+  });
+
+  test('that it cannot be reached', async () => {
+    await using scene = await createScene(tenCents);
+    const signs: ProviderSign[] = [];
+    const call = await scene.open({}, (sign) => signs.push(sign));
+    scene.server.close();
+    await (await ask(call)).text();
+    expect(signs.at(-1)).toEqual({ kind: 'failed', status: null, words: 'ECONNREFUSED', waitMs: null });
+    await call.end();
+  });
+
+  test('no failure while another request is on its way', async () => {
+    const held: ServerResponse[] = [];
+    await using scene = await createScene((_request, response, body) => {
+      if (body.includes('held')) held.push(response);
+      else response.writeHead(529).end();
+    });
+    const signs: ProviderSign[] = [];
+    const call = await scene.open({}, (sign) => signs.push(sign));
+    const other = ask(call, { system: 'held' });
+    await vi.waitFor(() => {
+      expect(held).toHaveLength(1);
+    });
+    await (await ask(call)).text();
+    stream(held[0] as ServerResponse).end(begun(1) + finished(1));
+    await (await other).text();
+    await vi.waitFor(() => {
+      expect(signs.map(({ kind }) => kind)).toEqual(['asked', 'asked', 'answered']);
+    });
+    await call.end();
+  });
+
+  test('nothing of who hangs up, nor of what the end of the call cuts off', async () => {
+    const held: ServerResponse[] = [];
+    await using scene = await createScene((_request, response) => held.push(response));
+    const signs: ProviderSign[] = [];
+    const call = await scene.open({}, (sign) => signs.push(sign));
+    const hangUp = new AbortController();
+    const [gone, left] = [ask(call, { signal: hangUp.signal }), ask(call)];
+    await vi.waitFor(() => {
+      expect(held).toHaveLength(2);
+    });
+    hangUp.abort();
+    await expect(gone).rejects.toThrow();
+    await Promise.all([call.end(), left.catch(() => undefined)]);
+    expect(signs.map(({ kind }) => kind)).toEqual(['asked', 'asked']);
   });
 });
 

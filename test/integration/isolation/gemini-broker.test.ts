@@ -32,7 +32,7 @@ async function createScene(limits: CallLimits) {
     connect: () => Promise.resolve(createDirectSend()),
     listen: listenOnLoopback,
   });
-  const call = await broker.open(limits);
+  const call = await broker.open(limits, () => undefined);
   const { GOOGLE_GEMINI_BASE_URL: address = '', GEMINI_API_KEY: placeholder = '' } = call.environment;
   return {
     seen,

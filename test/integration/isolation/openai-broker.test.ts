@@ -44,7 +44,8 @@ async function createScene(handle: Handler) {
   });
   return {
     seen,
-    open: (limits: Partial<CallLimits> = {}) => broker.open({ costUsd: null, tokens: null, ...limits }),
+    open: (limits: Partial<CallLimits> = {}) =>
+      broker.open({ costUsd: null, tokens: null, ...limits }, () => undefined),
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => {

@@ -60,6 +60,24 @@ describe('a call stalls', () => {
       290,
     ],
     [
+      'not yet while a try is on its way',
+      [
+        [10, null],
+        [100, { kind: 'try', line: '' }],
+      ],
+      null,
+    ],
+    [
+      'when the next one fails behind its time',
+      [
+        [10, null],
+        [100, { kind: 'try', line: '' }],
+        [400, null],
+      ],
+      190,
+    ],
+    ['never by a first try', [[10, { kind: 'try', line: '' }]], null],
+    [
       'in a wait of which nobody knows how long it is',
       [
         [10, null],
