@@ -3,7 +3,6 @@ import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
 import { sessionsOf } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
-import type { McpServer } from '../core/mcp/server.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
@@ -14,15 +13,15 @@ import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { PublishDeps } from '../publish/deps.ts';
-import type { AgentConnection, Connections } from './deps.ts';
+import { NO_NEEDS, type AgentConnection, type AgentNeeds, type Connections } from './deps.ts';
 
 /** The agents of a run, none of which is opened yet; `prepared`: what one calls itself, once it is. */
 export function agentsOf(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
-  mcpServers: readonly McpServer[],
+  needs: AgentNeeds,
   prepared: (called: CalledName) => void,
 ): LoopDeps['agents'] {
-  const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, mcpServers, prepared);
+  const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, needs, prepared);
   return [openingOf(first), ...others.map(openingOf)];
 }
 
@@ -54,7 +53,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
   const called = new Set([state.agent ?? agents[0].name, ...journal.map(({ agent }) => agent)]);
   return async (name) => {
     const agent = called.has(name) ? agents.find((known) => known.name === name) : undefined;
-    return agent === undefined ? null : agent.connect([]);
+    return agent === undefined ? null : agent.connect(NO_NEEDS);
   };
 }
 
@@ -106,13 +105,13 @@ export function sessionExport({
 /** An agent that is connected, installed and asked for its version when it is first opened, and once. */
 function opening(
   { name, connect }: AgentConnection,
-  mcpServers: readonly McpServer[],
+  needs: AgentNeeds,
   prepared: (called: CalledName) => void,
 ): LoopAgent {
   let known: OpenedAgent | null = null;
   let opens: Promise<OpenedAgent> | null = null;
   const open = async (): Promise<OpenedAgent> => {
-    const agent = await connect(mcpServers);
+    const agent = await connect(needs);
     const called = await agent.prepare();
     known = { agent, called };
     prepared(called);

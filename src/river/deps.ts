@@ -6,6 +6,7 @@ import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
 import type { McpServer } from '../core/mcp/server.ts';
+import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
@@ -34,9 +35,20 @@ export interface RunDeps {
 /** An agent of the order: its code is loaded when it is first connected. */
 export interface AgentConnection {
   readonly name: AgentName;
-  /** With the tools of these servers; the first call decides. */
-  readonly connect: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+  /** The first call decides. */
+  readonly connect: (needs: AgentNeeds) => Promise<Agent>;
 }
+
+/** What the base branch asks of an agent. */
+export interface AgentNeeds {
+  /** Of its tools. */
+  readonly mcpServers: readonly McpServer[];
+  /** Whose steps may have rules of their own; null: there is none. */
+  readonly pipeline: Pipeline | null;
+}
+
+/** For who makes no call. */
+export const NO_NEEDS: AgentNeeds = { mcpServers: [], pipeline: null };
 
 /** The world that a run talks to. Each is made at its first use, and once. */
 export interface Connections {
@@ -50,7 +62,7 @@ export interface Connections {
   readonly budget: () => Promise<BudgetStore | null>;
   readonly seal: () => Promise<Seal>;
   /** The first of the agents, for a check of the set-up. */
-  readonly agent: (mcpServers: readonly McpServer[]) => Promise<Agent>;
+  readonly agent: (needs: AgentNeeds) => Promise<Agent>;
   /** In the order in which they are asked. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;

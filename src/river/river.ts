@@ -65,7 +65,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
-  const agents = agentsOf(deps.connect, intake.mcpServers, () => undefined);
+  const agents = agentsOf(deps.connect, intake, () => undefined);
   await openFirst(agents, intake, deps.clock.now());
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store } = stages;

@@ -9,11 +9,11 @@ import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { ADAPTERS } from './agents/adapters.ts';
 import { loginFor, type AgentLogin } from './agents/login.ts';
 import { providerOf } from './agents/providers.ts';
-import { checkRules } from './agents/rules.ts';
+import { checkRules, checkStepRules } from './agents/rules.ts';
 import type { AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
+import type { AgentNeeds } from '../river/deps.ts';
 import { serverRules } from '../core/mcp/rules.ts';
-import type { McpServer } from '../core/mcp/server.ts';
 import { UserError } from '../errors.ts';
 import { giveServers } from './agents/mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
@@ -27,7 +27,8 @@ export async function createAgent(
     isolation,
     login,
     mcpServers,
-  }: { readonly isolation: Isolation; readonly login: AgentLogin; readonly mcpServers: readonly McpServer[] },
+    pipeline,
+  }: AgentNeeds & { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
   const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
@@ -36,6 +37,7 @@ export async function createAgent(
   ]);
   const { config } = world;
   const { room } = isolation;
+  await checkStepRules(world, name, { ...isolation, pipeline });
   giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
   return createCliAgent(cli, {
     command:

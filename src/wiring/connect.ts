@@ -1,8 +1,7 @@
-import type { McpServer } from '../core/mcp/server.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
 import type { ChosenAgent } from '../config/config.ts';
-import type { AgentConnection, Connections } from '../river/deps.ts';
+import type { AgentConnection, AgentNeeds, Connections } from '../river/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import { createAgent, createStepCommands, createVerifyCommands, openLogin } from './agent.ts';
 import type { AgentLogin } from './agents/login.ts';
@@ -34,8 +33,8 @@ export function connect(
     return {
       name: chosen.name,
       login,
-      connect: once(async (mcpServers: readonly McpServer[]) =>
-        createAgent(world, chosen, { isolation: await isolated.open(), login: await login(), mcpServers }),
+      connect: once(async (needs: AgentNeeds) =>
+        createAgent(world, chosen, { ...needs, isolation: await isolated.open(), login: await login() }),
       ),
     };
   };

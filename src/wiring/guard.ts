@@ -79,11 +79,11 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
   const [first, ...others] = connections.agents;
   const guarded = ({ name, connect }: AgentConnection): AgentConnection => ({
     name,
-    connect: async (mcpServers) => guardAgent(await connect(mcpServers)),
+    connect: async (needs) => guardAgent(await connect(needs)),
   });
   return {
     ...connections,
-    agent: async (mcpServers) => guardAgent(await connections.agent(mcpServers)),
+    agent: async (needs) => guardAgent(await connections.agent(needs)),
     agents: [guarded(first), ...others.map(guarded)],
     verifier: async () => guardVerifier(await connections.verifier()),
     commands: async () => guardCommands(await connections.commands()),

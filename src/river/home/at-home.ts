@@ -112,7 +112,7 @@ async function work(
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };
   try {
-    const agents = agentsOf(connect, intake.mcpServers, ({ name, version }) => {
+    const agents = agentsOf(connect, intake, ({ name, version }) => {
       log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
     });
     const first = agents[0].name;

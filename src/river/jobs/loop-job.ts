@@ -28,7 +28,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
   try {
     await openLane(deps, taken);
     const { intake } = taken.handed;
-    const agents = agentsOf(connect, intake.mcpServers, () => undefined);
+    const agents = agentsOf(connect, intake, () => undefined);
     await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(

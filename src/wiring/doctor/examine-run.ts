@@ -21,7 +21,7 @@ import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
-import type { Examination } from '../../river/deps.ts';
+import { NO_NEEDS, type Examination } from '../../river/deps.ts';
 import { cacheObstacle } from '../../state/cache-environment.ts';
 import type { World } from '../world.ts';
 import { actionRules } from './action-rules.ts';
@@ -124,7 +124,7 @@ async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string
 
 async function askAgent({ agent }: Examination): Promise<Asked<string>> {
   try {
-    const { name, version } = await (await agent([])).prepare();
+    const { name, version } = await (await agent(NO_NEEDS)).prepare();
     return { kind: 'known', value: `${name} ${version}`.trim() };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

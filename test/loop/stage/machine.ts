@@ -6,7 +6,7 @@ import type { McpServer } from '../../../src/core/mcp/server.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
 import type { HandoffFolder, HandoffName } from '../../../src/ports/handoff.ts';
-import type { Connections } from '../../../src/river/deps.ts';
+import type { AgentNeeds, Connections } from '../../../src/river/deps.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
@@ -108,8 +108,8 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
-  const connectAgent = (mcpServers: readonly McpServer[]) => {
-    machine.mcpServers = mcpServers;
+  const connectAgent = (needs: AgentNeeds) => {
+    machine.mcpServers = needs.mcpServers;
     return Promise.resolve(tapped('agent', machine.agent, tap));
   };
   return {

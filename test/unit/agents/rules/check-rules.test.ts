@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { AgentName } from '../../../../src/core/agent-names.ts';
+import type { AgentStep } from '../../../../src/core/pipeline/pipeline.ts';
+import { checkRules, checkStepRules } from '../../../../src/wiring/agents/rules.ts';
+
+type Level = Parameters<typeof checkRules>[2]['level'];
+
+/** What is said of a run by `allowed-tools` and one step with rules of its own; an error begins with `refused`. */
+async function saidOf(
+  name: AgentName,
+  level: Level,
+  { run, step }: { readonly run: readonly string[]; readonly step: readonly string[] | null },
+): Promise<readonly string[]> {
+  const said: string[] = [];
+  const world = {
+    config: { policy: { allowedTools: run } },
+    log: { warning: (text: string) => said.push(text) },
+  } as unknown as Parameters<typeof checkRules>[0];
+  const steps = [{ kind: 'agent', name: 'plan', allowedTools: step } as AgentStep];
+  try {
+    await checkRules(world, name, { level });
+    await checkStepRules(world, name, { level, pipeline: { steps } });
+  } catch (error) {
+    said.push(`refused: ${(error as Error).message}`);
+  }
+  return said;
+}
+
+const OF_STEP = /^Step plan has rules of its own\. /;
+
+test.each<AgentName>(['codex', 'copilot', 'qwen', 'command'])(
+  'without isolation a step of %s may not do more than it was given, whatever the run may do',
+  async (name) => {
+    const said = await saidOf(name, 'none', { run: ['Bash', 'Edit'], step: ['Edit(docs/**)', 'Bash(git add -A)'] });
+    expect(said).toEqual([expect.stringMatching(/^refused: Step plan has rules of its own\. /)]);
+  },
+);
+
+test.each<Level>(['user', 'namespace'])('with isolation `%s` that is said, and the run goes on', async (level) => {
+  const rules = { run: ['Bash', 'Edit'], step: ['Bash(git add:*)'] };
+  expect(await saidOf('codex', level, rules)).toEqual([expect.stringMatching(OF_STEP)]);
+});
+
+test('a step by which nothing differs is not spoken of', async () => {
+  expect(await saidOf('codex', 'none', { run: ['Bash'], step: ['Read'] })).toEqual([]);
+  expect(await saidOf('claude', 'none', { run: ['Bash'], step: ['Bash(git add:*)'] })).toEqual([]);
+});
+
+test('a step without rules of its own is as the run, and the same is said once', async () => {
+  const rules = ['Bash(git add:*)'];
+  expect(await saidOf('codex', 'user', { run: rules, step: null })).toHaveLength(1);
+  expect(await saidOf('codex', 'user', { run: rules, step: rules })).toHaveLength(1);
+});
+
+test('no step is looked at where there is no pipeline', async () => {
+  const world = { config: { policy: { allowedTools: [] } }, log: {} } as unknown as Parameters<typeof checkRules>[0];
+  await expect(checkStepRules(world, 'codex', { level: 'none', pipeline: null })).resolves.toBeUndefined();
+});
