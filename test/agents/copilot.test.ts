@@ -46,7 +46,7 @@ describeAdapter(copilot, {
       what: 'too many requests for an hour',
       step: failing(429, 'rate_limit_exceeded', { headers: { 'retry-after': '3600' } }),
       kind: 'rate-limit',
-      usageLimit: { window: 'unknown', resumeAt: null, unconfirmed: true },
+      usageLimit: { window: 'unknown', resumeAt: expect.stringMatching(/Z$/), unconfirmed: true },
     },
     { what: 'an allowance that is used up', step: failing(402, 'quota_exceeded'), kind: 'billing', usageLimit: null },
     { what: 'an answer that is cut off', step: { kind: 'cut', text: 'I beg' }, kind: 'server', usageLimit: null },

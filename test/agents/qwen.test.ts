@@ -25,6 +25,24 @@ describeAdapter(qwen, {
       kind: 'auth',
       usageLimit: null,
     },
+    {
+      what: 'a limit that it is silent about, with a long wait',
+      step: {
+        kind: 'error',
+        status: 429,
+        type: 'rate_limit_exceeded',
+        message: 'Rate limit reached.',
+        headers: { 'retry-after': '3600' },
+      },
+      kind: 'rate-limit',
+      usageLimit: { window: 'unknown', resumeAt: expect.stringMatching(/Z$/), unconfirmed: true },
+    },
+    {
+      what: 'errors that it is silent about',
+      step: { kind: 'error', status: 500, type: 'server_error', message: 'Something broke.' },
+      kind: 'server',
+      usageLimit: null,
+    },
   ],
 });
 

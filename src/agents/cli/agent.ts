@@ -17,8 +17,8 @@ import { MINUTE_MS } from '../../core/time.ts';
 import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
-import { stallText } from './stall.ts';
-import { createStallWatch, type Stalled, type StallWatch } from './stall-watch.ts';
+import { stallText, type Retrying } from './stall.ts';
+import { createStallWatch, type StallWatch } from './stall-watch.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
 export type AgentCommand =
@@ -202,7 +202,8 @@ async function callCli(
   const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
   const ended = reader.end({ succeeded: end.kind === 'exited' && end.code === 0 });
   const printed = await own.inHand(() => prepared.complete(ended));
-  const transcript = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
+  const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
+  const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
@@ -274,18 +275,23 @@ async function handIn(inbox: string, files: PreparedCall['files']): Promise<void
 /** Judged as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
-  stalled: Stalled,
+  stalled: Retrying,
   { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
   const judged = cli.judgeStall({ ...stalled, text: stallText(stalled, stallMs), now: now() });
-  const { agentError, usageLimit } = judged;
-  const resumeAt = stalled.retryAt === null ? null : new Date(stalled.retryAt).toISOString();
+  const { agentError } = judged;
   return {
     ...transcript,
     // One that says no more is the provider's.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
-    usageLimit: transcript.usageLimit ?? (usageLimit && { ...usageLimit, resumeAt: usageLimit.resumeAt ?? resumeAt }),
+    usageLimit: transcript.usageLimit ?? judged.usageLimit,
   };
+}
+
+/** Few CLIs pass on how long the provider asks to wait. */
+function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
+  if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
+  return { ...limit, resumeAt: new Date(retryAt).toISOString() };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

@@ -11,14 +11,10 @@ export interface StallWatch {
   /** Aborted when the call has stalled. */
   readonly signal: AbortSignal;
   /** What came last of a call that has stalled; null: it has not. */
-  stalled(): Stalled | null;
+  stalled(): Retrying | null;
+  /** Until when the provider asked to wait (ms), if that was its last answer; null: it did not. */
+  retryAt(): number | null;
   end(): void;
-}
-
-/** A call that has stalled. */
-export interface Stalled extends Retrying {
-  /** Until when its provider asked to wait (ms); null: it did not say. */
-  readonly retryAt: number | null;
 }
 
 /** `tellsRetries`: see AgentCli. Of a CLI that does, its provider's signs are only the words for what it says. */
@@ -49,10 +45,11 @@ export function createStallWatch({
     signal: stall.signal,
     stalled: () => {
       if (!stall.signal.aborted || retrying === null) return null;
-      if (failure === null) return { ...retrying, retryAt: null };
-      const { status, words, retryAt } = failure;
-      return { ...retrying, status, cause: words ?? retrying.cause, retryAt };
+      return failure === null
+        ? retrying
+        : { ...retrying, status: failure.status, cause: failure.words ?? retrying.cause };
     },
+    retryAt: () => failure?.retryAt ?? null,
     end: () => {
       isOver = true;
       clearTimeout(timer);

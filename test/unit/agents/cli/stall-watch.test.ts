@@ -31,7 +31,7 @@ function stalledBy(moments: readonly Moment[], tellsRetries: boolean) {
   vi.advanceTimersByTime(300_000 - Date.now());
   const stalled = watch.stalled();
   watch.end();
-  return stalled;
+  return stalled && { ...stalled, retryAt: watch.retryAt() };
 }
 
 const words = { status: 429, cause: 'Slow down.' };
@@ -116,4 +116,25 @@ test.each<readonly [what: string, moments: readonly Moment[], stalled: object | 
 ])('a CLI that tells its retries stalls %s', (_what, moments, stalled) => {
   const found = stalledBy(moments, true);
   expect(found).toEqual(stalled === null ? null : expect.objectContaining(stalled));
+});
+
+test.each<readonly [what: string, moments: readonly Moment[], retryAt: number | null]>([
+  ['as its provider asked', [[1, failed]], 3_601_000],
+  [
+    'no more when it was answered',
+    [
+      [1, failed],
+      [2, answered],
+    ],
+    null,
+  ],
+  ['not where its provider did not say', [[1, { ...failed, waitMs: null }]], null],
+])('a call that ends by itself is over a limit %s', (_what, moments, retryAt) => {
+  const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), tellsRetries: true });
+  for (const [second, sign] of moments) {
+    vi.setSystemTime(second * 1_000);
+    watch.hear(sign as ProviderSign);
+  }
+  watch.end();
+  expect(watch.retryAt()).toBe(retryAt);
 });
