@@ -21,7 +21,7 @@ export interface Capabilities {
   readonly denials: boolean;
   /** What becomes of rules for single commands. */
   readonly toolRules: 'each' | 'sandbox' | 'none';
-  /** The number of its turns can be limited. */
+  /** The number of its turns can be limited, by an option among `agent-args`. */
   readonly turnLimit: boolean;
 }
 
@@ -37,7 +37,8 @@ export const CAPABILITIES: Readonly<Record<AgentName, Capabilities>> = {
   },
   gemini: {
     ...{ title: 'Gemini CLI', resume: true, tokens: true, cost: false },
-    ...{ denials: true, toolRules: 'each', turnLimit: true },
+    // A setting of it could, and its settings are ours.
+    ...{ denials: true, toolRules: 'each', turnLimit: false },
   },
   opencode: {
     ...{ title: 'OpenCode', resume: true, tokens: true, cost: true },

@@ -10,7 +10,8 @@ import { ADAPTERS } from './agents/adapters.ts';
 import { loginFor, type AgentLogin } from './agents/login.ts';
 import { providerOf } from './agents/providers.ts';
 import { checkRules, checkStepRules } from './agents/rules.ts';
-import type { AgentName } from '../core/agent-names.ts';
+import { withinCapabilities } from './agents/within-capabilities.ts';
+import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
 import type { ChosenAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../river/deps.ts';
 import { serverRules } from '../core/mcp/rules.ts';
@@ -39,7 +40,7 @@ export async function createAgent(
   const { room } = isolation;
   await checkStepRules(world, name, { ...isolation, pipeline });
   giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
-  return createCliAgent(cli, {
+  const agent = createCliAgent(cli, {
     command:
       path === null
         ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
@@ -59,6 +60,7 @@ export async function createAgent(
     now: systemClock.now,
     redact: world.redact,
   });
+  return withinCapabilities(agent, CAPABILITIES[name]);
 }
 
 /** The arguments of a call that is not made. */

@@ -1,4 +1,5 @@
-import { CAPABILITIES } from '../agent-names.ts';
+import { CAPABILITIES, type AgentName } from '../agent-names.ts';
+import { lackOf } from '../agents/capability-words.ts';
 import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
@@ -85,12 +86,17 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       cure('Make sure that it is an exact version.', {}),
     );
   return hasNpm
-    ? fine('agent', `Runs install ${namesOf(named)} with npm.`)
+    ? fine('agent', [`Runs install ${namesOf(named)} with npm.`, ...lacksOf(chosen)].join(' '))
     : warning(
         'agent',
         `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
         cure("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
+}
+
+/** What the agents do not offer, as sentences. */
+export function lacksOf(agents: readonly { readonly name: AgentName }[]): readonly string[] {
+  return agents.flatMap(({ name }) => lackOf(name) ?? []);
 }
 
 /** The verify commands of a step; null: an expression. */

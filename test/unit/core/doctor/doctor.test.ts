@@ -335,6 +335,7 @@ describe('what the workflow file says', () => {
     ],
     ['a job without a limit of its own', changed(/ +timeout-minutes: .*\n/, ''), 'runner', 'ok', /Nothing/, /^$/],
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
+    ['an agent that offers less', input('agent: codex'), 'agent', 'ok', /npm\. Codex tells no cost/, /^$/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
     ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],
   ])('%s', (_, facts, check, kind, says, cure) => {

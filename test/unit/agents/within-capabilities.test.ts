@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
+import { withinCapabilities } from '../../../src/wiring/agents/within-capabilities.ts';
+
+const denial = { tool: 'Bash', command: 'docker ps' };
+
+/** What an agent hears of a conversation to continue, and what is believed of its denials and its conversation. */
+async function called(capabilities: { readonly resume: boolean; readonly denials: boolean }) {
+  const heard: (string | null)[] = [];
+  const agent = {
+    call: ({ resume }: AgentCall) => {
+      heard.push(resume);
+      return Promise.resolve({ analysis: { denials: [denial], sessionId: 'new', tokens: 7 } } as unknown as AgentRun);
+    },
+  } as unknown as Agent;
+  const { analysis } = await withinCapabilities(agent, capabilities).call({ resume: 'old' } as AgentCall);
+  return { heard, analysis };
+}
+
+test.each([
+  [
+    { resume: true, denials: true },
+    { heard: ['old'], analysis: { denials: [denial], sessionId: 'new', tokens: 7 } },
+  ],
+  [
+    { resume: true, denials: false },
+    { heard: ['old'], analysis: { denials: [], sessionId: 'new', tokens: 7 } },
+  ],
+  [
+    { resume: false, denials: true },
+    { heard: [null], analysis: { denials: [denial], sessionId: null, tokens: 7 } },
+  ],
+])('%j', async (capabilities, seen) => {
+  expect(await called(capabilities)).toEqual(seen);
+});
