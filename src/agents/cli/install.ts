@@ -94,13 +94,29 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
 
-/** Moves what npm made to its place, unless another run was faster. */
+/** Moves what npm made to its place, unless another run was faster: what that one may be running is not touched. */
 async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
-  const other = await installedIn(folder, wanted);
-  if (other !== null) return other;
-  await rm(folder, { recursive: true, force: true });
-  await rename(staging, folder);
+  if (!(await takesPlace(staging, folder))) {
+    const other = await installedIn(folder, wanted);
+    if (other !== null) return other;
+    const broken = `${staging}.broken`;
+    await rename(folder, broken);
+    await rm(broken, { recursive: true, force: true });
+    // Another run that found it broken may have been faster here.
+    await takesPlace(staging, folder);
+  }
   return installedIn(folder, wanted);
+}
+
+/** Whether it could be moved there: not to where there is something. */
+async function takesPlace(staging: string, folder: string): Promise<boolean> {
+  try {
+    await rename(staging, folder);
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
 }
 
 /** The program in `folder`; null when there is none, or one that does not give the wanted version for an answer. */

@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { createMachine, type Machine } from './agent-fixture.ts';
@@ -42,6 +42,39 @@ test('without a network it says so', async () => {
   await writeFile(join(machine.home, '.npmrc'), 'registry=http://127.0.0.1:9/\n');
   await expect(install(machine, {})).rejects.toThrow('npm cannot reach the registry');
 });
+
+describe('beside another run', () => {
+  test('each gets the same program, and nothing of the making is left', async () => {
+    await using machine = await createMachine();
+    const environment = { PATH: `${await slowNpm(machine)}:${machine.environment['PATH'] ?? ''}` };
+    const all = await Promise.all(Array.from({ length: 4 }, () => install(machine, { environment })));
+    expect(new Set(all.map((program) => JSON.stringify(program))).size).toBe(1);
+    expect((await readdir(machine.home)).filter((name) => name.startsWith('claude'))).toEqual(['claude']);
+  });
+
+  test('what is broken is made anew', async () => {
+    await using machine = await createMachine();
+    const environment = { PATH: `${await slowNpm(machine)}:${machine.environment['PATH'] ?? ''}` };
+    await mkdir(join(machine.home, 'claude', 'node_modules'), { recursive: true });
+    await expect(install(machine, { environment })).resolves.toBeDefined();
+    expect((await readdir(machine.home)).filter((name) => name.startsWith('claude'))).toEqual(['claude']);
+  });
+});
+
+/** Folder of an npm that takes a moment, and installs a script of that version. */
+async function slowNpm(machine: Machine): Promise<string> {
+  const bin = join(machine.home, 'bin');
+  await mkdir(bin);
+  const npm = `#!/bin/sh
+folder="$3/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}"
+sleep 0.2
+mkdir -p "$folder"
+printf '#!/bin/sh\\necho "2.1.330 (Claude Code)"\\n' > "$folder/claude"
+chmod 755 "$folder/claude"
+`;
+  await writeFile(join(bin, 'npm'), npm, { mode: 0o755 });
+  return bin;
+}
 
 test('npm gets no key and no other variable of the agent', async () => {
   await using machine = await createMachine();
