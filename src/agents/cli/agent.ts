@@ -1,10 +1,11 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { analyze } from '../../core/analysis/analyze.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
-import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
+import { UserError } from '../../errors.ts';
+import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
 import type { Broker, ProviderSign } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Room } from '../../ports/room.ts';
@@ -68,10 +69,14 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
   return {
-    prepare: async () =>
-      cli.parseName(
-        await versionOf(await ready(), { cwd: room?.folders.home ?? workFolder, environment, room, runTag }),
-      ),
+    prepare: async () => {
+      const started = await ready();
+      // Asked for its version, a program of the user's would do its work, or whatever else.
+      if (cli.source === null) return programNamed(options);
+      return cli.parseName(
+        await versionOf(started, { cwd: room?.folders.home ?? workFolder, environment, room, runTag }),
+      );
+    },
     call: async (call) => {
       const started = { cli, program: await ready() };
       await (folder ??= makeConfigFolder(options));
@@ -86,6 +91,25 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
       await endTagged(runTag);
     },
   };
+}
+
+/** A program of the user's, by the name of its file. One without a folder is looked for when it is started. */
+async function programNamed({ command, workFolder }: Pick<AgentOptions, 'command' | 'workFolder'>): Promise<AgentName> {
+  const path = command.kind === 'path' ? command.path : '';
+  if (path.includes('/') && !(await isFile(resolve(workFolder, path))))
+    throw new UserError(
+      'configuration',
+      `The agent's program ${path} is not there, or is no file. Look at agent-path.`,
+    );
+  return { name: basename(path), version: '' };
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Logs what is not kept of it. */

@@ -11,7 +11,7 @@ import type { Retrying } from './stall.ts';
 export interface AgentCli {
   /** As people know it: `Claude Code`. */
   readonly title: string;
-  /** null: it is a program of the user's, which is never installed. */
+  /** null: it is a program of the user's, which is never installed, and is run for calls alone. */
   readonly source: CliPackage | null;
   /** Whether `prepare` and what it returns read or write the CLI's own folder. */
   readonly looksIntoFolder: boolean;

@@ -4,7 +4,8 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Broker } from '../../../src/ports/broker.ts';
-import { cli } from '../../../src/agents/claude/cli.ts';
+import { cli as claude } from '../../../src/agents/claude/cli.ts';
+import type { AgentCli } from '../../../src/agents/cli/cli.ts';
 import { createCliAgent, type AgentCommand } from '../../../src/agents/cli/agent.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
@@ -50,11 +51,12 @@ export interface AgentUnderTest {
   readonly log: ReturnType<typeof createMemoryLog>;
 }
 
-/** An agent with a fresh config folder on `machine`. */
+/** An agent with a fresh config folder on `machine`; without another CLI that of Claude Code. */
 export function createAgentOn(
   machine: Machine,
   given: {
     readonly command: AgentCommand;
+    readonly cli?: AgentCli;
     readonly environment?: Readonly<Record<string, string>>;
     readonly allowedTools?: readonly string[];
     readonly broker?: Broker | null;
@@ -65,7 +67,7 @@ export function createAgentOn(
   },
 ): AgentUnderTest {
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
-  const agent = createCliAgent(cli, {
+  const agent = createCliAgent(given.cli ?? claude, {
     command: given.command,
     model: null,
     allowedTools: given.allowedTools ?? [

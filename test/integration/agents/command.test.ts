@@ -1,0 +1,71 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { cli } from '../../../src/agents/command/cli.ts';
+import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+
+const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
+
+/** A program of the user's, on a machine of its own. */
+async function createScene(script: string) {
+  const machine = await createMachine();
+  const path = join(machine.home, 'my-agent');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path } });
+  return { ...machine, agent };
+}
+
+test('it reads the prompt, works in the checkout, and its status block is read', async () => {
+  await using scene = await createScene(`cat > prompt.txt; echo note >&2\ncat <<'END'\nDone.\n\n${BLOCK}\nEND`);
+  expect(await scene.agent.call(callOf({ prompt: '-n write hello' }))).toMatchObject({
+    end: { kind: 'exited', code: 0 },
+    analysis: {
+      format: 'text',
+      agentError: null,
+      usageLimit: null,
+      denials: [],
+      sessionId: null,
+      tokens: null,
+      costUsd: null,
+      signal: { from: 'block', status: 'COMPLETE', exitSignal: true },
+    },
+  });
+  expect(readFileSync(join(scene.workFolder, 'prompt.txt'), 'utf8')).toBe('-n write hello');
+});
+
+test.each<readonly [what: string, script: string, text: string]>([
+  [
+    'an exit code',
+    `echo 'quota exceeded in the text'; echo 'no such model' >&2; exit 3`,
+    'The command failed: no such model',
+  ],
+  ['an exit code without a word', 'exit 1', 'The command failed.'],
+  ['success without a word', 'cat > /dev/null; echo', 'The command ended without a word.'],
+])('%s is a failure, and no limit', async (_what, script, text) => {
+  await using scene = await createScene(script);
+  const { analysis } = await scene.agent.call(callOf({ prompt: 'hello' }));
+  expect(analysis).toMatchObject({ agentError: { kind: 'other', text }, usageLimit: null });
+});
+
+test('it is named by its file, and not run for that', async () => {
+  await using scene = await createScene('touch it-ran; exit 1');
+  expect(await scene.agent.prepare()).toEqual({ name: 'my-agent', version: '' });
+  expect(existsSync(join(scene.workFolder, 'it-ran'))).toBe(false);
+});
+
+test.each(['my-agent', './my-agent'])('%s may be anywhere on the PATH, or in the work folder', async (path) => {
+  await using machine = await createMachine();
+  const bin = path.startsWith('.') ? machine.workFolder : machine.home;
+  writeFileSync(join(bin, 'my-agent'), '#!/bin/sh\necho Done.\n', { mode: 0o755 });
+  const environment = { PATH: `${bin}:${machine.environment['PATH'] ?? ''}` };
+  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path }, environment });
+  expect(await agent.prepare()).toEqual({ name: 'my-agent', version: '' });
+  expect((await agent.call(callOf({ prompt: 'hello' }))).analysis.agentError).toBeNull();
+});
+
+test('one that is not there ends the run before any call', async () => {
+  await using machine = await createMachine();
+  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path: join(machine.home, 'none') } });
+  await expect(agent.prepare()).rejects.toThrow(/none is not there, or is no file\. Look at agent-path\./);
+});
