@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../core/agent-names.ts';
+import { CAPABILITIES, type AgentName } from '../../core/agent-names.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
@@ -36,22 +36,24 @@ export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): str
   const { length } = unpriced(report);
   if (length === 0) return null;
   const { maxCostUsd, maxCostUsdPerDay, maxTokensPerHour } = policy;
+  const isMute = silentOf(report).every(({ name }) => tellsNothing(name));
   const unbound = named([
     ['max-cost-usd', maxCostUsd > 0],
     ['max-cost-usd-per-day', maxCostUsdPerDay > 0],
+    ['max-tokens-per-hour', isMute && maxTokensPerHour > 0],
   ]);
   const bounds = named([
     ['max-iterations', true],
     ['max-minutes', true],
     ['max-calls-per-hour', true],
-    ['max-tokens-per-hour', maxTokensPerHour > 0],
+    ['max-tokens-per-hour', !isMute && maxTokensPerHour > 0],
   ]);
   const bound =
     length === iterations.length ? 'this run' : `${String(length)} of ${String(iterations.length)} iterations`;
   return [
-    `${silentWords(report)}, and ${whyUnpriced(report)}.`,
+    isMute ? `${silentWords(report)} and no tokens.` : `${silentWords(report)}, and ${whyUnpriced(report)}.`,
     unbound === '' ? `What bounds ${bound} is ${bounds}.` : `What bounds ${bound} is ${bounds}, and not ${unbound}.`,
-    ...(maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to bound the tokens, too.']),
+    ...(isMute || maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to bound the tokens, too.']),
   ].join(' ');
 }
 
@@ -82,7 +84,16 @@ function unpriced(costs: Costs): readonly JournalEntry[] {
   const isFree = silentOf(costs).every(({ model }) => priceOf(costs, model) === 0);
   return isFree
     ? []
-    : costs.iterations.filter(({ analysis: { tokens, costUsd } }) => costUsd === null && (tokens ?? 0) > 0);
+    : costs.iterations.filter(
+        ({ agent, analysis: { tokens, costUsd } }) =>
+          costUsd === null && ((tokens ?? 0) > 0 || (agent !== null && tellsNothing(agent))),
+      );
+}
+
+/** Whatever it used, nobody hears of it. */
+function tellsNothing(agent: AgentName): boolean {
+  const { cost, tokens } = CAPABILITIES[agent];
+  return !cost && !tokens;
 }
 
 /** What some tokens of each kind cost; null: not known. */

@@ -98,7 +98,10 @@ function parseResult(line: JsonObject): readonly AgentEvent[] | null {
 }
 
 function parseFailure(line: JsonObject, result: string | null): Failure {
-  const text = asString(asObject(line['error'])?.['message']) ?? (result || asString(line['subtype'])) ?? '';
+  const subtype = asString(line['subtype']) ?? '';
+  // What the agent said last may stand in `result`, and speak of errors that are none of this call.
+  const unnamed = subtype === '' || subtype === 'success' ? result : subtype;
+  const text = asString(asObject(line['error'])?.['message']) ?? unnamed ?? '';
   const status = /^\[API Error: (\d{3})\b|"code":\s?(\d{3})\b/.exec(text)?.slice(1).find(Boolean);
   return { text, status: status === undefined ? null : Number(status), at: null };
 }

@@ -8,6 +8,7 @@ import { entry, policy, report } from '../fixtures.ts';
 const told = entry(1);
 const untold = entry(2, { analysis: { costUsd: null } });
 const killed = entry(3, { analysis: { tokens: null, costUsd: null } });
+const mute = entry(5, { agent: 'command', analysis: { tokens: null, costUsd: null } });
 const idle = entry(4, { analysis: { tokens: 0, costUsd: null } });
 const codex = (change: Parameters<typeof report>[1] = {}) =>
   report(
@@ -23,6 +24,7 @@ test.each<[string, Parameters<typeof codex>[0], string, string]>([
   ['a call was ended before it told anything', { iterations: [told, killed], costUsd: 0.12 }, '$0.12', '$0.12'],
   ['nothing was used', { iterations: [idle] }, '$0.00', '$0.00'],
   ['no cost is known', {}, 'not known', 'cost not known'],
+  ['an agent tells nothing', { iterations: [mute] }, 'not known', 'cost not known'],
   ['some are known', { iterations: [told, untold], costUsd: 0.12 }, 'at least $0.12', 'at least $0.12'],
   ['the model is free', { prices: free }, '$0.00', '$0.00'],
   ['the model has a price that was not used', { prices }, 'not known', 'cost not known'],
@@ -73,6 +75,11 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
     'an agent that reports it of some models',
     { agents: [{ name: 'opencode', model: 'x/y' }], policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
     `OpenCode reports no cost, and \`prices\` is empty. What bounds this run is ${LIMITS}.`,
+  ],
+  [
+    'an agent that tells nothing at all',
+    { agents: [{ name: 'command', model: null }], iterations: [mute] },
+    'Your command reports no cost and no tokens. What bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`, and not `max-cost-usd`, `max-cost-usd-per-day` and `max-tokens-per-hour`.',
   ],
   [
     'no bound on tokens',
