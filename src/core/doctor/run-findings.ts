@@ -1,8 +1,7 @@
-import type { AgentName } from '../agent-names.ts';
 import { diagnose } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
 import { checks, cure, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
-import { lacksOf, spendFinding, toolsFinding, tryAgain, tryOneIteration, verifyFinding } from './machine-findings.ts';
+import { spendFinding, toolsFinding, tryAgain, tryOneIteration, verifyFinding } from './machine-findings.ts';
 import { pageOf } from './step-findings.ts';
 
 /** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
@@ -18,8 +17,6 @@ export interface OwnRun {
   readonly keepsCredentials: boolean;
   /** The agent's CLI by the name it gives itself; why it cannot be had. */
   readonly agent: Asked<string>;
-  /** All that may be called, in their order. */
-  readonly agents: readonly { readonly name: AgentName }[];
   readonly stateStore: string;
   /** Why this run cannot write the cache, as a sentence part. */
   readonly cacheObstacle: string | null;
@@ -62,7 +59,7 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     ...secret(run, pageOf(facts.repository, 'settings/secrets/actions')),
     ...key(facts),
     run.agent.kind === 'known'
-      ? fine('agent', [`The agent is ready: ${run.agent.value}.`, ...lacksOf(run.agents)].join(' '))
+      ? fine('agent', `The agent is ready: ${run.agent.value}.`)
       : refused('agent', run.agent.why),
     cache(run),
     verifyFinding(run.verify, facts.verify),

@@ -98,7 +98,6 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
         checkoutProblems,
         keepsCredentials,
         agent,
-        agents: config.agent.order,
         stateStore: config.stateStore,
         cacheObstacle: cacheObstacle('save', environment),
         state: known.state,

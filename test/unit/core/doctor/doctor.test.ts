@@ -335,7 +335,6 @@ describe('what the workflow file says', () => {
     ],
     ['a job without a limit of its own', changed(/ +timeout-minutes: .*\n/, ''), 'runner', 'ok', /Nothing/, /^$/],
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
-    ['an agent that offers less', input('agent: codex'), 'agent', 'ok', /npm\. Codex tells no cost/, /^$/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
     ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],
   ])('%s', (_, facts, check, kind, says, cure) => {
@@ -503,6 +502,14 @@ describe('what GitHub and this machine say', () => {
       'warning',
       /`cargo test`, `ruff check`/,
       /Bash\(pytest:\*\),Bash\(cargo:\*\),Bash\(ruff:\*\)/,
+    ],
+    [
+      'an agent that tells no cost',
+      input('agent: codex'),
+      'spend',
+      'warning',
+      /No limit in dollars binds Codex, whose cost is not known/,
+      /prices: /,
     ],
     ['the day used up', { ...good, spentTodayUsd: known(20) }, 'spend', 'warning', /\$20\.00 of \$20/, /40/],
     ['spend unknown', { ...good, spentTodayUsd: unknown }, 'spend', 'unchecked', /may not ask/, /ralph status/],
