@@ -18,7 +18,7 @@ export async function measureBroker(): Promise<readonly Row[]> {
     const { broker } = await loginFor(
       'claude',
       { ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url },
-      { allowedTools: [], prices: {}, listen: listenOnLoopback },
+      { allowedTools: [], model: null, prices: {}, listen: listenOnLoopback },
     );
     if (broker === null) throw new Error('there is no broker');
     const call = await broker.open({ costUsd: null, tokens: null });

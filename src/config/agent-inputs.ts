@@ -95,7 +95,7 @@ export function chooseFrom(texts: Readonly<Record<string, string | undefined>>):
   const { order, problems } = chooseAgents({
     ...{ agent: 'claude', agents: [], version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
     ...settings,
-  } as AgentTexts);
+  });
   return { order, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
 }
 

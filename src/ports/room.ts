@@ -34,6 +34,6 @@ export interface Room {
   refresh(): Promise<string>;
   /** Makes a folder with all that is in it and is ours the room user's; links are not followed. */
   give(path: string): Promise<void>;
-  /** The way back, with nobody in the room. */
-  takeBack(path: string): Promise<void>;
+  /** The way back, with nobody in the room; false: it was not given. */
+  takeBack(path: string): Promise<boolean>;
 }

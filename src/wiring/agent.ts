@@ -100,12 +100,12 @@ function workFolderOf({ context, config }: World): string {
 }
 
 /** How the agent logs in, and what keeps its keys. */
-export async function openLogin(world: World, { name }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
+export async function openLogin(world: World, { name, model }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools } = config.policy;
-  const login = await loginFor(name, given, { allowedTools, prices: config.prices, listen: isolation.listen });
+  const login = await loginFor(name, given, { allowedTools, model, prices: config.prices, listen: isolation.listen });
   if (login.broker === null && isolation.room !== null && name !== 'command')
     throw new UserError(
       'configuration',

@@ -17,7 +17,7 @@ export const DONE: Step = {
 const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
 
 /** How the provider's failure, as this agent reports it, is understood. */
-export interface Failing {
+interface Failing {
   readonly what: string;
   readonly step: Step;
   readonly kind: NonNullable<Analysis['agentError']>['kind'];
@@ -166,10 +166,10 @@ export function describeAdapter(
         stallMs: 4_000,
         environment: () => subject.environment('http://127.0.0.1:9'),
       });
-      const { analysis, durationMs } = await world.calls('hello');
+      const { analysis, end } = await world.calls('hello', { timeoutMs: 110_000 });
       expect(analysis.agentError).toMatchObject({ kind: 'server' });
-      expect(durationMs).toBeLessThan(50_000);
-    });
+      expect(end.kind).not.toBe('timeout');
+    }, 180_000);
 
     test('a refused option is the error of the agent', async () => {
       await using world = await createWorld(subject, { script: [DONE], extraArgs: ['--no-such-option'] });
@@ -199,10 +199,11 @@ export function describeAdapter(
 
     test('a call that takes too long is ended, and what it used is known', async () => {
       await using world = await createWorld(subject, {
-        script: [{ kind: 'run', command: 'sleep 1009' }],
+        // A command that only sleeps is refused by some.
+        script: [{ kind: 'run', command: 'git status; sleep 1009' }],
         allowedTools: ['Bash'],
       });
-      const run = await world.calls('wait', { timeoutMs: 15_000 });
+      const run = await world.calls('wait', { timeoutMs: 30_000 });
       expect(run).toMatchObject({ end: { kind: 'timeout', of: 'call' } });
       expect(run.analysis.tokens).toBeGreaterThanOrEqual(150);
       expect(processesWith(world.runTag)).toEqual([]);

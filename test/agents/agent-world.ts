@@ -98,7 +98,12 @@ async function createAgentOn(
 ): Promise<AgentUnderTest> {
   const environment = { ...machine.environment, ...subject.environment(url), ...given.environment?.(url) };
   const allowedTools = given.allowedTools ?? WORK;
-  const login = await loginFor(subject.name, environment, { allowedTools, listen: listenOnLoopback, prices: {} });
+  const login = await loginFor(subject.name, environment, {
+    allowedTools,
+    model: null,
+    listen: listenOnLoopback,
+    prices: {},
+  });
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
   const agent = createCliAgent(subject.cli, {
     ...login,

@@ -32,7 +32,7 @@ function openRoom(home: string): Room {
     end: () => Promise.resolve([]),
     refresh: () => Promise.resolve(home),
     give: () => Promise.resolve(),
-    takeBack: () => Promise.resolve(),
+    takeBack: () => Promise.resolve(false),
   };
 }
 

@@ -22,6 +22,7 @@ export const cli: AgentCli = {
       '@anthropic-ai/claude-code/cli.js',
     ],
   },
+  looksIntoFolder: false,
   parseName,
   kindOfDenial,
   coAuthor: CO_AUTHOR,

@@ -36,6 +36,8 @@ export interface AwsKeys {
 /** What the user asked for, as far as it decides about requests to the model. */
 export interface AccessSetting {
   readonly allowedTools: readonly string[];
+  /** null = the CLI's choice. */
+  readonly model: string | null;
   readonly prices: Prices;
 }
 

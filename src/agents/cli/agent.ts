@@ -15,6 +15,7 @@ import { cannotStart, programAt, runAlone, versionOf, type Program } from '../..
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type PreparedCall } from './cli.ts';
+import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
 import { stallText, type Retrying } from './stall.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -62,6 +63,7 @@ const ASIDE_MS = MINUTE_MS;
 /** An agent that is one process per call, spoken to by stdin and stdout. */
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, environment, room, runTag } = options;
+  const hands = handsOf(room);
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
@@ -77,8 +79,8 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     },
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
-    exportSession: (id) => keepSession(cli, options, id),
-    importSession: (id, content) => cli.sessions.import({ configFolder, workFolder }, { id, content }),
+    exportSession: (id) => hands(() => keepSession(cli, options, id)),
+    importSession: (id, content) => hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content })),
     sweep: async () => {
       await room?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
@@ -144,7 +146,8 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
 
 async function callCli({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const startedAt = options.now();
-  const prepared = await prepare({ cli, program }, options, call);
+  const own = ownFolder(cli, options);
+  const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
   await handIn(options.inbox, prepared.files);
   const watch = createStallWatch(options);
   const reader = prepared.openReader({
@@ -182,7 +185,8 @@ async function callCli({ cli, program }: Started, options: AgentOptions, call: A
   // A refused option or an unusable setting is reported on stderr alone.
   if (chunks === 0) reader.push(stderr.bytes());
   const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
-  const printed = await prepared.complete(reader.end({ succeeded: end.kind === 'exited' && end.code === 0 }));
+  const ended = reader.end({ succeeded: end.kind === 'exited' && end.code === 0 });
+  const printed = await own.inHand(() => prepared.complete(ended));
   const transcript = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
@@ -195,8 +199,29 @@ async function callCli({ cli, program }: Started, options: AgentOptions, call: A
   };
 }
 
+/** The CLI's folder before and behind its process: in our hands where the CLI's adapter looks into it, and lent to what the adapter runs. */
+function ownFolder(
+  { looksIntoFolder }: AgentCli,
+  { room }: Pick<AgentOptions, 'room'>,
+): { readonly inHand: <T>(work: () => Promise<T>) => Promise<T>; readonly lend: Lend } {
+  const hands = handsOf(looksIntoFolder ? room : null);
+  let lend: Lend = (work) => work();
+  return {
+    inHand: (work) =>
+      hands((lends) => {
+        lend = lends;
+        return work();
+      }),
+    lend: (work) => lend(work),
+  };
+}
+
 /** What a call asks for goes before what the agent was set up with. */
-function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCall): Promise<PreparedCall> {
+function prepare(
+  { cli, program }: Started,
+  options: AgentOptions & { readonly lend: Lend },
+  call: AgentCall,
+): Promise<PreparedCall> {
   const { configFolder, workFolder, alsoFolder, inbox, room, runTag, servers, extraArgs, environment } = options;
   return cli.prepare(
     {
@@ -211,9 +236,11 @@ function prepare({ cli, program }: Started, options: AgentOptions, call: AgentCa
     {
       ...{ configFolder, workFolder, alsoFolder, inbox, isolated: room !== null },
       run: (args, given) =>
-        runAlone(
-          { file: program.file, args: [...program.args, ...args] },
-          { cwd: workFolder, environment: given, room, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+        options.lend(() =>
+          runAlone(
+            { file: program.file, args: [...program.args, ...args] },
+            { cwd: workFolder, environment: given, room, runTag, timeoutMs: Math.min(ASIDE_MS, call.timeoutMs) },
+          ),
         ),
     },
   );

@@ -4,7 +4,7 @@ export type CallEvent =
   | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
 
 /** The CLI tries its provider again. */
-export interface Retry {
+interface Retry {
   /** HTTP status of the provider's last answer; null: there was none, or it is unknown. */
   readonly status: number | null;
   /** A name for it, or words; null: none are known. */

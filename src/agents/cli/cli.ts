@@ -13,6 +13,8 @@ export interface AgentCli {
   readonly title: string;
   /** null: it is a program of the user's, which is never installed. */
   readonly source: CliPackage | null;
+  /** Whether `prepare` and what it returns read or write the CLI's own folder. */
+  readonly looksIntoFolder: boolean;
   /** What `--version` prints. */
   readonly parseName: (printed: string) => AgentName;
   readonly kindOfDenial: KindOfDenial;

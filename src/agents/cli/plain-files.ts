@@ -40,6 +40,18 @@ export async function placeFile(
   await writeFile(path, file.content, { mode: 0o600, flag: 'wx' });
 }
 
+/** Removes what has a name below a folder where an agent can write. */
+export async function removeFile(root: string, [...folders]: readonly string[], name: string): Promise<void> {
+  let folder = root;
+  for (const part of folders) {
+    folder = join(folder, part);
+    const found = await lstat(folder).catch(() => null);
+    // Behind a link, something else would be removed.
+    if (found?.isDirectory() !== true) return;
+  }
+  await rm(join(folder, name), { recursive: true, force: true });
+}
+
 /** Names of what is in a folder where an agent can write, in order; only with `any`, links are among it. */
 export async function namesIn(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
   const found = await lstat(folder).catch(() => null);

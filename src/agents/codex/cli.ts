@@ -19,6 +19,7 @@ export const cli: AgentCli = {
       '@openai/codex/bin/codex.js',
     ],
   },
+  looksIntoFolder: true,
   parseName,
   kindOfDenial,
   coAuthor: CO_AUTHOR,

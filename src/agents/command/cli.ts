@@ -12,6 +12,7 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 export const cli: AgentCli = {
   title: 'Your command',
   source: null,
+  looksIntoFolder: false,
   parseName: (printed) => ({ name: printed, version: '' }),
   kindOfDenial,
   coAuthor: null,

@@ -17,6 +17,7 @@ export const cli: AgentCli = {
     // The platform's binary, or the script that looks for it.
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
+  looksIntoFolder: true,
   parseName,
   kindOfDenial,
   coAuthor: CO_AUTHOR,

@@ -6,7 +6,7 @@ const ADDRESS = 'GOOGLE_GEMINI_BASE_URL';
 const PROVIDER = 'https://generativelanguage.googleapis.com';
 
 /** Gemini CLI's way to Google, or a gateway. */
-export const accessOf: AccessOf = (given, { allowedTools }) => {
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const { [KEY]: key = '', [ADDRESS]: named = '', ...environment } = given;
   const provider = serverAddress(named.trim() === '' ? PROVIDER : named.trim());
   if (provider === null)
@@ -19,10 +19,7 @@ export const accessOf: AccessOf = (given, { allowedTools }) => {
   const keys = { [KEY]: key.trim() };
   return {
     kind: 'brokered',
-    protocol: geminiProtocol({
-      prices: {},
-      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
-    }),
+    protocol: geminiProtocol({ prices, mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) }),
     provider,
     keys,
     secrets: secretsAmong(Object.values(keys)),

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { UUID } from '../reading/session-id.ts';
+import { geminiMcpServers } from './mcp-servers.ts';
 import { mapRules } from './tool-rules.ts';
 
 /** What the command line of one call is made of. */
@@ -35,7 +36,8 @@ export function geminiEnvironment(
     // A file `.env` of the repository would be asked next.
     GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
     NO_COLOR: '1',
-    ...given,
+    // Whatever is set of its own could widen what it obeys.
+    ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
     // Else it starts itself again, and a kill of the first process leaves the second one at work.
     GEMINI_CLI_NO_RELAUNCH: 'true',
@@ -54,8 +56,14 @@ export function parseName(printed: string): AgentName {
   return /^\d+\.\d+\.\d+\S*$/.test(printed) ? { name: 'Gemini CLI', version: printed } : { name: printed, version: '' };
 }
 
-/** For the user's settings: those of the machine count only in folders that belong to root. */
-export const settings = {
+/** The user's settings, with the servers of its tools: those of the machine count only in folders that belong to root. */
+export function settingsWith(servers: CliCall['servers']): object {
+  const mcpServers = geminiMcpServers(servers).own;
+  const { admin } = settings;
+  return { ...settings, mcpServers, admin: { ...admin, mcp: { enabled: Object.keys(mcpServers).length > 0 } } };
+}
+
+const settings = {
   security: {
     auth: { selectedType: 'gemini-api-key', enforcedType: 'gemini-api-key' },
     enablePermanentToolApproval: false,

@@ -110,9 +110,12 @@ export function roomOf(foundation: Foundation): Room {
       const { given } = foundation.record;
       // No link leads out of a mount, so in a room with mounts there is nothing to look for.
       const places = wayWith === null ? placesFor(path, folder) : [];
-      for (const known of given) if (known.path === path) await changing(path, giveBack(root, { uid, places }, known));
+      const taken = given.filter((known) => known.path === path);
+      if (taken.length === 0) return false;
+      for (const known of taken) await changing(path, giveBack(root, { uid, places }, known));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
+      return true;
     },
   };
 }

@@ -60,7 +60,7 @@ export function sandboxRoomOf({
     },
     // It is this very user's.
     give: () => Promise.resolve(),
-    takeBack: () => Promise.resolve(),
+    takeBack: () => Promise.resolve(false),
   };
 }
 

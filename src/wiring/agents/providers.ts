@@ -1,6 +1,9 @@
 import { claudeProvider, CO_AUTHOR as CLAUDE } from '../../agents/claude/provider.ts';
 import { CO_AUTHOR as CODEX, codexProvider } from '../../agents/codex/provider.ts';
 import { CO_AUTHOR as COPILOT, copilotProvider } from '../../agents/copilot/provider.ts';
+import { CO_AUTHOR as GEMINI, geminiProvider } from '../../agents/gemini/provider.ts';
+import { CO_AUTHOR as OPENCODE, opencodeProvider } from '../../agents/opencode/provider.ts';
+import { CO_AUTHOR as QWEN, qwenProvider } from '../../agents/qwen/provider.ts';
 import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
 import type { ChosenAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
@@ -11,20 +14,20 @@ const NO_PROVIDER: Provider = mergedProvider([]);
 const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
   claude: claudeProvider,
   codex: codexProvider,
-  gemini: NO_PROVIDER,
-  opencode: NO_PROVIDER,
+  gemini: geminiProvider,
+  opencode: opencodeProvider,
   copilot: copilotProvider,
-  qwen: NO_PROVIDER,
+  qwen: qwenProvider,
   command: NO_PROVIDER,
 };
 
 const CO_AUTHORS: Readonly<Record<AgentName, string | null>> = {
   claude: CLAUDE,
   codex: CODEX,
-  gemini: null,
-  opencode: null,
+  gemini: GEMINI,
+  opencode: OPENCODE,
   copilot: COPILOT,
-  qwen: null,
+  qwen: QWEN,
   command: null,
 };
 

@@ -129,6 +129,8 @@ async function isolatedIn(
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
+    // Conversations may have been put there before.
+    await room.takeBack(room.folders.session);
     for (const { name } of config.agent.order) await mkdir(join(room.folders.session, name), { recursive: true });
     await room.give(room.folders.session);
     const { probeRoom } = await import('./probe-room.ts');

@@ -55,7 +55,7 @@ export async function createWorld({ script, environment: given, ...rest }: World
   const login = await loginFor(
     'claude',
     { ...machine.environment, ...environment },
-    { allowedTools: rest.allowedTools ?? [], prices: {}, listen: listenOnLoopback },
+    { allowedTools: rest.allowedTools ?? [], model: null, prices: {}, listen: listenOnLoopback },
   );
   const under = createAgentOn(machine, { ...rest, command: claude, ...login });
   return {

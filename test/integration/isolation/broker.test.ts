@@ -35,7 +35,7 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
   const { broker, environment } = await loginFor(
     'claude',
     { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
-    { allowedTools: [], prices: {}, listen: listenOnLoopback },
+    { allowedTools: [], model: null, prices: {}, listen: listenOnLoopback },
   );
   if (broker === null) throw new Error('no broker');
   return {

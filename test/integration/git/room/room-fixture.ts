@@ -81,7 +81,10 @@ export async function openOtherUserRoom(root: string): Promise<RepositoryRoom> {
   const other: Room = {
     ...room,
     give: (path) => given(path, [own, AGENT_UID]),
-    takeBack: (path) => given(path, [AGENT_UID, own]),
+    takeBack: async (path) => {
+      await given(path, [AGENT_UID, own]);
+      return true;
+    },
   };
   await given(other.folders.home, [own, AGENT_UID]);
   return { room: other, worker: await workerIn(other) };
@@ -107,7 +110,7 @@ async function layRoom(root: string, way: readonly string[]): Promise<Room> {
     },
     refresh: () => Promise.resolve(folders.home),
     give: () => Promise.resolve(),
-    takeBack: () => Promise.resolve(),
+    takeBack: () => Promise.resolve(false),
   };
 }
 

@@ -40,13 +40,13 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
     { kind: 'unusable', problem: expect.not.stringContaining('secret@') },
   ],
 ])('%s', (_what, given, access) => {
-  expect(accessOf(given, { allowedTools: [], prices: {} })).toMatchObject(access);
+  expect(accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
 });
 
 test('the agent holds a placeholder, and asks the broker past the proxy', () => {
   const access = accessOf(
     { OPENAI_API_KEY: KEY, OPENAI_ORGANIZATION: 'org-1', NO_PROXY: 'intra' },
-    { allowedTools: [], prices: {} },
+    { allowedTools: [], model: null, prices: {} },
   );
   const environment =
     access.kind === 'brokered'
@@ -61,7 +61,10 @@ test('the agent holds a placeholder, and asks the broker past the proxy', () => 
 });
 
 test('whose account pays is said with each request', () => {
-  const access = accessOf({ OPENAI_API_KEY: KEY, OPENAI_PROJECT: 'proj_1' }, { allowedTools: [], prices: {} });
+  const access = accessOf(
+    { OPENAI_API_KEY: KEY, OPENAI_PROJECT: 'proj_1' },
+    { allowedTools: [], model: null, prices: {} },
+  );
   const reading =
     access.kind === 'brokered'
       ? access.protocol.read(

@@ -33,7 +33,7 @@ describe('what differs', () => {
     [['Bash', 'Bash(npm:*)'], ['Bash(npm:*)'], null],
     [['Read', 'Bash(npm:*)'], ['Bash(npm:*)'], WITH_NETWORK],
     [['Edit(src/**)'], ['Edit(src/**)'], `${WITHOUT_NETWORK}, and change every file of the repository`],
-    [['Read', 'WebSearch', 'mcp__db', 'Skill', 'Task'], ['WebSearch', 'mcp__db', 'Skill', 'Task'], null],
+    [['Read', 'WebSearch', 'mcp__db', 'Skill', 'Task'], ['Skill', 'Task'], null],
     [['Read(~/notes)', 'Read(src/**)'], ['Read(~/notes)'], null],
   ])('of %j', (rules, unmapped, allowsMore) => {
     expect(map(...rules)).toMatchObject({ unmapped, allowsMore });

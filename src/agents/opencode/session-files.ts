@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
+import { leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
+import { placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
+import { asArray, asObject } from '../reading/json.ts';
+import { isSessionId } from './command-line.ts';
+
+/** All its conversations are in one database: what leaves it, and what is to come into it, lies beside it as files. */
+const EXPORTED = 'exported';
+const TO_IMPORT = 'to-import';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Writes the session down, as the CLI itself does it. What goes wrong shows when nothing is there to be exported. */
+export async function writeDown(
+  { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
+  id: string | null,
+  environment: Variables,
+): Promise<void> {
+  if (id === null || !isSessionId(id)) return;
+  await removeFile(configFolder, [EXPORTED], `${id}.json`);
+  const { end, stdout } = await run(['export', id, '--pure'], environment);
+  if (end.kind !== 'exited' || end.code !== 0 || !mayBeSession(stdout)) return;
+  await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
+}
+
+/** Brings what `importSession` has put down into the CLI's database. */
+export async function takeIn(
+  { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
+  id: string | null,
+  environment: Variables,
+): Promise<void> {
+  if (id === null || !isSessionId(id)) return;
+  const path = join(configFolder, TO_IMPORT, `${id}.json`);
+  const isThere = await readPlainFile(path, () => Promise.resolve(true));
+  if (isThere === null) return;
+  await run(['import', path, '--pure'], environment);
+  await removeFile(configFolder, [TO_IMPORT], `${id}.json`);
+}
+
+/** Reads what was written down of a session, its texts changed by `redact`. */
+export async function exportSession(
+  { configFolder }: SessionPlace,
+  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+): Promise<ExportedSession> {
+  if (!isSessionId(id)) return leftBehind('its id is not one of OpenCode');
+  const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
+    size > MAX_SESSION_BYTES ? null : (await file.readFile()).toString('utf8'),
+  );
+  if (text === null) return leftBehind('it is missing, empty, too large or not a plain file');
+  const session = asObject(tryJson(text));
+  if (asObject(session?.['info'])?.['id'] !== id || asArray(session?.['messages']).length === 0)
+    return leftBehind('it contains no message');
+  const redacted = redactedText(session, redact);
+  const content = Buffer.from(redacted ?? '');
+  return redacted !== null && mayBeSession(content)
+    ? { kind: 'exported', isCut: false, content }
+    : leftBehind('it cannot be read without secrets');
+}
+
+/** Puts a session down for the next call that resumes it; false when it is empty or too large, or the id is none. */
+export async function importSession(
+  { configFolder }: SessionPlace,
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
+): Promise<boolean> {
+  if (!isSessionId(id) || !mayBeSession(content)) return false;
+  await placeFile(configFolder, [TO_IMPORT], { name: `${id}.json`, content });
+  return true;
+}
+
+/** Text by text, and once more as a whole: names of properties may be an agent's choice. null: nothing readable is left. */
+function redactedText(session: unknown, redact: (text: string) => string): string | null {
+  try {
+    const whole = redact(JSON.stringify(mapTexts(session, redact)));
+    return asObject(tryJson(whole)) === null ? null : whole;
+  } catch (error) {
+    // An agent may nest too deeply for us.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

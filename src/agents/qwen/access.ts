@@ -1,0 +1,42 @@
+import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { openAiProtocol } from '../openai/protocol.ts';
+import { STANDARD_ADDRESS } from './provider.ts';
+
+const KEY = 'OPENAI_API_KEY';
+const ADDRESS = 'OPENAI_BASE_URL';
+/** Of the broker's address, as the CLI is given it. */
+const BASE_PATH = '/v1';
+
+/** Qwen Code's way to whoever speaks like OpenAI. */
+export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
+  const { [KEY]: key = '', [ADDRESS]: named = '', ...environment } = given;
+  const provider = serverAddress(named.trim() === '' ? STANDARD_ADDRESS : named.trim());
+  if (provider === null)
+    return {
+      kind: 'unusable',
+      problem: `\`${ADDRESS}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
+    };
+  // Where it is not set, a file `.env` of the repository could name another.
+  if (key.trim() === '') return { kind: 'direct', environment: { ...environment, [ADDRESS]: provider } };
+  const keys = { [KEY]: key.trim() };
+  return {
+    kind: 'brokered',
+    protocol: openAiProtocol({
+      apis: ['chat'],
+      basePath: BASE_PATH,
+      headers: {},
+      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      prices,
+    }),
+    provider,
+    keys,
+    secrets: secretsAmong(Object.values(keys)),
+    environment,
+    environmentFor: ({ address, placeholders }) => ({
+      ...placeholders,
+      [ADDRESS]: `${address}${BASE_PATH}`,
+      ...pastTheProxy(environment),
+    }),
+    signWith: null,
+  };
+};

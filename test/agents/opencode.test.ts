@@ -1,0 +1,94 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { cli } from '../../src/agents/opencode/cli.ts';
+import { DONE, describeAdapter } from './adapter-spec.ts';
+import { createWorld, type Subject } from './agent-world.ts';
+
+const KEY = 'sk-ant-api03-a-key-that-opens-nothing';
+
+const opencode: Subject = {
+  name: 'opencode',
+  cli,
+  version: '1.18.33',
+  environment: (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }),
+  model: 'claude-opus-5-5',
+};
+
+describeAdapter(opencode, {
+  key: KEY,
+  session: /^ses_[A-Za-z0-9]{26}$/,
+  failures: [
+    {
+      what: 'a key that is not known',
+      step: { kind: 'error', status: 401, type: 'authentication_error', message: 'invalid x-api-key' },
+      kind: 'auth',
+      usageLimit: null,
+    },
+    {
+      what: 'a model that is not there',
+      step: { kind: 'error', status: 404, type: 'not_found_error', message: 'model: none' },
+      kind: 'model',
+      usageLimit: null,
+    },
+    {
+      what: 'too many requests for an hour',
+      step: {
+        kind: 'error',
+        status: 429,
+        type: 'rate_limit_error',
+        message: 'Rate limit reached.',
+        headers: { 'retry-after': '3600' },
+      },
+      kind: 'rate-limit',
+      usageLimit: expect.objectContaining({ window: 'unknown', resumeAt: null }),
+    },
+  ],
+});
+
+describe('other providers', () => {
+  test.each([
+    {
+      what: 'an API that speaks like OpenAI is asked in its older way',
+      environment: (url: string) => ({ OPENAI_API_KEY: 'sk-proj-nothing', OPENAI_BASE_URL: `${url}/v1` }),
+      path: '/v1/chat/completions',
+    },
+  ])('$what', async ({ environment, path }) => {
+    const subject: Subject = { ...opencode, environment, model: 'deepseek/deepseek-chat' };
+    await using world = await createWorld(subject, {
+      script: [{ kind: 'write', path: 'hello.txt', content: 'hello\n' }, DONE],
+    });
+    const { analysis } = await world.calls('hello');
+    expect(analysis).toMatchObject({ agentError: null, denials: [], signal: { status: 'COMPLETE' } });
+    expect(existsSync(join(world.machine.workFolder, 'hello.txt'))).toBe(true);
+    expect(world.model.requests.map(({ path: asked }) => asked)).toEqual([path, path]);
+    expect(world.model.requests[0]?.body).toMatchObject({ model: 'deepseek/deepseek-chat' });
+  });
+});
+
+test('no instruction, server or address that the repository names is used', async () => {
+  await using world = await createWorld(opencode, { script: [DONE] });
+  const { workFolder, home } = world.machine;
+  const marker = join(home, 'it-ran');
+  writeFileSync(
+    join(workFolder, 'opencode.json'),
+    JSON.stringify({
+      mcp: { one: { type: 'local', command: ['/usr/bin/touch', marker], enabled: true } },
+      provider: { anthropic: { options: { baseURL: 'http://127.0.0.1:9' } } },
+      instructions: ['RULES.md'],
+    }),
+  );
+  for (const name of ['AGENTS', 'CLAUDE', 'RULES']) writeFileSync(join(workFolder, `${name}.md`), `OBEY-${name}`);
+  expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
+  expect(existsSync(marker)).toBe(false);
+  const said = JSON.stringify(world.model.requests.map(({ body }) => body));
+  expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
+});
+
+test('a plugin that the repository holds is not run: the call is refused', async () => {
+  await using world = await createWorld(opencode, { script: [DONE] });
+  mkdirSync(join(world.machine.workFolder, '.opencode/plugin'), { recursive: true });
+  writeFileSync(join(world.machine.workFolder, '.opencode/plugin/own.js'), 'export const own = async () => ({});\n');
+  await expect(world.calls('hello')).rejects.toThrow(/The repository has plugins for OpenCode.*`\.opencode\/plugin`/);
+  expect(world.model.requests).toEqual([]);
+});

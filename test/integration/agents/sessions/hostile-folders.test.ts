@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { projectSlug } from '../../../../src/agents/claude/project-slug.ts';
+import type { CliSessions, SessionPlace } from '../../../../src/agents/cli/cli.ts';
+import * as gemini from '../../../../src/agents/gemini/session-files.ts';
+import * as opencode from '../../../../src/agents/opencode/session-files.ts';
+import * as qwen from '../../../../src/agents/qwen/session-files.ts';
+import { MAX_SESSION_BYTES } from '../../../../src/core/lane/state.ts';
+
+const UUID = '0f0e0d0c-1111-4222-8333-444455556666';
+const SES = `ses_${'a'.repeat(26)}`;
+
+/** One agent's sessions: where one is exported from and imported to, below the CLI's own folder. */
+interface Subject {
+  readonly name: string;
+  readonly id: string;
+  readonly sessions: CliSessions;
+  readonly exported: (place: SessionPlace) => string;
+  readonly imported: (place: SessionPlace) => string;
+  /** A transcript with one message that says `text`. */
+  readonly transcript: (text: string) => string;
+  /** What else must be there for it to be found. */
+  readonly beside: (place: SessionPlace) => Promise<unknown>;
+}
+
+const geminiFolder = ({ configFolder }: SessionPlace) => join(configFolder, '.gemini/tmp/work');
+
+const subjects: readonly Subject[] = [
+  {
+    name: 'Gemini CLI',
+    id: UUID,
+    sessions: { export: gemini.exportSession, import: gemini.importSession },
+    exported: (place) => join(geminiFolder(place), 'chats/session-2026-11-22T08-56-0f0e0d0c.jsonl'),
+    imported: (place) => join(geminiFolder(place), 'chats/session-imported-0f0e0d0c.jsonl'),
+    transcript: (text) => lines({ sessionId: UUID, projectHash: 'x' }, { id: '1', type: 'user', content: [{ text }] }),
+    beside: (place) => put(join(geminiFolder(place), '.project_root'), place.workFolder),
+  },
+  {
+    name: 'OpenCode',
+    id: SES,
+    sessions: { export: opencode.exportSession, import: opencode.importSession },
+    exported: ({ configFolder }) => join(configFolder, 'exported', `${SES}.json`),
+    imported: ({ configFolder }) => join(configFolder, 'to-import', `${SES}.json`),
+    transcript: (text) => lines({ info: { id: SES }, messages: [{ parts: [{ type: 'text', text }] }] }),
+    beside: async () => undefined,
+  },
+  {
+    name: 'Qwen Code',
+    id: UUID,
+    sessions: { export: qwen.exportSession, import: qwen.importSession },
+    exported: qwenPath,
+    imported: qwenPath,
+    transcript: (text) => lines({ uuid: '1', type: 'user', message: { parts: [{ text }] } }),
+    beside: async () => undefined,
+  },
+];
+
+describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript, beside }) => {
+  const redact = (text: string) => text.replaceAll('s3cr3t', '***');
+
+  test('a transcript leaves without secrets, and comes back as it left', async () => {
+    await using place = await createPlace();
+    await beside(place);
+    await put(exported(place), transcript('the key is s3cr3t'));
+    const left = await sessions.export(place, { id, redact });
+    const content = left.kind === 'exported' ? Buffer.from(left.content) : Buffer.alloc(0);
+    expect(content.toString().trim()).toBe(transcript('the key is ***').trim());
+    expect(await sessions.import(place, { id, content })).toBe(true);
+    expect(await readFile(imported(place), 'utf8')).toBe(content.toString());
+  });
+
+  test.each<{ what: string; make: (path: string, elsewhere: string) => Promise<unknown> }>([
+    { what: 'nothing', make: async () => undefined },
+    { what: 'an empty file', make: (path) => put(path, '') },
+    { what: 'a folder', make: (path) => mkdir(path, { recursive: true }) },
+    { what: 'a file without a message', make: (path) => put(path, lines({ sessionId: UUID, type: 'system' })) },
+    { what: 'a file that is no transcript', make: (path) => put(path, 'hello\n'.repeat(9)) },
+    {
+      what: 'lines that nest too deep for us',
+      make: (path) =>
+        put(path, `{"type":"user","sessionId":"${UUID}","b":"\\n","a":${'['.repeat(99_999)}${']'.repeat(99_999)}}\n`),
+    },
+    {
+      what: 'a link to another transcript',
+      make: async (path, elsewhere) => {
+        await put(elsewhere, transcript('not yours'));
+        await mkdir(dirname(path), { recursive: true });
+        await symlink(elsewhere, path);
+      },
+    },
+    {
+      what: 'a pipe that nobody writes',
+      make: async (path) => {
+        await mkdir(dirname(path), { recursive: true });
+        await promisify(execFile)('mkfifo', [path]);
+      },
+    },
+    { what: 'a file that is too large', make: (path) => put(path, transcript('x'.repeat(MAX_SESSION_BYTES))) },
+  ])('$what in its place is not exported', async ({ make }) => {
+    await using place = await createPlace();
+    await beside(place);
+    await make(exported(place), join(place.root, 'elsewhere'));
+    expect(await sessions.export(place, { id, redact })).toMatchObject({ kind: 'left-behind' });
+  });
+
+  test.each(['', '../x', '../../etc/passwd', `${UUID}/x`, `${UUID}\n`, 'ses_', `ses_${'/'.repeat(26)}`, '-rf'])(
+    'an id such as %j is none',
+    async (other) => {
+      await using place = await createPlace();
+      expect(await sessions.export(place, { id: other, redact })).toMatchObject({ kind: 'left-behind' });
+      expect(await sessions.import(place, { id: other, content: Buffer.from(transcript('hello')) })).toBe(false);
+      expect(await readdir(place.root)).toEqual(['work']);
+    },
+  );
+
+  test.each([0, MAX_SESSION_BYTES + 1])('a transcript of %i bytes is not imported', async (size) => {
+    await using place = await createPlace();
+    expect(await sessions.import(place, { id, content: Buffer.alloc(size, 'x') })).toBe(false);
+  });
+
+  test('what is imported goes through no link', async () => {
+    await using place = await createPlace();
+    const outside = join(place.root, 'outside');
+    await put(join(outside, 'file'), 'mine');
+    await beside(place);
+    await mkdir(dirname(imported(place)), { recursive: true });
+    await symlink(join(outside, 'file'), imported(place));
+    expect(await sessions.import(place, { id, content: Buffer.from(transcript('one')) })).toBe(true);
+    await rm(dirname(imported(place)), { recursive: true });
+    await symlink(outside, dirname(imported(place)));
+    expect(await sessions.import(place, { id, content: Buffer.from(transcript('two')) })).toBe(true);
+    expect(await readdir(outside)).toEqual(['file']);
+    expect(await readFile(join(outside, 'file'), 'utf8')).toBe('mine');
+    expect(await readFile(imported(place), 'utf8')).toBe(transcript('two'));
+  });
+});
+
+test("Qwen Code's lines name the folder that they are to be found in", async () => {
+  await using place = await createPlace();
+  const line = { type: 'user', cwd: '/old/place', message: { parts: [{ text: 'see /old/place/a.ts' }] } };
+  await qwen.importSession(place, { id: UUID, content: Buffer.from(lines(line)) });
+  expect(JSON.parse(await readFile(qwenPath(place), 'utf8'))).toEqual({
+    type: 'user',
+    cwd: place.workFolder,
+    message: { parts: [{ text: `see ${place.workFolder}/a.ts` }] },
+  });
+});
+
+test("Qwen Code's sum of a session is that of its answers", async () => {
+  await using place = await createPlace();
+  const answer = (tokens: unknown) => ({
+    type: 'system',
+    systemPayload: { uiEvent: { 'event.name': 'qwen-code.api_response', total_token_count: tokens } },
+  });
+  await put(qwenPath(place), lines(answer(150), { type: 'user' }, answer(50), answer('many'), answer(-1)));
+  expect(await qwen.tokensOf(place, UUID)).toBe(200);
+  expect(await qwen.tokensOf(place, null)).toBeNull();
+  expect(await qwen.tokensOf(place, '../x')).toBeNull();
+});
+
+test("what an earlier call left in the CLI's folder is gone before the next one", async () => {
+  await using place = await createPlace();
+  const { configFolder } = place;
+  await put(join(configFolder, '.gemini/policies/own.toml'), 'allow');
+  await put(join(configFolder, '.gemini/tmp/work/chats/a'), 'kept');
+  await put(join(configFolder, '.gemini/settings.json'), 'theirs');
+  await gemini.resetHome(configFolder, { ours: true });
+  expect((await readdir(join(configFolder, '.gemini'))).sort()).toEqual(['settings.json', 'tmp']);
+  expect(await readFile(join(configFolder, '.gemini/settings.json'), 'utf8')).toBe('{"ours":true}');
+
+  await put(join(configFolder, 'settings.json'), 'theirs');
+  await put(join(configFolder, 'projects/a'), 'kept');
+  await qwen.resetHome(place);
+  expect(await readdir(configFolder)).toEqual(['projects']);
+});
+
+interface Place extends SessionPlace {
+  readonly root: string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function createPlace(): Promise<Place> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'ralph-sessions-')));
+  const workFolder = join(root, 'work');
+  await mkdir(workFolder);
+  return {
+    root,
+    workFolder,
+    configFolder: join(root, 'config'),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+function qwenPath({ configFolder, workFolder }: SessionPlace): string {
+  return join(configFolder, 'projects', projectSlug(workFolder), 'chats', `${UUID}.jsonl`);
+}
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+function lines(...entries: readonly object[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { accessOf } from '../../../../src/agents/gemini/access.ts';
+import {
+  geminiArguments,
+  geminiEnvironment,
+  geminiFiles,
+  parseName,
+} from '../../../../src/agents/gemini/command-line.ts';
+
+const ID = '0f0e0d0c-1111-4222-8333-444455556666';
+const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null, inbox: '/in' };
+
+describe('the command line', () => {
+  test('without a model or a session', () => {
+    expect(geminiArguments(plain)).toEqual([
+      ...['--output-format', 'stream-json', '--policy=/in/gemini/rules.toml', '--approval-mode', 'default'],
+      '--skip-trust',
+    ]);
+  });
+
+  test.each([
+    { given: { model: 'pro' }, adds: ['--model', 'pro'] },
+    { given: { resume: ID }, adds: ['--resume', ID] },
+    { given: { resume: 'latest' }, adds: [] },
+    { given: { resume: '--yolo' }, adds: [] },
+    { given: { model: 'pro', extraArgs: ['--model', 'flash'] }, adds: ['--model', 'pro', '--model', 'flash'] },
+  ])('$given adds $adds', ({ given, adds }) => {
+    expect(geminiArguments({ ...plain, ...given })).toEqual([...geminiArguments(plain), ...adds]);
+  });
+
+  test('another folder is one argument', () => {
+    expect(geminiArguments({ ...plain, alsoFolder: '/a b' })).toContain('--include-directories=/a b');
+  });
+});
+
+test('what is given does not change where it keeps its files or what it obeys', () => {
+  const given = { GEMINI_CLI_HOME: '/x', GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_OWN: '1', KEPT: 'yes' };
+  const environment = geminiEnvironment(given, '/config');
+  expect(environment).toMatchObject({
+    GEMINI_CLI_HOME: '/config',
+    GEMINI_CLI_TRUST_WORKSPACE: '',
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+    GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com',
+    KEPT: 'yes',
+  });
+  expect(environment).not.toHaveProperty('GEMINI_CLI_OWN');
+});
+
+test('its rules deny what the user did not allow', () => {
+  const rules = geminiFiles({ allowedTools: ['Bash(git add:*)'] })['gemini/rules.toml'];
+  expect(rules).toMatch(/git add/);
+  expect(rules).toMatch(/toolName = "\*"\ndecision = "deny"/);
+});
+
+test.each([
+  { printed: '0.61.0', name: { name: 'Gemini CLI', version: '0.61.0' } },
+  { printed: '0.61.0-preview.1', name: { name: 'Gemini CLI', version: '0.61.0-preview.1' } },
+  { printed: 'my agent 1.0', name: { name: 'my agent 1.0', version: '' } },
+])('$printed', ({ printed, name }) => {
+  expect(parseName(printed)).toEqual(name);
+});
+
+describe('the way to the model', () => {
+  const setting = { allowedTools: [], model: null, prices: {} };
+
+  test('the key stays, and the address is always set', () => {
+    const access = accessOf({ GEMINI_API_KEY: ' AIza-key-of-nobody ', PATH: '/bin' }, setting);
+    expect(access).toMatchObject({
+      kind: 'brokered',
+      provider: 'https://generativelanguage.googleapis.com',
+      keys: { GEMINI_API_KEY: 'AIza-key-of-nobody' },
+      secrets: ['AIza-key-of-nobody'],
+      environment: { PATH: '/bin' },
+    });
+    if (access.kind !== 'brokered') return;
+    const at = { address: 'http://127.0.0.1:1', placeholders: { GEMINI_API_KEY: 'p' } };
+    expect(access.environmentFor(at)).toMatchObject({
+      GEMINI_API_KEY: 'p',
+      GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:1',
+      NO_PROXY: '127.0.0.1,localhost',
+    });
+  });
+
+  test('without a key', () => {
+    expect(accessOf({ PATH: '/bin' }, setting)).toEqual({
+      kind: 'direct',
+      environment: { PATH: '/bin', GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com' },
+    });
+  });
+
+  test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is no address', (address) => {
+    const access = accessOf({ GEMINI_API_KEY: 'AIza-x', GOOGLE_GEMINI_BASE_URL: address }, setting);
+    expect(access.kind).toBe('unusable');
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { accessOf } from '../../../../src/agents/opencode/access.ts';
+import {
+  isSessionId,
+  opencodeArguments,
+  opencodeEnvironment,
+  parseName,
+} from '../../../../src/agents/opencode/command-line.ts';
+
+const ID = `ses_${'a'.repeat(26)}`;
+const anthropic = { ANTHROPIC_API_KEY: 'p', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' };
+const openai = { OPENAI_API_KEY: 'p', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' };
+const gateway = { OPENAI_API_KEY: 'p', OPENAI_BASE_URL: 'http://127.0.0.1:1/chat/v1' };
+const plain = { model: null, extraArgs: [], resume: null, environment: anthropic };
+
+describe('the command line', () => {
+  test.each([
+    { given: { model: 'claude-opus-5-5' }, adds: ['--model', 'anthropic/claude-opus-5-5'] },
+    { given: { model: 'anthropic/claude-opus-5-5' }, adds: ['--model', 'anthropic/claude-opus-5-5'] },
+    { given: { model: 'gpt-6', environment: openai }, adds: ['--model', 'openai/gpt-6'] },
+    { given: { model: 'openai/gpt-6', environment: gateway }, adds: ['--model', 'gateway/openai/gpt-6'] },
+    { given: { resume: ID }, adds: ['--session', ID] },
+    { given: { resume: '--auto' }, adds: [] },
+  ])('$given.model $given.resume', ({ given, adds }) => {
+    expect(opencodeArguments({ ...plain, ...given })).toEqual([...opencodeArguments(plain), ...adds]);
+  });
+
+  test('nothing is allowed beyond the rules', () => {
+    expect(opencodeArguments(plain)).not.toContain('--auto');
+  });
+});
+
+test.each([
+  { what: 'Anthropic', environment: anthropic, id: 'anthropic', npm: undefined },
+  { what: 'OpenAI', environment: openai, id: 'openai', npm: undefined },
+  { what: 'what speaks like OpenAI', environment: gateway, id: 'gateway', npm: '@ai-sdk/openai-compatible' },
+])('$what is the only provider', ({ environment, id, npm }) => {
+  const given = { ...environment, OPENCODE_PERMISSION: '{"*":"allow"}', XDG_DATA_HOME: '/x', KEPT: 'yes' };
+  const made = opencodeEnvironment({ environment: given, model: 'm', allowedTools: ['Read'], servers: [] }, '/config');
+  expect(made).toMatchObject({
+    KEPT: 'yes',
+    XDG_DATA_HOME: '/config/data',
+    OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+    OPENCODE_CONFIG_DIR: '/config/config/own',
+  });
+  expect(made).not.toHaveProperty('OPENCODE_PERMISSION');
+  const settings = JSON.parse(made['OPENCODE_CONFIG_CONTENT'] ?? '') as { provider: Record<string, { npm?: string }> };
+  expect(settings).toMatchObject({
+    share: 'disabled',
+    autoupdate: false,
+    enabled_providers: [id],
+    model: `${id}/m`,
+    permission: { '*': 'deny', bash: 'deny', edit: 'deny' },
+  });
+  expect(Object.keys(settings.provider)).toEqual([id]);
+  expect(settings.provider[id]?.npm).toBe(npm);
+});
+
+test.each([
+  { given: { ANTHROPIC_API_KEY: 'sk-ant-api03-x' }, provider: 'https://api.anthropic.com', path: '/v1' },
+  { given: { OPENAI_API_KEY: 'sk-proj-xxxx' }, provider: 'https://api.openai.com/v1', path: '/v1' },
+  {
+    given: { OPENAI_API_KEY: 'sk-or-xxxxx', OPENAI_BASE_URL: 'https://openrouter.ai/api/v1/' },
+    provider: 'https://openrouter.ai/api/v1',
+    path: '/chat/v1',
+  },
+])('$provider', ({ given, provider, path }) => {
+  const access = accessOf({ ...given, PATH: '/bin' }, { allowedTools: [], model: null, prices: {} });
+  expect(access).toMatchObject({ kind: 'brokered', provider, environment: { PATH: '/bin' } });
+  if (access.kind !== 'brokered') return;
+  const made = access.environmentFor({ address: 'http://127.0.0.1:1', placeholders: {} });
+  expect(Object.values(made)).toContain(`http://127.0.0.1:1${path}`);
+});
+
+test.each([
+  { what: 'two keys', given: { ANTHROPIC_API_KEY: 'sk-ant-api03-x', OPENAI_API_KEY: 'sk-x' }, kind: 'unusable' },
+  { what: 'no address', given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, kind: 'unusable' },
+  { what: 'no key', given: {}, kind: 'direct' },
+])('$what', ({ given, kind }) => {
+  expect(accessOf(given, { allowedTools: [], model: null, prices: {} }).kind).toBe(kind);
+});
+
+test.each([
+  { id: ID, is: true },
+  { id: 'ses_', is: false },
+  { id: `ses_${'/'.repeat(26)}`, is: false },
+  { id: `${ID}\n`, is: false },
+])('$id', ({ id, is }) => {
+  expect(isSessionId(id)).toBe(is);
+});
+
+test('its version is all that it prints', () => {
+  expect(parseName('1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
+  expect(parseName('something else')).toEqual({ name: 'something else', version: '' });
+});

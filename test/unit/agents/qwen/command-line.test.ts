@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { accessOf } from '../../../../src/agents/qwen/access.ts';
+import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/command-line.ts';
+
+const ID = '0f0e0d0c-1111-4222-8333-444455556666';
+const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null };
+
+describe('the command line', () => {
+  test('without a model or a session', () => {
+    expect(qwenArguments(plain)).toEqual([
+      ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'default'],
+    ]);
+  });
+
+  test.each([
+    { given: { model: 'm' }, adds: ['--model', 'm'] },
+    { given: { resume: ID }, adds: ['--resume', ID] },
+    { given: { resume: '--yolo' }, adds: [] },
+    { given: { extraArgs: ['--x'] }, adds: ['--x'] },
+  ])('$given adds $adds', ({ given, adds }) => {
+    expect(qwenArguments({ ...plain, ...given })).toEqual([...qwenArguments(plain), ...adds]);
+  });
+});
+
+test('what is given does not change where it keeps its files or what it obeys', () => {
+  const given = { QWEN_HOME: '/x', QWEN_CODE_SYSTEM_SETTINGS_PATH: '/x', QWEN_OWN: '1', KEPT: 'yes' };
+  const environment = qwenEnvironment(given, { configFolder: '/config', inbox: '/in' });
+  expect(environment).toMatchObject({
+    QWEN_HOME: '/config',
+    QWEN_CODE_SYSTEM_SETTINGS_PATH: '/in/qwen/settings.json',
+    OPENAI_BASE_URL: 'https://api.openai.com/v1',
+    KEPT: 'yes',
+  });
+  expect(environment).not.toHaveProperty('QWEN_OWN');
+});
+
+test('its settings hold the rules, and no hooks, skills or lines in commits', () => {
+  const settings: unknown = JSON.parse(
+    qwenFiles({ allowedTools: ['Edit', 'Bash'], servers: [] })['qwen/settings.json'] ?? '',
+  );
+  expect(settings).toMatchObject({
+    permissions: {
+      allow: ['edit(/**)', 'write_file(/**)', 'run_shell_command'],
+      deny: expect.arrayContaining(['skill', 'cron_create', 'loop_wakeup']),
+    },
+    disableAllHooks: true,
+    general: { gitCoAuthor: { commit: false, pr: false }, enableAutoUpdate: false },
+  });
+});
+
+test.each([
+  { given: { OPENAI_API_KEY: 'sk-nothing' }, access: { kind: 'brokered', provider: 'https://api.openai.com/v1' } },
+  {
+    given: { OPENAI_API_KEY: 'sk-nothing', OPENAI_BASE_URL: 'https://dashscope.aliyuncs.com/compatible-mode/v1' },
+    access: { kind: 'brokered', provider: 'https://dashscope.aliyuncs.com/compatible-mode/v1', environment: {} },
+  },
+  { given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, access: { kind: 'unusable' } },
+  { given: {}, access: { kind: 'direct', environment: { OPENAI_BASE_URL: 'https://api.openai.com/v1' } } },
+])('$given', ({ given, access }) => {
+  expect(accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
+});
+
+test('its version is all that it prints', () => {
+  expect(parseName('0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
+  expect(parseName('something else')).toEqual({ name: 'something else', version: '' });
+});
