@@ -89,13 +89,15 @@ function inputOf(key: string): string {
   return key.toLowerCase().replaceAll('_', '-');
 }
 
-/** Nothing isolates the agent here, and Codex has no rules for single commands: that is to be said. */
 function inputsFor(name: ReadAgent): Variables {
   return {
     ...(name === 'claude' ? {} : { agent: name }),
-    ...(CAPABILITIES[name].toolRules === 'sandbox' ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
+    ...(ANY_COMMAND.includes(name) ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
   };
 }
+
+/** They cannot be held to rules for single commands, and nothing isolates them here: a run says so and makes no call, unless they may run any. */
+const ANY_COMMAND: readonly ReadAgent[] = ['codex', 'qwen'];
 
 /** What is installed or unpacked once, for all machines of the sandbox. */
 const CACHES: Variables = { RUNNER_TOOL_CACHE: TOOL_CACHE, COPILOT_CACHE_HOME: join(TOOL_CACHE, 'copilot') };
