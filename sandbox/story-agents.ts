@@ -111,7 +111,11 @@ interface Way {
 const WAYS: Readonly<Record<ReadAgent, Way>> = {
   claude: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },
   codex: { key: 'OPENAI_API_KEY', toModel: (url) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
-  gemini: { key: 'GEMINI_API_KEY', toModel: (url) => ({ GOOGLE_GEMINI_BASE_URL: url }) },
+  gemini: {
+    key: 'GEMINI_API_KEY',
+    // Without the name of one, it asks a small model each time which is to answer, and again until that says so.
+    toModel: (url) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-pro' }),
+  },
   opencode: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },
   copilot: {
     key: 'COPILOT_GITHUB_TOKEN',
