@@ -150,7 +150,8 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
     case 'wrong-key':
       return failToLogIn(session);
     case 'remove-run-folder':
-      rmSync(dirname(process.env['CLAUDE_CONFIG_DIR'] ?? ''), { recursive: true });
+      // Each agent has a folder in one of the run's.
+      rmSync(dirname(dirname(process.env['CLAUDE_CONFIG_DIR'] ?? '')), { recursive: true });
       return 0;
     case 'orphan':
       leaveOrphan(behaviour.pidFile);

@@ -1,9 +1,9 @@
-import { CAPABILITIES } from '../agent-names.ts';
+import { CAPABILITIES, type AgentName } from '../agent-names.ts';
 import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
 import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
-import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import { cure, fine, noted, problem, unchecked, warning, type Finding } from './finding.ts';
 import { commandsIn } from './notes.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
@@ -59,9 +59,11 @@ const byARun = cure('A run knows its value: check it there.', { paste: '/ralph d
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
   return [
     agent(looked, facts),
+    ...missing(looked),
     verify(looked, facts),
     allowedTools(looked, facts),
     isolation(looked),
+    ...unpriced(looked),
     spend(looked, facts),
   ];
 }
@@ -91,6 +93,45 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
         `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
         cure("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
+}
+
+/** What agents lack that others have. */
+function missing({ step, rules }: LookedAt): readonly Finding[] {
+  return rules.agents(step.inputs).flatMap(({ name }) => {
+    const lacks = lacksOf(name);
+    return lacks.length === 0 ? [] : [noted('agent', `${CAPABILITIES[name].title} ${namesOf(lacks)}.`)];
+  });
+}
+
+function lacksOf(name: AgentName): readonly string[] {
+  const { resume, tokens, cost, denials, toolRules } = CAPABILITIES[name];
+  return [
+    ...(resume ? [] : ['does not continue conversations']),
+    ...(tokens ? [] : ['reports no tokens']),
+    ...(cost ? [] : ['reports no cost']),
+    ...(denials ? [] : ['reports no refused tools']),
+    ...{
+      each: [],
+      sandbox: ['runs every command in a sandbox, since it knows no rules for single ones'],
+      none: ['knows no rules of tools'],
+    }[toolRules],
+  ];
+}
+
+/** Limits in dollars do not bind an agent whose cost nobody knows. */
+function unpriced({ step, rules }: LookedAt): readonly Finding[] {
+  const silent = rules.agents(step.inputs).filter(({ name }) => !CAPABILITIES[name].cost);
+  if (silent.length === 0 || (step.inputs['prices'] ?? '') !== '') return [];
+  const names = namesOf(silent.map(({ name }) => CAPABILITIES[name].title));
+  return [
+    warning(
+      'spend',
+      `No limit in dollars binds ${names}, whose cost is not known without \`prices\`.`,
+      cure('Say what the model costs in dollars per million tokens (input/cached/output), or limit calls and tokens.', {
+        paste: 'prices: NAME-OF-THE-MODEL=1.25/0.125/10',
+      }),
+    ),
+  ];
 }
 
 /** The verify commands of a step; null: an expression. */

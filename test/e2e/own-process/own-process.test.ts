@@ -10,7 +10,7 @@ import { deepTest, rows } from '../../runs.ts';
 /** The agent's shell finds the action's process, its folder and the runner's files as any program of the same user can. */
 const FIND = `
 main=$(awk '{print $4}' /proc/$PPID/stat)
-run=$(dirname "$CLAUDE_CONFIG_DIR")
+run=$(dirname "$(dirname "$CLAUDE_CONFIG_DIR")")
 temp=$(dirname "$run")
 files=$temp/_runner_file_commands
 `;

@@ -503,6 +503,14 @@ describe('what GitHub and this machine say', () => {
       /`cargo test`, `ruff check`/,
       /Bash\(pytest:\*\),Bash\(cargo:\*\),Bash\(ruff:\*\)/,
     ],
+    [
+      'an agent that tells no cost',
+      input('agent: codex'),
+      'spend',
+      'warning',
+      /No limit in dollars binds Codex, whose cost is not known/,
+      /prices: /,
+    ],
     ['the day used up', { ...good, spentTodayUsd: known(20) }, 'spend', 'warning', /\$20\.00 of \$20/, /40/],
     ['spend unknown', { ...good, spentTodayUsd: unknown }, 'spend', 'unchecked', /may not ask/, /ralph status/],
   ])('%s', (_, facts, check, kind, says, cure) => {
