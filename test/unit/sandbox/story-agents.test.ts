@@ -22,11 +22,7 @@ const template = (name: string): string =>
 function givenIn(name: string, { workflow }: CastAgent): Readonly<Record<string, string>> {
   const text = workflowFor(template(name), workflow, { verify: 'npm test' });
   const [job] = Object.values(parseWorkflow(text).jobs);
-  return {
-    ...job?.steps.find(usesAction)?.with,
-    ...job?.with,
-    ...(job?.secrets as Record<string, string> | undefined),
-  };
+  return { ...job?.steps.find(usesAction)?.with, ...job?.with, ...job?.secrets };
 }
 
 describe.each(['ralph', 'three-jobs'])('the workflow of templates/workflows/%s.yml', (name) => {
@@ -92,8 +88,8 @@ describe("a person's own key", () => {
     expect(cast?.notice).toContain('YOUR key');
     expect(cast?.secrets).toEqual(secrets);
     expect(cast?.workflow.key).toBe(key);
-    const { RUNNER_TOOL_CACHE: _, COPILOT_CACHE_HOME: __, ...own } = cast?.env ?? {};
-    expect(own).toEqual(env);
+    const passed = Object.entries(cast?.env ?? {}).filter(([variable]) => !/_CACHE(?:_HOME)?$/.test(variable));
+    expect(Object.fromEntries(passed)).toEqual(env);
   });
 
   test.each(READ_AGENTS)('there is none for %s', (name) => {
