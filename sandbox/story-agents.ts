@@ -7,7 +7,6 @@ import type { Performance } from './workflow/performance.ts';
 
 /** Who can work in the story. */
 export const STORY_AGENTS = ['scripted', ...READ_AGENTS] as const;
-export type StoryAgent = (typeof STORY_AGENTS)[number];
 
 /** Who works: `workflow` is what a person writes for that, `secrets` what the repository has; `inputs` and `env` beside those put it in place. */
 export interface CastAgent extends Required<Performance['standIn']> {
