@@ -2,31 +2,32 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { READ_AGENTS, type ReadAgent } from '../src/core/agent-names.ts';
 import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
 import { NotPlayable } from './own-repository/repository.ts';
 import { isGood, tryRepository, type Trial } from './own-repository/try.ts';
-import {
-  ACTION_FOLDER,
-  events,
-  SANDBOX_KEY,
-  SCRIPTED_AGENT,
-  startSandbox,
-  TOOL_CACHE,
-  type Sandbox,
-  type SandboxJob,
-} from './sandbox.ts';
+import { ACTION_FOLDER, events, startSandbox, type Sandbox, type SandboxJob } from './sandbox.ts';
 import { startScriptedModel } from './scripted-model/server.ts';
+import {
+  castScripted,
+  castWithKey,
+  castWithModel,
+  keysOf,
+  STORY_AGENTS,
+  workflowFor,
+  type CastAgent,
+} from './story-agents.ts';
 import { workerScript } from './worker-script.ts';
-import type { Performance } from './workflow/performance.ts';
 import { endOfRun, playWorkflow } from './workflow/play.ts';
 
-const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+const USAGE = `npm start -- [--agent NAME [--scripted-model]] [--out FOLDER]
 npm start -- --repo DIR [--commands] [--out FOLDER]
 
 Plays scheduled runs, a labelled issue and commands by comment against GitHub, cache and git stand-ins on this machine.
   --agent scripted    a script in the place of the agent (default): no account, no key, no model
-  --agent claude      the real Claude Code CLI, installed from npm; needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN
-  --scripted-model    with --agent claude: the real CLI against a scripted model on loopback, without a key
+  --agent NAME        the real CLI, installed from npm (100 to 400 MB, once), with your key from the environment:
+${keyLines()}
+  --scripted-model    with --agent NAME: a scripted model on loopback behind the real CLI, without a key
   --out FOLDER        where to leave what came of it (default: sandbox-output; with --repo: nowhere)
 
 With --repo, the same for your own repository: a copy of its HEAD, with what ralph init wrote and nobody committed yet,
@@ -77,9 +78,14 @@ async function play(): Promise<void> {
 }
 
 async function playStory(temp: string): Promise<void> {
-  await using model = options.scriptedModel ? await startScriptedModel({ script: workerScript() }) : null;
+  const { casting } = options;
+  if (casting.kind === 'cast') return playWith(casting.agent, temp);
+  await using model = await startScriptedModel({ script: workerScript() });
+  await playWith(castWithModel(casting.name, model.url), temp);
+}
+
+async function playWith(agent: CastAgent, temp: string): Promise<void> {
   await using sandbox = await startSandbox(temp);
-  const agent = agentOf(model?.url ?? null);
 
   print(
     'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the workflows are those of templates/workflows/, and the action is the committed bundle, started as the runner starts it.',
@@ -186,13 +192,13 @@ async function playStory(temp: string): Promise<void> {
 /** Plays one act after the other; what is not as it must be comes back as a sentence. */
 function performer(
   sandbox: Sandbox,
-  { agent, template }: { readonly agent: SandboxAgent; readonly template: string },
+  { agent, template }: { readonly agent: CastAgent; readonly template: string },
 ): (act: Act) => Promise<string | null> {
   return async ({ title, expected, event, inputs = {} }) => {
     console.log(`\n${title}`);
     const requestsBefore = sandbox.github.requests.length;
     const played = await playWorkflow(sandbox, {
-      workflow: withInputs(template, { verify: 'npm test', ...inputs }),
+      workflow: workflowFor(template, agent.workflow, { verify: 'npm test', ...inputs }),
       event,
       secrets: agent.secrets,
       standIn: agent,
@@ -212,16 +218,6 @@ function performer(
   };
 }
 
-/** The template with these inputs where it has a comment about `verify`; what is above that may be a comment as well. */
-function withInputs(template: string, inputs: Readonly<Record<string, string>>): string {
-  return template.replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
-    const lines = Object.entries(inputs).map(
-      ([name, value]) => `${indent}${call === undefined ? '' : '  '}${name}: ${value}`,
-    );
-    return [...(call === undefined ? [] : [`${call}with:`]), ...lines].join('\n');
-  });
-}
-
 /** Prints the lines of a log that tell the story. */
 function narrator(): (text: string) => void {
   let rest = '';
@@ -238,41 +234,26 @@ function narrator(): (text: string) => void {
   };
 }
 
-/** Who works; `inputs` and `env` beside the workflow's own put it in place. */
-interface SandboxAgent extends Required<Performance['standIn']> {
-  readonly notice: string;
-  readonly secrets: Readonly<Record<string, string>>;
-}
+/** Who works; `before-model`: where the scripted model is known only when it has started. */
+type Casting =
+  { readonly kind: 'cast'; readonly agent: CastAgent } | { readonly kind: 'before-model'; readonly name: ReadAgent };
 
-function agentOf(modelUrl: string | null): SandboxAgent {
-  const secrets = { ANTHROPIC_API_KEY: SANDBOX_KEY };
-  if (options.agent === 'scripted')
-    return {
-      notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.',
-      secrets,
-      inputs: { 'agent-path': SCRIPTED_AGENT },
-      env: {},
-    };
-  const env = { RUNNER_TOOL_CACHE: TOOL_CACHE };
-  if (modelUrl !== null)
-    return {
-      notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.',
-      secrets,
-      inputs: {},
-      env: { ...env, ANTHROPIC_BASE_URL: modelUrl },
-    };
-  const { ANTHROPIC_API_KEY = '', CLAUDE_CODE_OAUTH_TOKEN: token = '' } = process.env;
-  return {
-    notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.',
-    secrets: { ANTHROPIC_API_KEY },
-    inputs: token === '' ? {} : { 'claude-code-oauth-token': token },
-    env,
-  };
+function castingOf(given: string, isModelScripted: boolean): Casting {
+  const name = STORY_AGENTS.find((known) => known === given);
+  if (name === undefined) throw new Error(`--agent "${given}" is none of: ${STORY_AGENTS.join(', ')}`);
+  if (name === 'scripted') {
+    if (isModelScripted) throw new Error('--scripted-model goes with --agent NAME, for example --agent codex');
+    return { kind: 'cast', agent: castScripted() };
+  }
+  if (isModelScripted) return { kind: 'before-model', name };
+  const agent = castWithKey(name, process.env);
+  if (agent === null)
+    throw new Error(`--agent ${name} needs ${keysOf(name).join(' or ')} in the environment, or --scripted-model`);
+  return { kind: 'cast', agent };
 }
 
 function readOptions(): {
-  readonly agent: 'scripted' | 'claude';
-  readonly scriptedModel: boolean;
+  readonly casting: Casting;
   /** A person's own repository; null: the sample project. */
   readonly repo: string | null;
   readonly commands: Trial['commands'];
@@ -294,24 +275,12 @@ function readOptions(): {
       console.log(USAGE);
       process.exit(0);
     }
-    if (values.agent !== 'scripted' && values.agent !== 'claude')
-      throw new Error(`--agent "${values.agent}" is neither scripted nor claude`);
-    if (values['scripted-model'] && values.agent !== 'claude')
-      throw new Error('--scripted-model goes with --agent claude');
-    if (
-      values.agent === 'claude' &&
-      !values['scripted-model'] &&
-      !process.env.ANTHROPIC_API_KEY &&
-      !process.env.CLAUDE_CODE_OAUTH_TOKEN
-    )
-      throw new Error(
-        '--agent claude needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in the environment, or --scripted-model',
-      );
+    const casting = castingOf(values.agent, values['scripted-model']);
     if (values.repo !== undefined && values.agent !== 'scripted')
       throw new Error('--repo goes with the scripted agent');
     if (values.commands && values.repo === undefined) throw new Error('--commands goes with --repo DIR');
     return {
-      ...{ agent: values.agent, scriptedModel: values['scripted-model'] },
+      casting,
       ...{ repo: values.repo ?? null, commands: values.commands ? 'run' : 'leave', out: values.out ?? null },
     };
   } catch (error) {
@@ -322,4 +291,9 @@ function readOptions(): {
 
 function print(text: string): void {
   console.log(text);
+}
+
+/** The variables of each agent's keys. */
+function keyLines(): string {
+  return READ_AGENTS.map((name) => `${' '.repeat(22)}${name.padEnd(9)} ${keysOf(name).join(' or ')}`).join('\n');
 }

@@ -14,6 +14,7 @@ declare module 'vitest' {
 
 const sources = {
   'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
+  'scripted-codex.mjs': "import './sandbox/scripted-codex.ts';",
   'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
   'room-worker.mjs':
     "import { roomWorker } from './src/entries/room-worker.ts'; await roomWorker(process.argv.slice(2), (url) => import(url));",

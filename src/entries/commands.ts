@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
 import { addCommand } from '../cli/tasks/add.ts';
-import { kindOfDenial } from '../agents/claude/events/allow-rules.ts';
 import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
@@ -78,7 +77,7 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),
-  createReplayCommand(() => kindOfDenial),
+  createReplayCommand(async (agents) => (await import('../wiring/agents/denials.ts')).kindsOfDenial(agents)),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
@@ -118,6 +119,18 @@ test('its commands keep the time zone, and the CLI names its resets in UTC', asy
   await world.calls('what time is it?');
   const [printed] = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
   expect(printed?.text).toContain('JST');
+});
+
+test('runs commands in its sandbox where its own folder is among the temporary files, which they may write', async () => {
+  await using world = await createWorld(codex, {
+    script: [run('echo x > inside; echo x > "$(mktemp)" && echo temporary'), DONE],
+    allowedTools: ['Write', 'Bash'],
+    environment: () => ({ TMPDIR: tmpdir() }),
+  });
+  expect((await world.calls('look')).analysis).toMatchObject({ agentError: null });
+  expect(existsSync(join(world.machine.workFolder, 'inside'))).toBe(true);
+  const [printed] = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+  expect(printed?.text).toContain('temporary');
 });
 
 test('continues from a rollout whose beginning was cut', async () => {

@@ -15,7 +15,7 @@ import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
+import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
 import { stallText, type Retrying } from './stall.ts';
@@ -136,10 +136,11 @@ async function programOf(
 
 /** Some CLIs start only where it exists. In a room its user makes it. */
 async function makeConfigFolder({ configFolder, workFolder, environment, room, runTag }: AgentOptions): Promise<void> {
-  if (room === null) await mkdir(configFolder, { recursive: true });
+  const temporary = join(configFolder, TEMPORARY_FOLDER);
+  if (room === null) await mkdir(temporary, { recursive: true });
   else
     await runAlone(
-      { file: 'mkdir', args: ['-p', '-m', '700', configFolder] },
+      { file: 'mkdir', args: ['-p', '-m', '700', configFolder, temporary] },
       { cwd: workFolder, environment, room, runTag, timeoutMs: ASIDE_MS },
     );
 }

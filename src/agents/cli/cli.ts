@@ -34,6 +34,9 @@ export interface AgentCli {
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
 }
 
+/** Below the config folder, and made with it: for temporary files where those of the machine cannot be used. */
+export const TEMPORARY_FOLDER = 'tmp';
+
 /** Where npm has the CLI. */
 export interface CliPackage {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { AgentName } from '../../ports/agent.ts';
-import type { CliCall, CliPlace } from '../cli/cli.ts';
+import { TEMPORARY_FOLDER, type CliCall, type CliPlace } from '../cli/cli.ts';
 import { UUID } from '../reading/session-id.ts';
 import { codexMcpServers } from './mcp-servers.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
@@ -116,7 +116,7 @@ export function codexEnvironment(given: CliCall['environment'], configFolder: st
     ...given,
     CODEX_HOME: configFolder,
     TZ: 'UTC',
-    ...(hiddenTemporary(given, configFolder) === null ? {} : { TMPDIR: join(configFolder, 'none') }),
+    ...(hiddenTemporary(given, configFolder) === null ? {} : { TMPDIR: join(configFolder, TEMPORARY_FOLDER) }),
   };
 }
 

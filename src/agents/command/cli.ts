@@ -1,4 +1,4 @@
-import { mapRules } from './tool-rules.ts';
+import { kindOfDenial, mapRules } from './tool-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { oneLine } from '../../core/text/one-line.ts';
@@ -15,7 +15,7 @@ export const cli: AgentCli = {
   looksIntoFolder: false,
   parseName: (printed) => ({ name: printed, version: '' }),
   tellsRetries: false,
-  kindOfDenial: () => 'forbidden',
+  kindOfDenial,
   coAuthor: null,
   sessions: {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),

@@ -30,13 +30,29 @@ const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
 export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
-  const kept = Object.fromEntries(Object.entries(body).filter(([name]) => isKept(name)));
+  const kept = Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]): [string, unknown][] =>
+      isKept(name) ? [[name, name === 'messages' || name === 'input' ? withoutMarks(value) : value]] : [],
+    ),
+  );
   // Stored, it could be asked for later, by whoever has the key.
   if (api === 'responses') return { ...kept, store: false };
   // Without, a stream does not tell what it comes to.
   return isGiven(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
+}
+
+/** In a conversation that it continues, Copilot CLI (1.0.102) sends along what it marks messages with for itself. */
+const MARKS: ReadonlySet<string> = new Set(['__copilotMessageSource', '__copilotUserShellOutput']);
+
+function withoutMarks(messages: unknown): unknown {
+  if (!Array.isArray(messages)) return messages;
+  return (messages as readonly unknown[]).map((message) => {
+    const fields = asObject(message);
+    if (fields === null || !Object.keys(fields).some((name) => MARKS.has(name))) return message;
+    return Object.fromEntries(Object.entries(fields).filter(([name]) => !MARKS.has(name)));
+  });
 }
 
 /** Whether there is anything in a field. */

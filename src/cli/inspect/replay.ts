@@ -7,10 +7,11 @@ import {
   POLICY_INPUT_NAMES,
   type GivenInputs,
 } from '../../config/policy-inputs.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import { nearest } from '../../core/text/nearest.ts';
 import { checkChain } from '../../core/journal/chain.ts';
 import { isAboutJournal, parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
-import { replay, whatIf, type KindsOfDenial } from '../../core/journal/replay.ts';
+import { agentsIn, replay, whatIf, type KindsOfDenial } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { tryJson } from '../../core/text/try-json.ts';
@@ -39,15 +40,18 @@ Exit codes: 0 every decision is the same, 1 one differs or the journal is damage
 journal, or wrong arguments. An answer to "what if" that differs from what happened is not a failure.
 `;
 
-/** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */
-export function createReplayCommand(kindsOf: KindsOfDenial): Command {
-  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, kindsOf) };
+/** Loads the rules of these agents. */
+type LoadKinds = (agents: readonly AgentName[]) => Promise<KindsOfDenial>;
+
+/** `ralph replay`: a recorded run's decisions, made again under the rules of its agents. */
+export function createReplayCommand(loadKinds: LoadKinds): Command {
+  return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, loadKinds) };
 }
 
 /** The longest journal that is read; a run's iterations are some ten KB each. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-async function replayJournal(args: readonly string[], terminal: Terminal, kindsOf: KindsOfDenial): Promise<CommandEnd> {
+async function replayJournal(args: readonly string[], terminal: Terminal, loadKinds: LoadKinds): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag', set: 'values' }, { name: 'JOURNAL', min: 1, max: 1 });
   const [name] = given.positionals;
   const settings = parseSettings(given.values('set'));
@@ -60,6 +64,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, kindsO
   if (read?.kind !== 'journal') return 'failed';
 
   const { journal, chain } = read;
+  const kindsOf = await loadKinds(agentsIn(journal));
   const result: ReplayResult = {
     lane: journal.start.lane,
     iterations: journal.entries.length,

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { READ_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { LISTED } from '../listing.ts';
@@ -11,7 +12,7 @@ type SandboxEnd =
 export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<SandboxEnd>;
 
 const HELP = `Usage: ralph sandbox --repo DIR [--commands] [--out FOLDER]
-       ralph sandbox [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+       ralph sandbox [--agent NAME [--scripted-model]] [--out FOLDER]
 
 Tries the workflow of your own repository on this machine, against stand-ins of GitHub: a scheduled run, a labelled
 issue and "/ralph status", with a scripted agent. It needs no account and no key, and costs nothing. It works on a copy
@@ -24,8 +25,9 @@ they go beside it. Where npx started this, a clone of the same commit is fetched
   --repo DIR         a checkout with a workflow that uses ralph-action
   --commands         with --repo: also runs the steps of your workflow and its verify, on this machine
   --out FOLDER       where to put the results (default: nowhere with --repo, otherwise sandbox-output)
-  --agent KIND       without --repo: scripted (default), or claude: the real CLI with your key, which costs money
-  --scripted-model   with --agent claude: a scripted model behind the real CLI, without a key
+  --agent NAME       without --repo: scripted (default), or ${READ_AGENTS.slice(0, -1).join(', ')} or ${READ_AGENTS.at(-1) ?? ''}: its
+                     real CLI, installed from npm, with your key from the environment, which costs money
+  --scripted-model   with --agent NAME: a scripted model behind the real CLI, without a key
 
 Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or nothing to try.
 `;

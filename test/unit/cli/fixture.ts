@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { addCommand } from '../../../src/cli/tasks/add.ts';
-import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { uncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
+import { kindsOfDenial } from '../../../src/wiring/agents/denials.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
@@ -84,7 +84,7 @@ function commandsAt(
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
-    createReplayCommand(() => kindOfDenial),
+    createReplayCommand(kindsOfDenial),
     createAnalyzeCommand(openReader),
     cleanCommand,
   ];

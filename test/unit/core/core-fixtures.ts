@@ -135,13 +135,14 @@ export function analysis(
   };
 }
 
-/** An analysis, and what the agent's rules make of its denials. */
+/** An analysis, and what the agent's rules make of its denials; Claude Code's, unless it says otherwise. */
 export function analyzed(
   output: Parameters<typeof analysis>[0],
   bounds: Policy,
+  kindOf = kindOfDenial,
 ): Pick<IterationFacts, 'analysis' | 'denials'> {
   const made = analysis(output);
-  return { analysis: made, denials: classifyDenials(made.denials, bounds, kindOfDenial) };
+  return { analysis: made, denials: classifyDenials(made.denials, bounds, kindOf) };
 }
 
 /** One scripted iteration: `to` is the content of the tree after it (absent: unchanged). */

@@ -144,7 +144,7 @@ describe('the environment', () => {
     { temporary: '/tmp/a', configFolder: '/tmp/..b/codex', moved: false },
   ])('with $temporary for temporary files and $configFolder for its own', ({ temporary, configFolder, moved }) => {
     const { TMPDIR } = codexEnvironment({ TMPDIR: temporary }, configFolder);
-    expect(TMPDIR).toBe(moved ? `${configFolder}/none` : temporary);
+    expect(TMPDIR).toBe(moved ? `${configFolder}/tmp` : temporary);
   });
 });
 

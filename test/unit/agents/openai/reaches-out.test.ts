@@ -242,6 +242,16 @@ describe('sent on', () => {
     expect(forwarded({ ...chat({}), body }).body).toBe('{"model":"gpt-5.5","messages":[]}');
   });
 
+  test.each(['__copilotMessageSource', '__copilotUserShellOutput'])(
+    'the mark %s that Copilot CLI leaves on messages is taken off',
+    (mark) => {
+      const message = { role: 'user', content: 'hi' };
+      const conversation = [{ ...message, [mark]: { tools: [{ type: 'mcp' }] } }, message];
+      expect(sent(chat({ messages: conversation }))).toMatchObject({ messages: [message, message] });
+      expect(sent(responses({ input: conversation }))).toMatchObject({ input: [message, message] });
+    },
+  );
+
   test('a key that comes twice is sent once, as it was checked', () => {
     const body = '{"tools":[{"type":"mcp"}],"model":"m","input":"hi","tools":[]}';
     expect(forwarded({ body }).body).toBe('{"tools":[],"model":"m","input":"hi","store":false}');

@@ -1,5 +1,6 @@
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
+import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
 import { passedOver } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
@@ -15,10 +16,11 @@ export interface Recorded {
   readonly tree: string;
 }
 
-/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added. */
+/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added; `kindsOf`: the rules of the agents, see analyzed. */
 export function record(
   script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[],
   start: Start = {},
+  kindsOf: KindsOfDenial | null = null,
 ): Recorded {
   let tasks = start.tasks ?? [task(1)];
   const bounds = start.policy ?? policy;
@@ -44,7 +46,7 @@ export function record(
     const facts = {
       task: step.task,
       tasks,
-      ...analyzed(play.output, bounds),
+      ...analyzed(play.output, bounds, kindsOf?.(step.agent)),
       evidence: evidence(tree, play),
       startedAt,
     };

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { kindOfDenial as claudeRules } from '../../../../src/agents/claude/events/allow-rules.ts';
+import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts';
+import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
+import { agentsIn, replay } from '../../../../src/core/journal/replay.ts';
+import { kindsOfDenial } from '../../../../src/wiring/agents/denials.ts';
+import { HOUR, noon, policy, progress, type Play } from '../../core/core-fixtures.ts';
+import { record } from '../../core/journal/journal-fixtures.ts';
+import { ralph } from '../fixture.ts';
+
+/** A run of this agent, which is refused two calls: such a run goes on when each part of them is allowed, and halts otherwise. */
+async function refused(agent: AgentName, shell: string): Promise<string> {
+  const denial = { tool: shell, command: 'npm ci && npm test' };
+  const play: Play = { output: { denials: [denial, denial] } };
+  return record([play], { policy: { ...policy, agents: [agent] } }, await kindsOfDenial([agent])).text;
+}
+
+async function replayed(text: string): Promise<{ readonly code: number; readonly differences: readonly object[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'ralph-replay-'));
+  try {
+    const file = join(folder, 'journal.jsonl');
+    await writeFile(file, text);
+    const { code, out } = await ralph(['replay', file, '--json']);
+    return { code, differences: (JSON.parse(out) as { differences: readonly object[] }).differences };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function journalOf(text: string): Journal {
+  const parsed = parseJournal(text);
+  if (parsed.kind !== 'journal') throw new Error(JSON.stringify(parsed.problems));
+  return parsed.journal;
+}
+
+describe('what an agent was refused is judged by its own rules', () => {
+  test.each<[AgentName, string]>([
+    ['codex', 'command_execution'],
+    ['gemini', 'run_shell_command'],
+    ['opencode', 'bash'],
+    ['copilot', 'bash'],
+    ['qwen', 'run_shell_command'],
+    ['command', 'Bash'],
+  ])('%s', async (agent, shell) => {
+    const text = await refused(agent, shell);
+    expect(await replayed(text)).toEqual({ code: 0, differences: [] });
+    // By Claude Code's the same run would have come out otherwise.
+    expect(replay(journalOf(text), () => claudeRules)).not.toEqual([]);
+  });
+
+  test('that of a run which was handed on: by those of the agent that made the call', async () => {
+    const limit: Play = {
+      output: { usageLimit: { window: 'five-hour', resumeAt: new Date(noon + HOUR).toISOString() } },
+    };
+    const denial = { tool: 'command_execution', command: 'npm ci && npm test' };
+    const { text } = record(
+      [limit, progress({ output: { denials: [denial] } })],
+      { policy: { ...policy, agents: ['claude', 'codex'] } },
+      await kindsOfDenial(['claude', 'codex']),
+    );
+    const journal = journalOf(text);
+    expect(journal.entries.map(({ agent }) => agent)).toEqual(['claude', 'codex']);
+    expect(await replayed(text)).toEqual({ code: 0, differences: [] });
+    expect(agentsIn(journal)).toEqual(['claude', 'codex']);
+  });
+});
+
+test('a journal of before there were several agents names the first of its policy', () => {
+  const { text } = record([progress()]);
+  expect(agentsIn(journalOf(text.replace('"agent":"claude"', '"agent":null')))).toEqual(['claude']);
+});
+
+test('every agent has rules', async () => {
+  const kinds = await kindsOfDenial(AGENT_NAMES);
+  for (const agent of AGENT_NAMES) expect(kinds(agent)({ tool: 'write', command: null }, [])).toBe('forbidden');
+});
