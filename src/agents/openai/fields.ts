@@ -30,13 +30,28 @@ const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
 export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
-  const kept = Object.fromEntries(Object.entries(body).filter(([name]) => isKept(name)));
+  const kept = Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]) =>
+      isKept(name) ? [[name, name === 'messages' ? withoutNotes(value) : value]] : [],
+    ),
+  );
   // Stored, it could be asked for later, by whoever has the key.
   if (api === 'responses') return { ...kept, store: false };
   // Without, a stream does not tell what it comes to.
   return isGiven(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
+}
+
+/** Copilot CLI (1.0.102) leaves in a conversation that goes on what it has noted on its messages for itself. */
+function withoutNotes(messages: unknown): unknown {
+  if (!Array.isArray(messages)) return messages;
+  return (messages as readonly unknown[]).map((item) => {
+    const given = asObject(item);
+    return given === null
+      ? item
+      : Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('__copilot')));
+  });
 }
 
 /** Whether there is anything in a field. */

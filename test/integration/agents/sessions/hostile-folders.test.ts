@@ -162,6 +162,24 @@ test("Qwen Code's sum of a session is that of its answers", async () => {
   expect(await qwen.tokensOf(place, '../x')).toBeNull();
 });
 
+test('Gemini CLI leaves a file without a message behind when it goes on: the one with messages is the session', async () => {
+  await using place = await createPlace();
+  const chats = join(geminiFolder(place), 'chats');
+  const head = { sessionId: UUID, projectHash: 'x', kind: 'main' };
+  await put(join(geminiFolder(place), '.project_root'), place.workFolder);
+  await put(
+    join(chats, 'session-2026-11-22T08-56-0f0e0d0c.jsonl'),
+    lines(head, { id: '1', type: 'user', content: [] }),
+  );
+  await put(join(chats, 'session-2026-11-22T08-57-0f0e0d0c.jsonl'), lines(head));
+  await put(join(chats, 'session-2026-11-22T08-58-0f0e0d0c.jsonl'), lines({ ...head, sessionId: 'another' }));
+  const exported = await gemini.exportSession(place, { id: UUID, redact: (text) => text });
+  expect(exported).toMatchObject({ kind: 'exported' });
+  await gemini.removeEmptyChats(place, UUID);
+  await gemini.removeEmptyChats(place, null);
+  expect((await readdir(chats)).map((name) => name.slice(22, 24)).sort()).toEqual(['56', '58']);
+});
+
 test("what an earlier call left in the CLI's folder is gone before the next one", async () => {
   await using place = await createPlace();
   const { configFolder } = place;
