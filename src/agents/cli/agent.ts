@@ -14,7 +14,8 @@ import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
+import { messageOf } from '../../errors.ts';
+import type { AgentCli, CliCall, ExportedSession, PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
 import { stallText, type Retrying } from './stall.ts';
@@ -80,7 +81,9 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => hands(() => keepSession(cli, options, id)),
-    importSession: (id, content) => hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content })),
+    // In a folder where an agent works there may be anything in the way.
+    importSession: (id, content) =>
+      hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
       await room?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
@@ -94,7 +97,12 @@ async function keepSession(
   { configFolder, workFolder, redact, log }: AgentOptions,
   id: string,
 ): Promise<Uint8Array | null> {
-  const exported = await sessions.export({ configFolder, workFolder }, { id, redact });
+  const exported = await sessions
+    .export({ configFolder, workFolder }, { id, redact })
+    .catch((error: unknown): ExportedSession => ({
+      kind: 'left-behind',
+      why: `it cannot be read: ${logLine(messageOf(error), 200)}`,
+    }));
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
   else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');

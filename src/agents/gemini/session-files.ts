@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
 
@@ -66,9 +66,10 @@ export async function importSession(
 /** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
 export async function resetHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
-  const home = join(configFolder, HOME);
-  const names = (await namesIn(home, 'any')).filter((name) => !KEPT.includes(name));
-  await Promise.all(names.map((name) => rm(join(home, name), { recursive: true, force: true })));
+  await keepOnly(join(configFolder, HOME), KEPT);
+  // Programs of its own, and what it would remember of a project.
+  const projects = join(configFolder, ...FOLDERS);
+  for (const name of await namesIn(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
