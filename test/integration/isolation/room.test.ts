@@ -101,6 +101,22 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
     for (const server of servers) server.close();
   });
 
+  test('what it kept comes back for us to read and to clear, whatever modes it was given, and no link is followed', async () => {
+    const { room } = scene.opened;
+    const { session } = room.folders;
+    const outside = join(scene.checkout, 'outside');
+    await room.give(session);
+    await scene.run(
+      `cd '${session}'; mkdir -p a/b; echo talk > a/b/talk; echo x > '${outside}'; chmod 400 '${outside}'
+      ln -s '${outside}' a/link; chmod 000 a/b/talk a/b a`,
+    );
+    expect(await room.takeBack(session)).toBe(true);
+    const modeOf = (path: string): string => (lstatSync(path).mode & 0o777).toString(8);
+    expect(['a', 'a/b', 'a/b/talk'].map((name) => modeOf(join(session, name)))).toEqual(['700', '700', '600']);
+    expect(modeOf(outside)).toBe('400');
+    expect(lstatSync(join(session, 'a/b/talk')).uid).toBe(process.getuid?.());
+  });
+
   test('its environment is what we give it and what a shell adds', async () => {
     const { output } = await scene.run('env');
     const names = output
