@@ -25,7 +25,7 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
 const shared = { isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000 };
+const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: 4, testTimeout: 120_000 };
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
@@ -68,7 +68,11 @@ export default defineConfig({
       project('e2e', waiting, E2E),
       project('attacks', waiting, ATTACKS),
       // The real CLIs of other agents: 1.2 GB, installed once.
-      project('agents', { ...waiting, globalSetup: 'test/agents/install.ts', testTimeout: 300_000 }),
+      project('agents', {
+        ...waiting,
+        globalSetup: ['test/programs.ts', 'test/agents/install.ts'],
+        testTimeout: 300_000,
+      }),
       ...isolatedCorpora,
     ],
   },

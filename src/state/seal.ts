@@ -52,6 +52,21 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
   }
 }
 
+/** Closes with the first, and opens what any of them has closed: the order of the agents may have been another one. */
+export function sealWith([first, ...others]: readonly Seal[]): Seal {
+  if (first === undefined) throw new Error('there is no seal');
+  return {
+    ...first,
+    open: async (content, of) => {
+      for (const seal of [first, ...others]) {
+        const opened = await seal.open(content, of);
+        if (opened.kind === 'opened') return opened;
+      }
+      return { kind: 'refused' };
+    },
+  };
+}
+
 /** What `encrypt` puts in front: format and version, salt, nonce; the tag comes last. */
 const MAGIC = Buffer.from('RALPHTR\u0001');
 const SALT_BYTES = 16;

@@ -3,8 +3,8 @@ import { jobsOf } from '../config/config.ts';
 import type { RefCells } from '../git/refs/ref-cells.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
-import { createSeal, MAX_CLOSED_BYTES } from '../state/seal.ts';
-import { lastingKey } from './agents/providers.ts';
+import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
+import { lastingKeys } from './agents/providers.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
 /** Git refs: the lanes' cells, and their transcripts. */
@@ -36,12 +36,14 @@ export async function openRefs(world: World, patience: Patience | null): Promise
   };
 }
 
-/** The agent's key as what keeps stored things from others. */
-export function openSeal({ environment, config, context: { repository } }: World): Seal {
-  return createSeal({
-    credential: lastingKey(environment, config.agent.order),
-    repository: `${repository.owner}/${repository.repo}`.toLowerCase(),
-  });
+/** The agents' keys as what keeps stored things from others. */
+export function openSeal({ environment, config, context }: World): Seal {
+  const { owner, repo } = context.repository;
+  const repository = `${owner}/${repo}`.toLowerCase();
+  const keys = lastingKeys(environment, config.agent.order);
+  return keys.length === 0
+    ? createSeal({ credential: null, repository })
+    : sealWith(keys.map((credential) => createSeal({ credential, repository })));
 }
 
 /** The state store that the input asks for; `refs` is null where the cache alone keeps it. */

@@ -51,7 +51,8 @@ interface WorldOptions {
 
 const WORK = ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)'];
 
-function commandOf({ name, version }: Subject) {
+/** The CLI in the cache of this repository. */
+export function commandOf({ name, version }: Subject) {
   return { kind: 'install', version, folder: join(TOOL_CACHE, 'ralph-action', `${name}-${version}`) } as const;
 }
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
 import { cli } from '../../src/agents/gemini/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
+import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
 
 const KEY = 'AIzaSy-a-key-that-opens-nothing';
@@ -91,4 +92,17 @@ test('no program, skill, rule or address that the repository names is used', asy
   expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
+});
+
+test('a server of tools gets variables by name, and its tool is run', async () => {
+  await using world = await createWorld(gemini, {
+    script: [{ kind: 'use', tool: 'mcp_tools_greet', input: {} }, DONE],
+    servers: [GREETER],
+    // As the wiring adds it to the rules.
+    allowedTools: ['Read', 'mcp__tools__greet'],
+    environment: () => ({ GREETING: 'hello, "you"' }),
+  });
+  expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
+  const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+  expect(JSON.stringify(results)).toContain('It says hello, ');
 });

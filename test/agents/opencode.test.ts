@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli } from '../../src/agents/opencode/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
+import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
 
 const KEY = 'sk-ant-api03-a-key-that-opens-nothing';
@@ -91,4 +92,17 @@ test('a plugin that the repository holds is not run: the call is refused', async
   writeFileSync(join(world.machine.workFolder, '.opencode/plugin/own.js'), 'export const own = async () => ({});\n');
   await expect(world.calls('hello')).rejects.toThrow(/The repository has plugins for OpenCode.*`\.opencode\/plugin`/);
   expect(world.model.requests).toEqual([]);
+});
+
+test('a server of tools gets variables by name, and its tool is run', async () => {
+  await using world = await createWorld(opencode, {
+    script: [{ kind: 'use', tool: 'tools_greet', input: {} }, DONE],
+    servers: [GREETER],
+    // As the wiring adds it to the rules.
+    allowedTools: ['Read', 'mcp__tools__greet'],
+    environment: () => ({ GREETING: 'hello, "you"' }),
+  });
+  expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
+  const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
+  expect(JSON.stringify(results)).toContain('It says hello, ');
 });

@@ -15,7 +15,8 @@ import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type PreparedCall } from './cli.ts';
+import { messageOf } from '../../errors.ts';
+import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type ExportedSession, type PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
 import { stallText, type Retrying } from './stall.ts';
@@ -85,7 +86,9 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => hands(() => keepSession(cli, options, id)),
-    importSession: (id, content) => hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content })),
+    // In a folder where an agent works there may be anything in the way.
+    importSession: (id, content) =>
+      hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
       await room?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
@@ -118,7 +121,12 @@ async function keepSession(
   { configFolder, workFolder, redact, log }: AgentOptions,
   id: string,
 ): Promise<Uint8Array | null> {
-  const exported = await sessions.export({ configFolder, workFolder }, { id, redact });
+  const exported = await sessions
+    .export({ configFolder, workFolder }, { id, redact })
+    .catch((error: unknown): ExportedSession => ({
+      kind: 'left-behind',
+      why: `it cannot be read: ${logLine(messageOf(error), 200)}`,
+    }));
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
   else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');

@@ -5,7 +5,7 @@ import { dialect } from './events/dialect.ts';
 import { codexMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { sandboxFor } from './sandbox.ts';
-import { exportSession, importSession, tokensOf } from './session-files.ts';
+import { exportSession, importSession, resetHome, tokensOf } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
 
 /** OpenAI's Codex: `codex exec --json`. */
@@ -28,6 +28,7 @@ export const cli: AgentCli = {
   rulesGap: (allowedTools) => mapRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
   prepare: async (call, place) => {
+    await resetHome(place.configFolder);
     const environment = codexEnvironment(call.environment, place.configFolder);
     const sandbox = await sandboxFor(call, environment, place);
     // It prints the sum of all that the session has used.

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
-import { namesIn, placeFile } from '../cli/plain-files.ts';
+import { keepOnly, namesIn, placeFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
 
@@ -30,6 +30,11 @@ export async function importSession(
   return true;
 }
 
+/** Leaves nothing in the CLI's folder but conversations: instructions, variables and skills that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string): Promise<void> {
+  await keepOnly(configFolder, [SESSIONS]);
+}
+
 /** What a session has used so far; null: unknown. */
 export async function tokensOf(configFolder: string, id: string): Promise<number | null> {
   if (!UUID.test(id)) return null;
@@ -39,8 +44,10 @@ export async function tokensOf(configFolder: string, id: string): Promise<number
     : foldLines<number | null>(join(configFolder, ...path), null, (last, entry) => totalIn(entry) ?? last);
 }
 
+const SESSIONS = 'sessions';
+
 /** Any day will do. */
-const IMPORTED = ['sessions', '2026', '01', '01'];
+const IMPORTED = [SESSIONS, '2026', '01', '01'];
 const IMPORTED_AT = '2026-01-01T00-00-00';
 
 /** A run makes one or two; an agent that makes more is not followed into all of them. */
@@ -48,7 +55,7 @@ const MAX_DAYS = 400;
 
 /** Files `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, the newest last. */
 async function rolloutsOf(configFolder: string, id: string): Promise<readonly (readonly string[])[]> {
-  let folders: readonly (readonly string[])[] = [['sessions']];
+  let folders: readonly (readonly string[])[] = [[SESSIONS]];
   for (const digits of [/^\d{4}$/, /^\d\d$/, /^\d\d$/]) {
     const inner = await below(configFolder, folders, 'folder');
     folders = inner.filter((path) => digits.test(path.at(-1) ?? '')).slice(-MAX_DAYS);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AgentCli, CliCall, CliPlace } from '../cli/cli.ts';
+import type { AgentCli } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { UUID } from '../reading/session-id.ts';
-import { CONFIGURE, copilotArguments, copilotEnvironment, parseName, type Session } from './command-line.ts';
+import { copilotArguments, copilotEnvironment, parseName, type Session } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
 import { copilotMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
@@ -28,7 +28,7 @@ export const cli: AgentCli = {
   prepare: async (call, place) => {
     const session = sessionOf(call.resume);
     const environment = copilotEnvironment(call.environment, place.configFolder);
-    await configure(environment, place);
+    await resetSettings(place.configFolder);
     let startedAt = 0;
     return {
       args: copilotArguments({ ...call, ...place, session }),
@@ -52,17 +52,3 @@ export const cli: AgentCli = {
 function sessionOf(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
-
-/** In a room the folder is not ours to write in. */
-async function configure(
-  environment: CliCall['environment'],
-  { configFolder, isolated, run }: Pick<CliPlace, 'configFolder' | 'isolated' | 'run'>,
-): Promise<void> {
-  if (!isolated) return resetSettings(configFolder);
-  if (configured.has(configFolder)) return;
-  configured.add(configFolder);
-  await run(CONFIGURE, environment);
-}
-
-/** Folders that have their settings, each of one run. */
-const configured = new Set<string>();

@@ -47,9 +47,6 @@ export function copilotArguments({
 /** What is wanted of the CLI's settings. Its own line of thanks in commits would stand beside ours. */
 export const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
-/** Arguments by which the CLI itself keeps the one of them that matters in a fresh folder. */
-export const CONFIGURE: readonly string[] = ['config', 'includeCoAuthoredBy', 'false'];
-
 /** The environment of the CLI; nothing that is given moves its files, allows it more, or has it look for a newer version. */
 export function copilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {

@@ -4,7 +4,7 @@ import { geminiArguments, geminiEnvironment, geminiFiles, parseName, settingsWit
 import { dialect } from './events/dialect.ts';
 import { geminiMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, resetHome } from './session-files.ts';
+import { exportSession, importSession, removeEmptyChats, resetHome } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
 
 /** Gemini CLI: stream-json on stdout. */
@@ -22,6 +22,7 @@ export const cli: AgentCli = {
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetHome(place.configFolder, settingsWith(call.servers));
+    await removeEmptyChats(place, call.resume);
     return {
       args: geminiArguments({ ...call, ...place }),
       environment: geminiEnvironment(call.environment, place.configFolder),

@@ -2,7 +2,7 @@ import { mapServers, type MappedServers } from '../../core/mcp/mapping.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
 
 /** The entries of `mcpServers` in settings.json. */
-export type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Servers for the settings of Gemini CLI, which puts its own variables in the place of `${NAME}`. */
 export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
@@ -16,7 +16,7 @@ export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<S
 }
 
 /** One entry; `trust`: nobody is there to be asked about a call. */
-export function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
+function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
   const { tools } = server;
   const common = { ...(tools.length === 0 ? {} : { includeTools: tools }), trust: true };
   if (server.kind === 'command') return { command: server.command, args: server.args, env: server.env, ...common };

@@ -3,8 +3,8 @@ import { realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
+import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
 
@@ -25,12 +25,24 @@ export async function exportSession(
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return leftBehind('its id is not a UUID');
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
-  const names = (await namesIn(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
-  for (const name of names.reverse()) {
-    const path = join(folder, name);
-    if ((await sessionIdIn(path)) === id) return exportLines(path, redact, { isMessage, isPrompt: null });
+  let left = leftBehind('it is missing, empty or not a plain file');
+  for (const path of await chatsOf(folder, id)) {
+    const exported = await exportLines(path, redact, { isMessage, isPrompt: null });
+    if (exported.kind === 'exported') return exported;
+    left = exported;
   }
-  return leftBehind('it is missing, empty or not a plain file');
+  return left;
+}
+
+/**
+ * Removes files of a session without a message: a CLI that goes on with one writes into the file that it found, and leaves
+ * another behind that holds nothing but a newer date, by which the next start would take it.
+ */
+export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
+  if (id === null || !UUID.test(id)) return;
+  const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
+  for (const path of await chatsOf(folder, id))
+    if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
 }
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */
@@ -54,9 +66,10 @@ export async function importSession(
 /** Leaves nothing in its folder but conversations and our settings: rules, hooks or servers that an earlier call left there would count in this one. */
 export async function resetHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
-  const home = join(configFolder, HOME);
-  const names = (await namesIn(home, 'any')).filter((name) => !KEPT.includes(name));
-  await Promise.all(names.map((name) => rm(join(home, name), { recursive: true, force: true })));
+  await keepOnly(join(configFolder, HOME), KEPT);
+  // Programs of its own, and what it would remember of a project.
+  const projects = join(configFolder, ...FOLDERS);
+  for (const name of await namesIn(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
@@ -69,6 +82,16 @@ async function projectFolder({ configFolder, workFolder }: SessionPlace): Promis
   const names = (await namesIn(root, 'folder')).slice(0, MAX_PROJECTS);
   for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;
   return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
+}
+
+/** Paths of the files of a session, the newest first. */
+async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
+  const names = (await namesIn(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
+  const ids = await Promise.all(names.map((name) => sessionIdIn(join(folder, name))));
+  return names
+    .filter((_, at) => ids[at] === id)
+    .map((name) => join(folder, name))
+    .reverse();
 }
 
 /** A file of the session with this id, or of one whose id begins like it. */

@@ -1,5 +1,3 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { AgentCli } from '../cli/cli.ts';
 import { placeFile } from '../cli/plain-files.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
@@ -8,7 +6,7 @@ import { dialect } from './events/dialect.ts';
 import { refusePlugins } from './plugins.ts';
 import { opencodeMcpServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
-import { exportSession, importSession, takeIn, writeDown } from './session-files.ts';
+import { exportSession, importSession, resetHome, takeIn, writeDown } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
 
 /** OpenCode: its own lines of JSON on stdout, without a result; failed tries on stderr. */
@@ -35,8 +33,7 @@ export const cli: AgentCli = {
   prepare: async (call, place) => {
     await refusePlugins(place);
     const environment = opencodeEnvironment(call, place.configFolder);
-    // Settings and plugins that an earlier call left there would count in this one.
-    await rm(join(place.configFolder, OWN_FOLDER[0]), { recursive: true, force: true });
+    await resetHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await takeIn(place, call.resume, environment);
     return {

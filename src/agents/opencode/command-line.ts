@@ -53,11 +53,16 @@ export function opencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      // The last one that matches counts.
-      permission: { ...mapRules(allowedTools).own, ...permission },
+      permission: permissionsWith(mapRules(allowedTools).own, permission),
       ...providerSettings(providerOf(given), model),
     }),
   };
+}
+
+/** The last one that matches counts: those of servers come behind all others, also where a rule of the user's has the same name. */
+function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
+  const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
+  return { ...Object.fromEntries(others), ...ofServers };
 }
 
 /** Its folder for settings, below the config folder: made anew for each call. */

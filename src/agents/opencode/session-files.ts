@@ -4,7 +4,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
+import { keepOnly, namesIn, placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
 import { asArray, asObject } from '../reading/json.ts';
 import { isSessionId } from './command-line.ts';
 
@@ -12,7 +12,22 @@ import { isSessionId } from './command-line.ts';
 const EXPORTED = 'exported';
 const TO_IMPORT = 'to-import';
 
+/** Where its database is. */
+const DATA = ['data', 'opencode'] as const;
+
 type Variables = Readonly<Record<string, string>>;
+
+/** Leaves nothing in the CLI's folder but conversations: settings, plugins and programs that an earlier call left there would count in this one. */
+export async function resetHome(configFolder: string): Promise<void> {
+  const [outer, inner] = DATA;
+  await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
+  await keepOnly(join(configFolder, outer), [inner]);
+  const names = await namesIn(join(configFolder, ...DATA), 'file');
+  await keepOnly(
+    join(configFolder, ...DATA),
+    names.filter((name) => /^opencode\.db(-\w+)?$/.test(name)),
+  );
+}
 
 /** Writes the session down, as the CLI itself does it. What goes wrong shows when nothing is there to be exported. */
 export async function writeDown(

@@ -2,7 +2,7 @@ import type { AgentCli } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { parseName, qwenArguments, qwenEnvironment, qwenFiles } from './command-line.ts';
 import { dialect } from './events/dialect.ts';
-import { qwenMcpServers } from './mcp-servers.ts';
+import { unmappedServers } from './mcp-servers.ts';
 import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession, resetHome, tokensOf } from './session-files.ts';
 import { kindOfDenial, mapRules } from './tool-rules.ts';
@@ -19,7 +19,7 @@ export const cli: AgentCli = {
   coAuthor: CO_AUTHOR,
   sessions: { export: exportSession, import: importSession },
   rulesGap: mapRules,
-  unmappedServers: (servers) => qwenMcpServers(servers).unmapped,
+  unmappedServers,
   prepare: async (call, place) => {
     await resetHome(place);
     const tokensBefore = await tokensOf(place, call.resume);

@@ -3,7 +3,6 @@ import type { AgentName } from '../../ports/agent.ts';
 import type { CliCall, CliPlace } from '../cli/cli.ts';
 import { UUID } from '../reading/session-id.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
-import { qwenMcpServers } from './mcp-servers.ts';
 import { mapRules } from './tool-rules.ts';
 
 /** Below the inbox: what the CLI takes as the settings of the machine, which win over all others. */
@@ -49,13 +48,10 @@ export function qwenEnvironment(
 }
 
 /** Files that a call needs, by their path below the inbox. */
-export function qwenFiles({
-  allowedTools,
-  servers,
-}: Pick<CliCall, 'allowedTools' | 'servers'>): Record<string, string> {
+export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
   const { allow, deny } = mapRules(allowedTools).own;
   const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
-  return { [SETTINGS]: JSON.stringify({ ...settings, mcpServers: qwenMcpServers(servers).own, permissions }) };
+  return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
 /** What `--version` prints: `0.24.4`, or anything else for another program. */

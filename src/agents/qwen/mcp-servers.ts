@@ -1,16 +1,11 @@
-import { mapServers, type MappedServers } from '../../core/mcp/mapping.ts';
+import { mapServers } from '../../core/mcp/mapping.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
-import { valuesOf, variablesIn } from '../../core/mcp/values.ts';
-import { settingsOf, type SettingsServers } from '../gemini/mcp-servers.ts';
 
-/** Servers for the settings of Qwen Code, a fork of Gemini CLI whose variables have no defaults. */
-export function qwenMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
-  const { own, unmapped } = mapServers(servers, 'Qwen Code', (server) =>
-    valuesOf(server)
-      .flatMap(variablesIn)
-      .some(({ fallback }) => fallback !== null)
-      ? { kind: 'unmapped', why: 'knows no default of a variable: write ${NAME}' }
-      : { kind: 'mapped', entry: settingsOf(server) },
-  );
-  return { own: Object.fromEntries(own.map(({ name, entry }) => [name, entry])), unmapped };
+/** Why Qwen Code (0.24) gets none of the servers, as sentences: it starts none, not even ours, unless it obeys the repository's settings. */
+export function unmappedServers(servers: readonly McpServer[]): readonly string[] {
+  const none = {
+    kind: 'unmapped',
+    why: "starts servers only where it obeys the repository's settings as well",
+  } as const;
+  return mapServers(servers, 'Qwen Code', () => none).unmapped;
 }

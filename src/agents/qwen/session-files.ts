@@ -1,11 +1,11 @@
-import { realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { projectSlug } from '../claude/project-slug.ts';
 import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
-import { namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
+import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
 import { UUID } from '../reading/session-id.ts';
 
@@ -42,11 +42,14 @@ export async function tokensOf(place: SessionPlace, id: string | null): Promise<
 
 /** Leaves nothing in its folder but conversations: settings, skills and extensions that an earlier call left there would count in this one. */
 export async function resetHome({ configFolder }: SessionPlace): Promise<void> {
-  const names = (await namesIn(configFolder, 'any')).filter((name) => name !== PROJECTS);
-  await Promise.all(names.map((name) => rm(join(configFolder, name), { recursive: true, force: true })));
+  await keepOnly(configFolder, [PROJECTS]);
+  // Beside the conversations of a project, what it would remember.
+  for (const project of await namesIn(join(configFolder, PROJECTS), 'folder'))
+    await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }
 
 const PROJECTS = 'projects';
+const CHATS = 'chats';
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
@@ -54,7 +57,7 @@ async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: st
 }
 
 function foldersFor(workFolder: string): readonly string[] {
-  return [PROJECTS, projectSlug(workFolder), 'chats'];
+  return [PROJECTS, projectSlug(workFolder), CHATS];
 }
 
 /** A session of another folder is not found, unless its lines name this one. */

@@ -8,7 +8,7 @@ import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
 import { SYSTEM_PATH, type Root } from './root.ts';
-import { CHANGE_OWNER, KILL_EACH, REFRESH, SIGNAL } from './scripts.ts';
+import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REFRESH, SIGNAL } from './scripts.ts';
 
 /** What a room stands on. */
 export interface Foundation {
@@ -113,6 +113,8 @@ export function roomOf(foundation: Foundation): Room {
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
       for (const known of taken) await changing(path, giveBack(root, { uid, places }, known));
+      // The agent's own folder is read and cleared by us; the work tree keeps the modes that it has.
+      if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeRoomRecord({ runFolder }, foundation.record);
       return true;

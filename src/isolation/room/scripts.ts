@@ -116,6 +116,11 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `;
 
+/** PATH: its owner may read and change all of it, whatever modes were set. */
+export const OPEN_UP = `
+find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
+`;
+
 /** $uid, PATTERN…: removes what a user left in the machine's temporary folders, but for what is found under the patterns, and in its memory. */
 const EMPTY_TEMPORARY = `
 left=$#

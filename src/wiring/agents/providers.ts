@@ -52,7 +52,7 @@ export function loginProblemsOf(environment: Environment, order: Order): readonl
   return [...new Set(order.flatMap(({ name }) => loginProblems(environment, providerOf(name))))];
 }
 
-/** What keeps stored things from others: the key of the first agent that has one; null: none has. */
-export function lastingKey(environment: Environment, order: Order): string | null {
-  return order.map(({ name }) => providerKey(environment, providerOf(name))).find((key) => key !== null) ?? null;
+/** What keeps stored things from others: the keys of the agents that have one, each once, in their order. */
+export function lastingKeys(environment: Environment, order: Order): readonly string[] {
+  return [...new Set(order.flatMap(({ name }) => providerKey(environment, providerOf(name)) ?? []))];
 }

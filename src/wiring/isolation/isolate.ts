@@ -11,7 +11,7 @@ import {
   type AllowedHosts,
   type HostRule,
 } from '../../core/isolation/hosts.ts';
-import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
+import { levelsToTry, NO_BOUNDS, NO_SERVICES, ONE_AGENT, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
@@ -71,6 +71,7 @@ async function openBounded(
 ): Promise<OpenedRoom | string> {
   const options = roomOptions(world);
   if (level === 'sandbox' && options.localPorts.length > 0) return NO_SERVICES;
+  if (level === 'sandbox' && options.servers > 2) return ONE_AGENT;
   const opened = await openLevel(world, level, options);
   if (!mustLimit || (await opened.limitNetwork([]))) return opened;
   await opened.close();

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { noOwnMachine } from '../../own-machine.ts';
 import { deepTest, IS_DEEP } from '../../runs.ts';
 import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
@@ -94,6 +94,40 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
       expect(found).not.toContain(secret);
     expect(found).toContain('ralph-placeholder');
     expect(scene.own?.run('sh', '-c', 'ls /usr/local/bin/stolen /etc/stolen /stolen 2>/dev/null; true')).toBe('');
+    expectNothingLeft(scene, run);
+  });
+
+  often('of several agents, each has a broker of its own, and none sees a key of any', async () => {
+    await using scene = await createScene({ level });
+    scene.openIssue('Add a test');
+    const keys = {
+      OPENAI_API_KEY: 'sk-proj-0123456789abcdef',
+      CODEX_API_KEY: 'sk-codex-0123456789abcdef',
+      GEMINI_API_KEY: 'AIzaSy0123456789abcdef',
+      COPILOT_GITHUB_TOKEN: 'github_pat_0123456789abcdef',
+      COPILOT_PROVIDER_API_KEY: 'sk-copilot-0123456789abcdef',
+    };
+    const run = await scene.run({
+      inputs: {
+        agents: 'claude, codex',
+        'agent-path': `claude=${join(inject('programs'), 'scripted-agent.mjs')}`,
+        'max-iterations': '1',
+        // Backwards, no mask would hide it in the log.
+        verify: 'env | rev; false',
+      },
+      env: keys,
+      agent: [{ kind: 'shell', script: "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' > found.txt; true" }],
+    });
+    expect(run.outputs['outcome'], run.main.log).toBe('limit');
+    const found = readFileSync(join(run.workspace, 'found.txt'), 'utf8');
+    expect(found).toContain('ralph-placeholder');
+    const log = run.main.log.replaceAll(/^::add-mask::.*$/gm, '');
+    expect(log).toContain('lacol/rsu/');
+    for (const secret of [KEY, ...Object.values(keys)]) {
+      expect(found).not.toContain(secret);
+      expect(log).not.toContain(secret);
+      expect(log).not.toContain([...secret].reverse().join(''));
+    }
     expectNothingLeft(scene, run);
   });
 

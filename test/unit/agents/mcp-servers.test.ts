@@ -5,7 +5,7 @@ import { codexMcpServers } from '../../../src/agents/codex/mcp-servers.ts';
 import { copilotMcpServers } from '../../../src/agents/copilot/mcp-servers.ts';
 import { geminiMcpServers } from '../../../src/agents/gemini/mcp-servers.ts';
 import { opencodeMcpServers } from '../../../src/agents/opencode/mcp-servers.ts';
-import { qwenMcpServers } from '../../../src/agents/qwen/mcp-servers.ts';
+import { unmappedServers as leftOutByQwen } from '../../../src/agents/qwen/mcp-servers.ts';
 import { serverRules } from '../../../src/core/mcp/rules.ts';
 import { resolvedValue } from '../../../src/core/mcp/mapping.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
@@ -31,7 +31,6 @@ describe('no servers are nothing', () => {
     ['gemini', geminiMcpServers([]), {}],
     ['opencode', opencodeMcpServers([], {}), { mcp: {}, permission: {} }],
     ['copilot', copilotMcpServers([]), []],
-    ['qwen', qwenMcpServers([]), {}],
   ])('%s', (_, mapped, own) => {
     expect(mapped).toEqual({ own, unmapped: [] });
   });
@@ -96,7 +95,7 @@ describe('Codex', () => {
   });
 });
 
-describe('Gemini CLI and Qwen Code', () => {
+describe('Gemini CLI', () => {
   const settings = {
     docs: { ...{ command: 'npx', args: ['-y', 'docs'], env: program.env }, includeTools: ['find', 'a.b'], trust: true },
     web: { httpUrl: 'https://a.example/mcp', headers: remote.headers, trust: true },
@@ -106,19 +105,22 @@ describe('Gemini CLI and Qwen Code', () => {
 
   test('settings', () => {
     expect(geminiMcpServers(servers)).toEqual({ own: settings, unmapped: [] });
-    expect(qwenMcpServers(servers)).toEqual({ own: settings, unmapped: [] });
   });
 
-  test('what they cannot take', () => {
+  test('what it cannot take', () => {
     expect(geminiMcpServers([{ ...program, name: 'my_docs' }, remote])).toEqual({
       own: { web: settings.web },
       unmapped: ['The MCP server my_docs is left out: Gemini CLI takes no `_` in the name of a server: use `-`.'],
     });
-    expect(qwenMcpServers([{ ...program, args: ['${A:-b}'] }, remote])).toEqual({
-      own: { web: settings.web },
-      unmapped: ['The MCP server docs is left out: Qwen Code knows no default of a variable: write ${NAME}.'],
-    });
   });
+});
+
+test('Qwen Code gets none: in a folder that it does not trust it starts no server, whoever names it', () => {
+  expect(leftOutByQwen([])).toEqual([]);
+  expect(leftOutByQwen(both)).toEqual([
+    "The MCP server docs is left out: Qwen Code starts servers only where it obeys the repository's settings as well.",
+    "The MCP server web is left out: Qwen Code starts servers only where it obeys the repository's settings as well.",
+  ]);
 });
 
 describe('opencode', () => {
@@ -239,12 +241,10 @@ describe('whatever servers are read', () => {
 
   test('nor in the settings of the others, and each server is there or named', () => {
     always((given) => {
-      for (const map of [geminiMcpServers, qwenMcpServers]) {
-        const { own, unmapped } = map(given);
-        expect(Object.keys(own).length + unmapped.length).toBe(given.length);
-        for (const one of given.filter(({ name }) => Object.hasOwn(own, name)))
-          expect(own[one.name]).toMatchObject(one.kind === 'command' ? ownPart(one) : { headers: one.headers });
-      }
+      const settings = geminiMcpServers(given);
+      expect(Object.keys(settings.own).length + settings.unmapped.length).toBe(given.length);
+      for (const one of given.filter(({ name }) => Object.hasOwn(settings.own, name)))
+        expect(settings.own[one.name]).toMatchObject(one.kind === 'command' ? ownPart(one) : { headers: one.headers });
       const variables = { A: 'a"\\b' };
       const { own, unmapped } = opencodeMcpServers(given, variables);
       expect(Object.keys(own.mcp).length + unmapped.length).toBe(given.length);

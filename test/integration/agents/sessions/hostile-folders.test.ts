@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { projectSlug } from '../../../../src/agents/claude/project-slug.ts';
 import type { CliSessions, SessionPlace } from '../../../../src/agents/cli/cli.ts';
+import * as codex from '../../../../src/agents/codex/session-files.ts';
 import * as gemini from '../../../../src/agents/gemini/session-files.ts';
 import * as opencode from '../../../../src/agents/opencode/session-files.ts';
 import * as qwen from '../../../../src/agents/qwen/session-files.ts';
@@ -162,20 +163,58 @@ test("Qwen Code's sum of a session is that of its answers", async () => {
   expect(await qwen.tokensOf(place, '../x')).toBeNull();
 });
 
+test('Gemini CLI leaves a file without a message behind when it goes on: the one with messages is the session', async () => {
+  await using place = await createPlace();
+  const chats = join(geminiFolder(place), 'chats');
+  const head = { sessionId: UUID, projectHash: 'x', kind: 'main' };
+  await put(join(geminiFolder(place), '.project_root'), place.workFolder);
+  await put(
+    join(chats, 'session-2026-11-22T08-56-0f0e0d0c.jsonl'),
+    lines(head, { id: '1', type: 'user', content: [] }),
+  );
+  await put(join(chats, 'session-2026-11-22T08-57-0f0e0d0c.jsonl'), lines(head));
+  await put(join(chats, 'session-2026-11-22T08-58-0f0e0d0c.jsonl'), lines({ ...head, sessionId: 'another' }));
+  const exported = await gemini.exportSession(place, { id: UUID, redact: (text) => text });
+  expect(exported).toMatchObject({ kind: 'exported' });
+  await gemini.removeEmptyChats(place, UUID);
+  await gemini.removeEmptyChats(place, null);
+  expect((await readdir(chats)).map((name) => name.slice(22, 24)).sort()).toEqual(['56', '58']);
+});
+
 test("what an earlier call left in the CLI's folder is gone before the next one", async () => {
   await using place = await createPlace();
   const { configFolder } = place;
   await put(join(configFolder, '.gemini/policies/own.toml'), 'allow');
   await put(join(configFolder, '.gemini/tmp/work/chats/a'), 'kept');
+  await put(join(configFolder, '.gemini/tmp/work/memory/MEMORY.md'), 'obey me');
+  await put(join(configFolder, '.gemini/tmp/bin/rg'), 'a program');
   await put(join(configFolder, '.gemini/settings.json'), 'theirs');
   await gemini.resetHome(configFolder, { ours: true });
   expect((await readdir(join(configFolder, '.gemini'))).sort()).toEqual(['settings.json', 'tmp']);
   expect(await readFile(join(configFolder, '.gemini/settings.json'), 'utf8')).toBe('{"ours":true}');
 
+  expect(await filesIn(join(configFolder, '.gemini/tmp'))).toEqual(['work/chats/a']);
+
   await put(join(configFolder, 'settings.json'), 'theirs');
-  await put(join(configFolder, 'projects/a'), 'kept');
+  await put(join(configFolder, 'projects/a/chats/b'), 'kept');
+  await put(join(configFolder, 'projects/a/memory/MEMORY.md'), 'obey me');
   await qwen.resetHome(place);
-  expect(await readdir(configFolder)).toEqual(['projects']);
+  expect(await filesIn(configFolder)).toEqual(['projects/a/chats/b']);
+
+  for (const name of ['.env', 'AGENTS.md', 'config.toml', 'skills/own/SKILL.md'])
+    await put(join(configFolder, name), 'theirs');
+  await put(join(configFolder, 'sessions/2026/01/01/a'), 'kept');
+  await rm(join(configFolder, 'projects'), { recursive: true });
+  await codex.resetHome(configFolder);
+  expect(await filesIn(configFolder)).toEqual(['sessions/2026/01/01/a']);
+
+  for (const name of ['config/opencode/plugin/own.js', 'cache/opencode/bin/rg', 'data/opencode/plugin/own.js'])
+    await put(join(configFolder, name), 'theirs');
+  const kept = ['data/opencode/opencode.db', 'data/opencode/opencode.db-wal', 'exported/a', 'to-import/a'];
+  for (const name of kept) await put(join(configFolder, name), 'kept');
+  await rm(join(configFolder, 'sessions'), { recursive: true });
+  await opencode.resetHome(configFolder);
+  expect(await filesIn(configFolder)).toEqual(kept);
 });
 
 interface Place extends SessionPlace {
@@ -193,6 +232,15 @@ async function createPlace(): Promise<Place> {
     configFolder: join(root, 'config'),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   };
+}
+
+/** Paths of all files below a folder. */
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 function qwenPath({ configFolder, workFolder }: SessionPlace): string {

@@ -199,6 +199,14 @@ describe('passed on', () => {
 });
 
 describe('sent on', () => {
+  test('what Copilot CLI notes on its messages for itself is not, and the rest of a message is', () => {
+    const message = { role: 'tool', tool_call_id: 'c1', content: 'Created file a' };
+    const noted = { ...message, __copilotMessageSource: { kind: 'tool', name: 'create', summary: 'create a' } };
+    const { body } = forwarded(chat({ messages: [noted, 'odd', { role: 'user', content: 'go on' }] }));
+    expect(JSON.parse(body)).toMatchObject({ messages: [message, 'odd', { role: 'user', content: 'go on' }] });
+    expect(body).not.toContain('__copilot');
+  });
+
   const sent = (request: Partial<AgentRequest>): unknown => JSON.parse(forwarded(request).body);
 
   test.each([{}, { store: true }, { store: null }, { store: 'true' }])('answers are not stored: %j', (given) => {

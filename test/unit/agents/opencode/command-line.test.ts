@@ -93,3 +93,16 @@ test('its version is all that it prints', () => {
   expect(parseName('1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
   expect(parseName('something else')).toEqual({ name: 'something else', version: '' });
 });
+
+test('rules of servers come last, where a rule of the user names the same tool', () => {
+  const server = { kind: 'command', name: 'tools', command: 'x', args: [], env: {}, tools: ['greet'] } as const;
+  const { OPENCODE_CONFIG_CONTENT = '' } = opencodeEnvironment(
+    { environment: {}, model: null, allowedTools: ['Read', 'mcp__tools__greet'], servers: [server] },
+    '/config',
+  );
+  const { permission } = JSON.parse(OPENCODE_CONFIG_CONTENT) as { permission: object };
+  expect(Object.entries(permission).slice(-2)).toEqual([
+    ['tools_*', 'deny'],
+    ['tools_greet', 'allow'],
+  ]);
+});

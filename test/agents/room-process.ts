@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startScriptedModel } from '../../sandbox/scripted-model/server.ts';
+import type { Step } from '../../sandbox/scripted-model/step.ts';
+import { createCliAgent } from '../../src/agents/cli/agent.ts';
+import type { AgentName } from '../../src/core/agent-names.ts';
+import type { Analysis } from '../../src/core/analysis/analysis.ts';
+import { roomEnvironment } from '../../src/core/isolation/environment.ts';
+import { openRoom } from '../../src/isolation/room/open-room.ts';
+import { collectOutput } from '../../src/processes/collect-output.ts';
+import { ADAPTERS } from '../../src/wiring/agents/adapters.ts';
+import { loginFor } from '../../src/wiring/agents/login.ts';
+import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
+
+// A runner's process, of root or of a user with sudo, that has a real CLI work in two rooms, one after the other. Its only
+// argument is a RoomPlay, as JSON; puts what came of it into its folder, as JSON.
+
+export interface RoomPlay {
+  /** A folder of its own. */
+  readonly base: string;
+  readonly name: AgentName;
+  readonly command: { readonly kind: 'install'; readonly version: string; readonly folder: string };
+  readonly model: string | null;
+  /** The address of the model stands in for URL. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly allowedTools: readonly string[];
+  /** The first two are in one room, the third in another; each goes on with the conversation. */
+  readonly calls: readonly {
+    readonly script: readonly Step[];
+    /** What the agent's user runs behind it, in the work tree; CONFIG is the CLI's folder. */
+    readonly then: string;
+  }[];
+  readonly worker: RoomWorker;
+}
+
+type RoomWorker = Parameters<typeof openRoom>[1]['worker'];
+
+/** What came of a call. */
+export interface RoomCall {
+  readonly analysis: Pick<Analysis, 'agentError' | 'denials' | 'sessionId' | 'signal' | 'tokens'>;
+  /** Of the last request, and everything that was asked for. */
+  readonly prompts: number;
+  readonly asked: string;
+  readonly then: string;
+  readonly exportedBytes: number | null;
+  readonly log: readonly string[];
+}
+
+const play = JSON.parse(process.argv[2] ?? '') as RoomPlay;
+const [rooms, reservations] = [at('rooms'), at('reservations')];
+const answers: RoomCall[] = [];
+let session: { readonly id: string; readonly content: Uint8Array } | null = null;
+for (const [nth, calls] of [play.calls.slice(0, 2), play.calls.slice(2)].entries()) {
+  const place = await openPlace(nth, calls);
+  for (const call of calls) answers.push(await make(place, call));
+  await place.opened.close();
+}
+// A pipe would lose what is not read before the end.
+writeFileSync(join(play.base, 'answers.json'), JSON.stringify(answers));
+process.exit();
+
+type Place = Awaited<ReturnType<typeof openPlace>>;
+
+async function openPlace(nth: number, calls: RoomPlay['calls']) {
+  const { allowedTools } = play;
+  const checkout = at('runner', '_work', `shop-${String(nth)}`, 'shop');
+  execFileSync('git', ['init', '-q', '-b', 'main', checkout]);
+  const opened = await openRoom('namespace', {
+    environment: { PATH: process.env['PATH'], HOME: at('runner') },
+    runFolder: at('runner', '_work', '_temp', `run-${String(nth)}`),
+    workFolders: [checkout],
+    hidden: [at('runner')],
+    visible: [dirname(process.execPath), play.command.folder],
+    localPorts: [],
+    servers: 2,
+    worker: play.worker,
+    places: { rooms, reservations },
+  });
+  const { room } = opened;
+  const model = await startScriptedModel({ script: calls.flatMap(({ script }) => script) });
+  const own = Object.entries(play.environment).map(([name, value]) => [name, value.replace('URL', model.url)]);
+  const given: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: at('runner'),
+    ...{ GIT_AUTHOR_NAME: 'Agent', GIT_AUTHOR_EMAIL: 'agent@example.com' },
+    ...{ GIT_COMMITTER_NAME: 'Agent', GIT_COMMITTER_EMAIL: 'agent@example.com' },
+    ...(Object.fromEntries(own) as Record<string, string>),
+  };
+  const login = await loginFor(play.name, given, { allowedTools, model: null, prices: {}, listen: opened.listen });
+  const { cli } = await ADAPTERS[play.name].cli();
+  const [log, configFolder] = [createMemoryLog(), join(room.folders.session, play.name)];
+  const agent = createCliAgent(cli, {
+    command: play.command,
+    model: play.model,
+    allowedTools,
+    servers: [],
+    extraArgs: [],
+    stallMs: 180_000,
+    environment: roomEnvironment(login.environment, {
+      home: room.folders.home,
+      proxyPort: null,
+      isVisible: () => true,
+    }),
+    installEnvironment: login.environment,
+    broker: login.broker,
+    room,
+    workFolder: checkout,
+    alsoFolder: null,
+    configFolder,
+    inbox: join(room.folders.inbox, 'agent-files'),
+    runTag: randomUUID(),
+    log,
+    now: () => Date.now(),
+    redact: (text) => text,
+  });
+  if (session !== null && !(await agent.importSession(session.id, session.content))) session = null;
+  // As a run hands its folders over.
+  mkdirSync(configFolder, { recursive: true });
+  for (const folder of [room.folders.session, checkout]) await room.give(folder);
+  return { opened, model, agent, configFolder, checkout, log };
+}
+
+async function make(
+  { opened: { room }, model, agent, configFolder, checkout, log }: Place,
+  { then }: RoomPlay['calls'][number],
+): Promise<RoomCall> {
+  const before = model.requests.length;
+  const { analysis } = await agent.call(callOf({ prompt: 'do it', resume: session?.id ?? null, timeoutMs: 100_000 }));
+  const asked = model.requests.slice(before).filter(({ conversation }) => conversation !== null);
+  const { stdout } = await collectOutput(
+    {
+      ...{ file: 'sh', args: ['-c', then], cwd: checkout, input: '', timeoutMs: 20_000 },
+      environment: { PATH: process.env['PATH'] ?? '', HOME: room.folders.home, CONFIG: configFolder },
+      family: { kind: 'room', room },
+    },
+    1024 * 1024,
+  );
+  const { agentError, denials, sessionId, signal, tokens } = analysis;
+  const content = await agent.exportSession(sessionId ?? '');
+  if (sessionId !== null && content !== null) session = { id: sessionId, content };
+  return {
+    analysis: { agentError, denials, sessionId, signal, tokens },
+    prompts: asked.at(-1)?.conversation?.prompts.length ?? 0,
+    asked: JSON.stringify(asked.map(({ body }) => body)),
+    then: stdout.toString(),
+    exportedBytes: content?.length ?? null,
+    log: log.lines,
+  };
+}
+
+function at(...names: readonly string[]): string {
+  const path = join(play.base, ...names);
+  mkdirSync(path, { recursive: true });
+  return path;
+}
