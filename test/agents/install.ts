@@ -30,7 +30,7 @@ export function folderOf({ name, version }: Cli): string {
   return join(TOOL_CACHE, 'ralph-action', `${name}-${version}`);
 }
 
-/** Installs what is not there; RALPH_TEST_AGENTS=installed: takes what is there, and no more. */
+/** Installs what is not there; RALPH_TEST_AGENTS=installed: takes what is there, and no more; names such as `gemini,codex`: no other. */
 export async function setup({ provide }: TestProject): Promise<void> {
   const until = Date.now() + ALL_MS;
   const missing: Record<string, string> = {};
@@ -46,7 +46,9 @@ export async function setup({ provide }: TestProject): Promise<void> {
 async function install(cli: Cli, until: number): Promise<string | null> {
   if (existsSync(programOf(cli).args[0] ?? programOf(cli).file)) return null;
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests need Linux on x64';
-  if (process.env['RALPH_TEST_AGENTS'] === 'installed') return 'it is not installed';
+  const wanted = process.env['RALPH_TEST_AGENTS'] ?? '';
+  if (wanted === 'installed') return 'it is not installed';
+  if (wanted !== '' && !wanted.split(',').includes(cli.name)) return 'it is not asked for';
   if (Date.now() > until) return 'the time to install is over';
   const folder = folderOf(cli);
   await mkdir(dirname(folder), { recursive: true });

@@ -4,7 +4,7 @@ import { analyze } from '../../core/analysis/analyze.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
-import { UserError } from '../../errors.ts';
+import { messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
 import type { Broker, ProviderSign } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -15,7 +15,6 @@ import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { familyOf, runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import { messageOf } from '../../errors.ts';
 import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type ExportedSession, type PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
@@ -102,7 +101,7 @@ async function programNamed({ command, workFolder }: Pick<AgentOptions, 'command
   if (path.includes('/') && !(await isFile(resolve(workFolder, path))))
     throw new UserError(
       'configuration',
-      `The agent's program ${path} is not there, or is no file. Look at agent-path.`,
+      `The agent's program ${path} is not there, or is not a file. Look at agent-path.`,
     );
   return { name: basename(path), version: '' };
 }

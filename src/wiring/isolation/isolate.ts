@@ -11,7 +11,14 @@ import {
   type AllowedHosts,
   type HostRule,
 } from '../../core/isolation/hosts.ts';
-import { levelsToTry, NO_BOUNDS, NO_SERVICES, ONE_AGENT, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
+import {
+  levelsToTry,
+  NO_BOUNDS,
+  NO_SERVICES,
+  ONE_AGENT,
+  settleLevel,
+  type FailedLevel,
+} from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';

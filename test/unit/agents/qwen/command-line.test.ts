@@ -35,9 +35,7 @@ test('what is given does not change where it keeps its files or what it obeys', 
 });
 
 test('its settings hold the rules, and no hooks, skills or lines in commits', () => {
-  const settings: unknown = JSON.parse(
-    qwenFiles({ allowedTools: ['Edit', 'Bash'] })['qwen/settings.json'] ?? '',
-  );
+  const settings: unknown = JSON.parse(qwenFiles({ allowedTools: ['Edit', 'Bash'] })['qwen/settings.json'] ?? '');
   expect(settings).toMatchObject({
     permissions: {
       allow: ['edit(/**)', 'write_file(/**)', 'run_shell_command'],
