@@ -70,7 +70,6 @@ function roomIn(folder: string): RoomOptions {
     workFolders: [tree],
     hidden: [],
     localPorts: [],
-    servers: 2,
     visible: [tmpdir()],
     worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/room-worker.js', import.meta.url))] },
     places: { rooms: at('rooms'), reservations: at('reservations') },

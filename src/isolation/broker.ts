@@ -18,7 +18,8 @@ import type {
 import type { Send } from './provider-connection.ts';
 import { providerWords, waitOf } from './provider-words.ts';
 
-interface BrokerOptions {
+/** What a broker is made of. */
+export interface BrokerOptions {
   readonly protocol: ModelProtocol;
   /** Address of the provider, without a slash at the end: nothing is sent anywhere else. */
   readonly provider: string;
@@ -34,8 +35,8 @@ interface BrokerOptions {
   /** null: the key travels. */
   readonly sign: Sign | null;
   readonly connect: () => Promise<Send>;
-  /** Makes a server reachable for the agent; returns its port on 127.0.0.1. */
-  readonly listen: (server: Server) => Promise<number>;
+  /** Makes a server reachable for the agent; returns its port on 127.0.0.1. `isOpen`: whether a call is under way. */
+  readonly listen: (server: Server, isOpen: () => boolean) => Promise<number>;
 }
 
 /** A broker whose place is known before its first call. */
@@ -49,7 +50,7 @@ type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
 /** The provider takes no larger requests. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** The CLI works with at most ten agents at once. */
-const MAX_CONNECTIONS = 64;
+export const MAX_CONNECTIONS = 64;
 /** Of all requests that are not answered yet: far more than ten agents send, far less than this process may have. */
 const MAX_HELD_BYTES = 4 * MAX_BODY_BYTES;
 /** Of an answer that is an error. */
@@ -75,7 +76,10 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
   const connect = (): Promise<Send> => (connected ??= options.connect());
   const bodies = createBodies();
   const start = (): Promise<number> =>
-    (started ??= listen(options, (exchange) => serve({ ...options, connect, bodies }, current, exchange)));
+    (started ??= listen(options, {
+      isOpen: () => current !== null,
+      handle: (exchange) => serve({ ...options, connect, bodies }, current, exchange),
+    }));
   return {
     port: start,
     async open(limits, hear) {
@@ -109,13 +113,13 @@ interface Exchange {
 
 async function listen(
   { listen: listenFor }: BrokerOptions,
-  handle: (exchange: Exchange) => Promise<void>,
+  { isOpen, handle }: { readonly isOpen: () => boolean; readonly handle: (exchange: Exchange) => Promise<void> },
 ): Promise<number> {
   const server = createServer((request, response) => void handle({ request, response }));
   server.maxConnections = MAX_CONNECTIONS;
   server.requestTimeout = 0;
   try {
-    return await listenFor(server);
+    return await listenFor(server, isOpen);
   } catch (error) {
     throw new UserError(
       'infrastructure',

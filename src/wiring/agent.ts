@@ -16,6 +16,7 @@ import type { ChosenAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../river/deps.ts';
 import { serverRules } from '../core/mcp/rules.ts';
 import { UserError } from '../errors.ts';
+import type { BrokerOptions } from '../isolation/broker.ts';
 import { giveServers } from './agents/mcp-servers.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
@@ -104,7 +105,11 @@ function workFolderOf({ context, config }: World): string {
 }
 
 /** How the agent logs in, and what keeps its keys. */
-export async function openLogin(world: World, { name, model }: ChosenAgent, isolation: Isolation): Promise<AgentLogin> {
+export async function openLogin(
+  world: World,
+  { name, model }: ChosenAgent,
+  isolation: Pick<Isolation, 'level' | 'room'> & Pick<BrokerOptions, 'listen'>,
+): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };

@@ -28,8 +28,13 @@ export function connect(
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
+  // One agent works at a time, so all share one way in.
+  const door = once(async () => {
+    const { listen } = await isolated.open();
+    return (await import('../isolation/broker-door.ts')).sharedDoor(listen);
+  });
   const connected = (chosen: ChosenAgent): WiredAgent => {
-    const login = once(async () => openLogin(world, chosen, await isolated.open()));
+    const login = once(async () => openLogin(world, chosen, { ...(await isolated.open()), listen: await door() }));
     return {
       name: chosen.name,
       login,
@@ -82,7 +87,7 @@ function isolatedRepository(
           const { broker } = await login();
           if (broker !== null) ports.push(await broker.port());
         }
-        await isolation.begin(ports);
+        await isolation.begin(ports[0] ?? null);
       } catch (error) {
         await takeBack();
         throw error;

@@ -74,7 +74,6 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     hidden: [at('runner')],
     visible: [dirname(process.execPath), play.command.folder],
     localPorts: [],
-    servers: 2,
     worker: play.worker,
     places: { rooms, reservations },
   });

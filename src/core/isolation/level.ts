@@ -16,11 +16,10 @@ export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['leve
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Why a level is not taken that leaves the network open, or does not reach what it must, as clauses. */
+/** Why a level is not taken that leaves the network open, or does not reach a service, as clauses. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
+
 export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
-/** The library's bridges are two: of the proxy, and of one broker. */
-export const ONE_AGENT = 'it keeps the keys of one agent only, and `agents` names several';
 
 /** `why`: a sentence for people; null: it is what was asked for. */
 type Settled =

@@ -25,7 +25,7 @@ export interface OpenedRoom {
   readonly level: FailedLevel['level'];
   readonly room: Room;
   readonly uid: number;
-  /** A server is reached from the room at 127.0.0.1 and this port. At most as many as were asked for. */
+  /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
   listen(server: Server): Promise<number>;
   /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
@@ -34,6 +34,7 @@ export interface OpenedRoom {
 }
 
 const TRIED_UIDS = 40;
+const SERVERS = 2;
 
 /** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
 export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
@@ -86,9 +87,9 @@ function candidates(runFolder: string): readonly string[] {
 }
 
 async function openNamespaces(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
-  const { localPorts, servers } = options;
+  const { localPorts } = options;
   // Named ones first: a free one may not be taken before.
-  const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(servers).fill(0)]);
+  const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
   const room = roomOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
@@ -98,7 +99,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
     uid: foundation.uid,
     listen: async (server) => {
       const listener = free.pop();
-      if (listener === undefined) throw new Error(`this room has ${String(servers)} sockets`);
+      if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
       return await listenOn(server, listener);
     },
     // Nothing else is there.

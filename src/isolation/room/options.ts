@@ -11,8 +11,6 @@ export interface RoomOptions {
   readonly visible: readonly string[];
   /** Ports of this machine's 127.0.0.1 that are reached from the room at the same place. */
   readonly localPorts: readonly number[];
-  /** How many servers of ours are reached from the room: the proxy, and the broker of each agent. */
-  readonly servers: number;
   /** Program and first arguments of our worker. */
   readonly worker: { readonly file: string; readonly args: readonly string[] };
   /** Where rooms are made, and where user ids are taken; in tests folders of their own. */

@@ -2,8 +2,7 @@ import type { AccessSetting } from '../../agents/cli/access.ts';
 import type { AgentName } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
 import { proxiedFetch } from '../../github/proxied-fetch.ts';
-import type { PlacedBroker } from '../../isolation/broker.ts';
-import type { Isolation } from '../isolation/isolation.ts';
+import type { BrokerOptions, PlacedBroker } from '../../isolation/broker.ts';
 import { ADAPTERS } from './adapters.ts';
 
 /** The agent's environment, and what holds the keys that were in it; null: they stay there. */
@@ -16,7 +15,7 @@ export interface AgentLogin {
 export async function loginFor(
   agent: AgentName,
   given: Readonly<Record<string, string>>,
-  { listen, ...setting }: AccessSetting & Pick<Isolation, 'listen'>,
+  { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
   const { accessOf } = await ADAPTERS[agent].access();
   const access = accessOf(given, setting);

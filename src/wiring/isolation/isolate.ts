@@ -11,14 +11,7 @@ import {
   type AllowedHosts,
   type HostRule,
 } from '../../core/isolation/hosts.ts';
-import {
-  levelsToTry,
-  NO_BOUNDS,
-  NO_SERVICES,
-  ONE_AGENT,
-  settleLevel,
-  type FailedLevel,
-} from '../../core/isolation/level.ts';
+import { levelsToTry, NO_BOUNDS, NO_SERVICES, settleLevel, type FailedLevel } from '../../core/isolation/level.ts';
 import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import { modelHostsOf } from '../../core/isolation/model-hosts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
@@ -78,7 +71,6 @@ async function openBounded(
 ): Promise<OpenedRoom | string> {
   const options = roomOptions(world);
   if (level === 'sandbox' && options.localPorts.length > 0) return NO_SERVICES;
-  if (level === 'sandbox' && options.servers > 2) return ONE_AGENT;
   const opened = await openLevel(world, level, options);
   if (!mustLimit || (await opened.limitNetwork([]))) return opened;
   await opened.close();
@@ -129,10 +121,9 @@ async function isolatedIn(
   const proxyPort = await opened.listen(egress.server);
   let measured: Measured | null = null;
 
-  async function begin(brokerPorts: readonly number[]): Promise<void> {
-    const [brokerPort = null] = brokerPorts;
+  async function begin(brokerPort: number | null): Promise<void> {
     allowed = withHosts(await hosts, more);
-    const isLimited = await opened.limitNetwork([proxyPort, ...brokerPorts]);
+    const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
     if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);

@@ -15,8 +15,8 @@ export interface Isolation {
   readonly listen: (server: Server) => Promise<number>;
   /** Opens hosts beside those of the inputs; before `begin`. */
   readonly allow: (hosts: readonly HostRule[]) => void;
-  /** With the brokers' ports: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
-  readonly begin: (brokerPorts: readonly number[]) => Promise<void>;
+  /** With the brokers' port: closes the network and measures what is open; before the first program. Throws a UserError where it does not hold what was asked for. */
+  readonly begin: (brokerPort: number | null) => Promise<void>;
   /** Ends all processes there and counts what is left; throws a UserError that names them. */
   readonly count: () => Promise<void>;
   /** null: nothing was measured yet. */
@@ -42,8 +42,8 @@ export function notIsolated(why: string | null): Isolation {
     environmentFor: (given) => ({ ...given }),
     listen: listenOnLoopback,
     allow: () => undefined,
-    begin: (brokerPorts) => {
-      measured = { network: 'open', probe: null, keyHidden: brokerPorts.length > 0, processesLeft: null };
+    begin: (brokerPort) => {
+      measured = { network: 'open', probe: null, keyHidden: brokerPort !== null, processesLeft: null };
       return Promise.resolve();
     },
     count: () => Promise.resolve(),

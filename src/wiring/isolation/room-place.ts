@@ -59,7 +59,6 @@ export function roomOptions(world: World): RoomOptions {
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
     localPorts: localPortsOf(config.isolation.hosts),
-    servers: 1 + order.length,
     worker: roomWorker(actionFolder),
     places: ROOM_PLACES,
   };

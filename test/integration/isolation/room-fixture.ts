@@ -42,7 +42,6 @@ export async function createRunnerFolders(): Promise<RoomOptions & { readonly ba
     hidden: [join(base, 'runner'), work],
     visible: [],
     localPorts: [],
-    servers: 2,
     worker: { file: process.execPath, args: [join(inject('programs'), 'room-worker.mjs')] },
     places: { rooms: join(base, 'rooms'), reservations: join(base, 'reservations') },
   };
@@ -51,10 +50,9 @@ export async function createRunnerFolders(): Promise<RoomOptions & { readonly ba
 export async function createRoomScene(
   level: 'namespace' | 'user',
   localPorts: readonly number[] = [],
-  servers = 2,
 ): Promise<RoomScene> {
   const { base, ...folders } = await createRunnerFolders();
-  const options = { ...folders, localPorts, servers };
+  const options = { ...folders, localPorts };
   const opened = await openRoom(level, options);
   const [checkout = ''] = options.workFolders;
   await opened.room.give(checkout);

@@ -89,18 +89,6 @@ describe.skipIf(noOwnMachine !== null)('a room of namespaces', () => {
     served.close();
   });
 
-  test('reaches as many servers of ours as were asked for: of the proxy, and of the broker of each agent', async () => {
-    await using many = await createRoomScene('namespace', [], 4);
-    const servers = ['proxy', 'one', 'two', 'three'].map((name) => createServer((_, response) => response.end(name)));
-    const ports: number[] = [];
-    for (const server of servers) ports.push(await many.opened.listen(server));
-    const get = `for (const port of process.argv.slice(1)) console.log(await (await fetch('http://127.0.0.1:' + port)).text())`;
-    const { output } = await many.run(`'${process.execPath}' --input-type=module -e "${get}" ${ports.join(' ')}`);
-    expect(output).toBe('proxy\none\ntwo\nthree\n');
-    await expect(many.opened.listen(createServer())).rejects.toThrow(/4 sockets/);
-    for (const server of servers) server.close();
-  });
-
   test('what it kept comes back for us to read and to clear, whatever modes it was given, and no link is followed', async () => {
     const { room } = scene.opened;
     const { session } = room.folders;

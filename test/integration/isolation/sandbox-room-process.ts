@@ -144,7 +144,6 @@ function options(): RoomOptions {
     hidden: [at('home'), at('temp'), at('opt', 'runner')],
     visible: [dirname(process.execPath), root, at('opt')],
     localPorts: [],
-    servers: 2,
     worker: {
       file: process.execPath,
       args: ['-e', `import(${entry}).then((m) => m.roomWorker(process.argv.slice(1), (url) => import(url)))`],

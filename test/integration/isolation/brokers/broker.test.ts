@@ -1,4 +1,4 @@
-import { listenOnLoopback } from '../../../src/isolation/listening.ts';
+import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import {
   createServer,
   request as httpRequest,
@@ -10,9 +10,9 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { loginFor } from '../../../src/wiring/agents/login.ts';
-import type { BrokeredCall, ProviderSign } from '../../../src/ports/broker.ts';
-import type { CallLimits } from '../../../src/core/spending/meter.ts';
+import { loginFor } from '../../../../src/wiring/agents/login.ts';
+import type { BrokeredCall, ProviderSign } from '../../../../src/ports/broker.ts';
+import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 
 const KEY = 'sk-ant-api03-the-real-one';
 const noLimits: CallLimits = { costUsd: null, tokens: null };

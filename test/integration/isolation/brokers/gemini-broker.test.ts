@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { geminiProtocol } from '../../../src/agents/gemini/messages/protocol.ts';
-import type { CallLimits } from '../../../src/core/spending/meter.ts';
-import { createBroker } from '../../../src/isolation/broker.ts';
-import { listenOnLoopback } from '../../../src/isolation/listening.ts';
-import { createDirectSend } from '../../../src/isolation/provider-connection.ts';
+import { geminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
+import type { CallLimits } from '../../../../src/core/spending/meter.ts';
+import { createBroker } from '../../../../src/isolation/broker.ts';
+import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
+import { createDirectSend } from '../../../../src/isolation/provider-connection.ts';
 
 const KEY = 'AIza-the-real-one';
 const USAGE = { promptTokenCount: 10_000, cachedContentTokenCount: 5_000, candidatesTokenCount: 1_000 };

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { openAiProtocol } from '../../../src/agents/openai/protocol.ts';
-import type { CallLimits } from '../../../src/core/spending/meter.ts';
-import { createBroker } from '../../../src/isolation/broker.ts';
-import { listenOnLoopback } from '../../../src/isolation/listening.ts';
-import { createDirectSend } from '../../../src/isolation/provider-connection.ts';
-import type { BrokeredCall } from '../../../src/ports/broker.ts';
+import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
+import type { CallLimits } from '../../../../src/core/spending/meter.ts';
+import { createBroker } from '../../../../src/isolation/broker.ts';
+import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
+import { createDirectSend } from '../../../../src/isolation/provider-connection.ts';
+import type { BrokeredCall } from '../../../../src/ports/broker.ts';
 
 const KEY = 'sk-proj-the-real-one';
 
