@@ -3,7 +3,7 @@ import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
 import { isExpression } from './expression.ts';
 import type { ActionRules, Asked, BaseTrial, Facts } from './facts.ts';
-import { cure, fine, noted, problem, unchecked, warning, type Finding } from './finding.ts';
+import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { commandsIn } from './notes.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
@@ -59,11 +59,11 @@ const byARun = cure('A run knows its value: check it there.', { paste: '/ralph d
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
   return [
     agent(looked, facts),
-    ...missing(looked),
+    ...lackFindings(agentsIn(looked)),
     verify(looked, facts),
     allowedTools(looked, facts),
     isolation(looked),
-    ...unpriced(looked),
+    ...priceFindings(agentsIn(looked), (looked.step.inputs['prices'] ?? '') !== ''),
     spend(looked, facts),
   ];
 }
@@ -95,11 +95,15 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       );
 }
 
+function agentsIn({ step, rules }: LookedAt): readonly AgentName[] {
+  return rules.agents(step.inputs).map(({ name }) => name);
+}
+
 /** What agents lack that others have. */
-function missing({ step, rules }: LookedAt): readonly Finding[] {
-  return rules.agents(step.inputs).flatMap(({ name }) => {
+export function lackFindings(agents: readonly AgentName[]): readonly Finding[] {
+  return agents.flatMap((name) => {
     const lacks = lacksOf(name);
-    return lacks.length === 0 ? [] : [noted('agent', `${CAPABILITIES[name].title} ${namesOf(lacks)}.`)];
+    return lacks.length === 0 ? [] : [fine('agent', `${CAPABILITIES[name].title} ${namesOf(lacks)}.`)];
   });
 }
 
@@ -119,10 +123,10 @@ function lacksOf(name: AgentName): readonly string[] {
 }
 
 /** Limits in dollars do not bind an agent whose cost nobody knows. */
-function unpriced({ step, rules }: LookedAt): readonly Finding[] {
-  const silent = rules.agents(step.inputs).filter(({ name }) => !CAPABILITIES[name].cost);
-  if (silent.length === 0 || (step.inputs['prices'] ?? '') !== '') return [];
-  const names = namesOf(silent.map(({ name }) => CAPABILITIES[name].title));
+export function priceFindings(agents: readonly AgentName[], hasPrices: boolean): readonly Finding[] {
+  const silent = agents.filter((name) => !CAPABILITIES[name].cost);
+  if (silent.length === 0 || hasPrices) return [];
+  const names = namesOf(silent.map((name) => CAPABILITIES[name].title));
   return [
     warning(
       'spend',

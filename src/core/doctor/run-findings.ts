@@ -1,7 +1,16 @@
+import type { AgentName } from '../agent-names.ts';
 import { diagnose } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
 import { checks, cure, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
-import { spendFinding, toolsFinding, tryAgain, tryOneIteration, verifyFinding } from './machine-findings.ts';
+import {
+  spendFinding,
+  toolsFinding,
+  tryAgain,
+  tryOneIteration,
+  verifyFinding,
+  lackFindings,
+  priceFindings,
+} from './machine-findings.ts';
 import { pageOf } from './step-findings.ts';
 
 /** What a run knows of itself, which no machine of a person does. Sentences of obstacles say what to do; null: there is none. */
@@ -22,6 +31,9 @@ export interface OwnRun {
   readonly cacheObstacle: string | null;
   /** Where the state came from. */
   readonly state: Asked<string>;
+  /** In their order. */
+  readonly agents: readonly AgentName[];
+  readonly hasPrices: boolean;
   readonly allowedTools: readonly string[];
   readonly verify: readonly string[];
   readonly maxCostUsdPerDay: number;
@@ -61,9 +73,11 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     run.agent.kind === 'known'
       ? fine('agent', `The agent is ready: ${run.agent.value}.`)
       : refused('agent', run.agent.why),
+    ...lackFindings(run.agents),
     cache(run),
     verifyFinding(run.verify, facts.verify),
     toolsFinding(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
+    ...priceFindings(run.agents, run.hasPrices),
     spendFinding(rules, { limit: run.maxCostUsdPerDay, spentTodayUsd: facts.spentTodayUsd }),
     run.state.kind === 'known' ? fine('state', `State: ${run.state.value}.`) : refused('state', run.state.why),
   ];

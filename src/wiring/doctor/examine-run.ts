@@ -101,6 +101,8 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
         stateStore: config.stateStore,
         cacheObstacle: cacheObstacle('save', environment),
         state: known.state,
+        agents: config.agent.order.map(({ name }) => name),
+        hasPrices: Object.keys(config.prices).length > 0,
         allowedTools: config.policy.allowedTools,
         verify: config.verify,
         maxCostUsdPerDay: config.policy.maxCostUsdPerDay,

@@ -37,6 +37,8 @@ const good: OwnRun = {
   stateStore: 'auto',
   cacheObstacle: null,
   state: known('restored #4 (ref)'),
+  agents: ['claude'],
+  hasPrices: false,
   allowedTools: ['Bash(npm:*)'],
   verify: ['npm test'],
   maxCostUsdPerDay: 20,
@@ -99,6 +101,8 @@ describe('what a run finds of itself', () => {
     ['no verify', { verify: [] }, {}, 'verify', 'warning', /no `verify`/],
     ['a red base', {}, { verify: { kind: 'remembered', failed: 'npm test' } }, 'verify', 'problem', /at `npm test`/],
     ['a tool', { verify: ['cargo test'] }, {}, 'allowed-tools', 'warning', /`cargo test`/],
+    ['what an agent lacks', { agents: ['claude', 'codex'] }, {}, 'agent', 'ok', /Codex reports no cost/],
+    ['limits that do not bind', { agents: ['codex'] }, {}, 'spend', 'warning', /No limit in dollars binds Codex/],
     ['the day used up', {}, { spentTodayUsd: known(20) }, 'spend', 'warning', /used up/],
     ['a foreign workflow', {}, { files: [] }, 'workflow-file', 'unchecked', /names the action/],
   ])('%s', (_, run, change, check, kind, says) => {
