@@ -44,6 +44,7 @@ describeAdapter(opencode, {
       kind: 'rate-limit',
       usageLimit: expect.objectContaining({ window: 'unknown', resumeAt: expect.stringMatching(/Z$/) }),
     },
+    { what: 'an answer that is cut off', step: { kind: 'cut', text: 'I beg' }, kind: 'server', usageLimit: null },
   ],
 });
 

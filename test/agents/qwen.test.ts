@@ -43,6 +43,7 @@ describeAdapter(qwen, {
       kind: 'server',
       usageLimit: null,
     },
+    { what: 'an answer that is cut off', step: { kind: 'cut', text: 'I beg' }, kind: 'server', usageLimit: null },
   ],
 });
 
