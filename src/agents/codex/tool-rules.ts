@@ -19,7 +19,7 @@ export interface CodexSandbox {
   readonly writableRoots: readonly string[];
 }
 
-/** `gitFolder`: where the repository's own files are, such as `/work/app/.git`. */
+/** `gitFolder`: where the repository's own files are, such as `/repo/.git`. */
 export function mapRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },

@@ -11,7 +11,7 @@ const plain = {
   environment: {},
   configFolder: '/run/codex',
   alsoFolder: null,
-  sandbox: { mode: 'workspace-write', networkAccess: false, writableRoots: ['/work/.git'] },
+  sandbox: { mode: 'workspace-write', networkAccess: false, writableRoots: ['/repo/.git'] },
 } as const;
 
 /** What `-c` sets, by name. */
@@ -36,7 +36,7 @@ describe('the command line', () => {
       'model_providers.ralph.env_key': 'OPENAI_API_KEY',
       approval_policy: 'never',
       sandbox_mode: 'workspace-write',
-      'sandbox_workspace_write.writable_roots': ['/work/.git'],
+      'sandbox_workspace_write.writable_roots': ['/repo/.git'],
       'sandbox_workspace_write.network_access': false,
       web_search: 'disabled',
       project_doc_max_bytes: 0,
@@ -95,8 +95,8 @@ describe('the command line', () => {
     },
     {
       what: 'a part of a repository',
-      given: { alsoFolder: '/work' },
-      settings: { 'sandbox_workspace_write.writable_roots': ['/work', '/work/.git'] },
+      given: { alsoFolder: '/repo' },
+      settings: { 'sandbox_workspace_write.writable_roots': ['/repo', '/repo/.git'] },
     },
     { what: 'a search', given: { allowedTools: ['WebSearch'] }, settings: { web_search: 'live' } },
     {
@@ -109,7 +109,7 @@ describe('the command line', () => {
       given: { configFolder: '/tmp/run/codex' },
       settings: {
         'shell_environment_policy.set.TMPDIR': '/tmp',
-        'sandbox_workspace_write.writable_roots': ['/work/.git', '/tmp'],
+        'sandbox_workspace_write.writable_roots': ['/repo/.git', '/tmp'],
       },
     },
     {

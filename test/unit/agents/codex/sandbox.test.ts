@@ -15,7 +15,7 @@ function sandboxOn(
   const asked: (readonly string[])[] = [];
   const place = {
     configFolder: `/run/${String(++runs)}`,
-    workFolder: '/work',
+    workFolder: '/repo',
     alsoFolder: null,
     isolated,
     run: (args: readonly string[]): Promise<CollectedOutput> => {

@@ -27,7 +27,7 @@ describe('the command line', () => {
   test.each([
     { given: { model: 'gpt-5.5' }, holds: '--model=gpt-5.5' },
     { given: { model: '--yolo' }, holds: '--model=--yolo' },
-    { given: { alsoFolder: '/work' }, holds: '--add-dir=/work' },
+    { given: { alsoFolder: '/repo' }, holds: '--add-dir=/repo' },
     { given: { session: { kind: 'resumed', id: ID } as const }, holds: `--resume=${ID}` },
   ])('$given', ({ given, holds }) => {
     expect(copilotArguments({ ...plain, ...given })).toContain(holds);

@@ -33,16 +33,16 @@ test.each<[string, readonly OfferedTool[], string, unknown]>([
   ['Codex', [offered('exec_command'), offered('apply_patch', true)], 'apply_patch', PATCH],
   ['Codex, before', [offered('apply_patch')], 'apply_patch', { input: PATCH }],
   ['Codex, gpt-6', [offered('exec', true)], 'exec', expect.stringContaining(JSON.stringify(PATCH))],
-  ['Gemini CLI', [offered('write_file')], 'write_file', { file_path: '/work/docs/a.txt', content: write.content }],
-  ['OpenCode', [offered('write')], 'write', { filePath: '/work/docs/a.txt', content: write.content }],
+  ['Gemini CLI', [offered('write_file')], 'write_file', { file_path: '/repo/docs/a.txt', content: write.content }],
+  ['OpenCode', [offered('write')], 'write', { filePath: '/repo/docs/a.txt', content: write.content }],
   [
     'Copilot CLI',
     [offered('bash'), offered('create')],
     'create',
-    { path: '/work/docs/a.txt', file_text: write.content },
+    { path: '/repo/docs/a.txt', file_text: write.content },
   ],
 ])('%s writes a file', (_cli, tools, tool, input) => {
-  expect(useFor(write, tools, '/work')).toEqual({ tool, namespace: null, input });
+  expect(useFor(write, tools, '/repo')).toEqual({ tool, namespace: null, input });
 });
 
 test.each<[string, readonly OfferedTool[]]>([
@@ -58,7 +58,7 @@ test.each<[string, readonly OfferedTool[]]>([
 });
 
 test('without a tool for it there is no use', () => {
-  expect(useFor({ kind: 'run', command: 'ls' }, [offered('read')], '/work')).toBeNull();
+  expect(useFor({ kind: 'run', command: 'ls' }, [offered('read')], '/repo')).toBeNull();
   expect(useFor(write, [offered('write')], null)).toBeNull();
 });
 
