@@ -32,7 +32,7 @@ const layers = {
   'agents/rules': { may: ['core'], packages: [] },
   'agents/*/tool-rules': { may: ['core', 'agents/rules'], packages: [] },
   'agents/*/events': { may: ['core', 'agents/reading', 'agents/rules'], packages: [] },
-  'agents/*/messages': { may: ['core', 'ports'], packages: [] },
+  'agents/*/messages': { may: ['core', 'ports', 'agents/reading'], packages: [] },
   // What several agents speak with their providers is nobody's of them.
   'agents/openai': { may: ['core', 'ports', 'agents/reading'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },

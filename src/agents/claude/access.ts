@@ -1,3 +1,4 @@
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
 import { secretsAmong, type AccessOf } from '../cli/access.ts';
 import { brokerEnvironment, loginOf } from './login.ts';
 import { bedrockApi, messagesApi, vertexApi } from './messages/endpoints.ts';
@@ -15,7 +16,7 @@ export const accessOf: AccessOf = (given, { allowedTools }) => {
     protocol: claudeProtocol({
       api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? vertexApi(api.models) : messagesApi,
       headers,
-      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      mayWebSearch: allowsWebSearch(allowedTools),
     }),
     provider,
     keys,

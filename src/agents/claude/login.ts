@@ -1,4 +1,4 @@
-import { pastTheProxy, serverAddress, type AwsKeys } from '../cli/access.ts';
+import { pastTheProxy, noServerAddress, serverAddress, type AwsKeys } from '../cli/access.ts';
 import { claudeProvider } from './provider.ts';
 
 /** How the agent reaches its model: through the broker, which holds the keys, or by itself. */
@@ -106,11 +106,7 @@ function brokered(
   const name = ADDRESSES[api.kind];
   const given = textOf(environment, name);
   const provider = serverAddress(given === '' ? standard : given);
-  if (provider === null)
-    return {
-      kind: 'unusable',
-      problem: `\`${name}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
-    };
+  if (provider === null) return noServerAddress(name);
   const taken: readonly string[] = [
     ...claudeProvider.keys,
     ...claudeProvider.cloudKeys,

@@ -54,6 +54,14 @@ export function serverAddress(text: string): string | null {
     : `${address.origin}${address.pathname}`.replace(/\/+$/, '');
 }
 
+/** What is wrong with a variable that is to name such an address. */
+export function noServerAddress(variable: string): Extract<Access, { kind: 'unusable' }> {
+  return {
+    kind: 'unusable',
+    problem: `\`${variable}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
+  };
+}
+
 /** Requests to this machine go past the proxy of the network. */
 export function pastTheProxy(environment: Variables): Variables {
   const given = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';

@@ -1,4 +1,5 @@
-import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
 
@@ -8,12 +9,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const key = textOf('OPENAI_API_KEY') || textOf('CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
   const provider = serverAddress(textOf('OPENAI_BASE_URL') || STANDARD_ADDRESS);
-  if (provider === null)
-    return {
-      kind: 'unusable',
-      problem:
-        '`OPENAI_BASE_URL` is not the address of a server: it begins with `https://` or `http://` and holds no password. Correct it, or leave it out.',
-    };
+  if (provider === null) return noServerAddress('OPENAI_BASE_URL');
   const keys = { OPENAI_API_KEY: key };
   const environment = Object.fromEntries(Object.entries(given).filter(([name]) => !TAKEN.includes(name)));
   return {
@@ -22,7 +18,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
       apis: ['responses'],
       basePath: BASE_PATH,
       headers: accountHeaders(textOf('OPENAI_ORGANIZATION'), textOf('OPENAI_PROJECT')),
-      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      mayWebSearch: allowsWebSearch(allowedTools),
       prices,
     }),
     provider,

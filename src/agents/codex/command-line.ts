@@ -1,3 +1,4 @@
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import type { AgentName } from '../../ports/agent.ts';
 import { TEMPORARY_FOLDER, type CliCall, type CliPlace } from '../cli/cli.ts';
@@ -67,7 +68,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     sandbox_mode: sandbox?.mode ?? 'danger-full-access',
     ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
     ...shellVariables(environment, place.configFolder),
-    web_search: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) ? 'live' : 'disabled',
+    web_search: allowsWebSearch(allowedTools) ? 'live' : 'disabled',
     // The repository's instructions and skills are texts of strangers.
     project_doc_max_bytes: 0,
     'skills.include_instructions': false,

@@ -1,8 +1,10 @@
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
 import { messagesApi } from '../claude/messages/endpoints.ts';
 import { claudeProtocol } from '../claude/messages/protocol.ts';
 import {
   pastTheProxy,
   secretsAmong,
+  noServerAddress,
   serverAddress,
   type Access,
   type AccessOf,
@@ -24,7 +26,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   if (address === '' || type === 'azure' || Object.keys(keys).length === 0)
     return { kind: 'direct', environment: given };
   const provider = serverAddress(address);
-  if (provider === null) return unusable(WRONG_ADDRESS);
+  if (provider === null) return noServerAddress('COPILOT_PROVIDER_BASE_URL');
   if (type !== 'openai' && type !== 'anthropic') return unusable(WRONG_TYPE);
   const headers = headersIn(textOf(HEADERS));
   const environment = Object.fromEntries(Object.entries(given).filter(([name]) => !TAKEN.includes(name)));
@@ -34,7 +36,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
       type,
       isResponses: textOf('COPILOT_PROVIDER_WIRE_API') === 'responses',
       headers,
-      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      mayWebSearch: allowsWebSearch(allowedTools),
       prices,
     }),
     provider,
@@ -58,8 +60,6 @@ const TAKEN: readonly string[] = [...KEYS, HEADERS, 'COPILOT_PROVIDER_BASE_URL',
 /** Of the broker's address, as the CLI is given it. */
 const BASE_PATH = '/v1';
 
-const WRONG_ADDRESS =
-  '`COPILOT_PROVIDER_BASE_URL` is not the address of a server: it begins with `https://` or `http://` and holds no password. Correct it, or leave it out.';
 const WRONG_TYPE = '`COPILOT_PROVIDER_TYPE` is not one of openai, anthropic and azure. Correct it, or leave it out.';
 
 function unusable(problem: string): Access {

@@ -1,4 +1,5 @@
-import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
 import { geminiProtocol } from './messages/protocol.ts';
 
 const KEY = 'GEMINI_API_KEY';
@@ -9,17 +10,13 @@ const PROVIDER = 'https://generativelanguage.googleapis.com';
 export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const { [KEY]: key = '', [ADDRESS]: named = '', ...environment } = given;
   const provider = serverAddress(named.trim() === '' ? PROVIDER : named.trim());
-  if (provider === null)
-    return {
-      kind: 'unusable',
-      problem: `\`${ADDRESS}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
-    };
+  if (provider === null) return noServerAddress(ADDRESS);
   // Where it is not set, a file `.env` of the repository could name another.
   if (key.trim() === '') return { kind: 'direct', environment: { ...environment, [ADDRESS]: provider } };
   const keys = { [KEY]: key.trim() };
   return {
     kind: 'brokered',
-    protocol: geminiProtocol({ prices, mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) }),
+    protocol: geminiProtocol({ prices, mayWebSearch: allowsWebSearch(allowedTools) }),
     provider,
     keys,
     secrets: secretsAmong(Object.values(keys)),

@@ -1,3 +1,4 @@
+import { createEventData } from '../reading/event-data.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json.ts';
 import type { OpenAiApi } from './endpoints.ts';
 
@@ -35,31 +36,13 @@ export function createUsageReader(api: OpenAiApi, contentType: string): UsageRea
 function createStreamReader(api: OpenAiApi): UsageReader {
   let usage: TokenCounts | null = null;
   let since: number | null = null;
-  let line = '';
-  let isTooLong = false;
-  const read = (text: string): void => {
-    if (!text.startsWith('data:')) return;
-    const event = api === 'responses' ? responseEvent(text) : chatEvent(text);
+  const push = createEventData(MAX_CHARS, (data) => {
+    const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
     usage = merged(usage, event.usage);
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));
-  };
-  return {
-    push(text) {
-      const [first = '', ...rest] = text.split('\n');
-      const add = (more: string): void => {
-        if (line.length + more.length > MAX_CHARS) isTooLong = true;
-        else line += more;
-      };
-      add(first);
-      for (const next of rest) {
-        if (!isTooLong) read(line);
-        [line, isTooLong] = ['', false];
-        add(next);
-      }
-    },
-    told: () => ({ usage, since }),
-  };
+  });
+  return { push, told: () => ({ usage, since }) };
 }
 
 /** What one event tells: usage, or how many characters of the answer; null: neither. */
@@ -75,17 +58,17 @@ const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
 const CHAT_USAGE = /"usage": ?\{/;
 const CHAT_DELTA = /"delta": ?\{/;
 
-function responseEvent(line: string): EventTold {
-  const isDelta = RESPONSE_DELTA.test(line);
-  if (!isDelta && !RESPONSE_END.test(line)) return SILENT;
-  const event = parsed(line.slice('data:'.length));
+function responseEvent(data: string): EventTold {
+  const isDelta = RESPONSE_DELTA.test(data);
+  if (!isDelta && !RESPONSE_END.test(data)) return SILENT;
+  const event = parsed(data);
   if (isDelta) return { usage: null, chars: asString(event?.['delta'])?.length ?? 0 };
   return { usage: countsIn(asObject(event?.['response'])), chars: null };
 }
 
-function chatEvent(line: string): EventTold {
-  if (!CHAT_USAGE.test(line) && !CHAT_DELTA.test(line)) return SILENT;
-  const event = parsed(line.slice('data:'.length));
+function chatEvent(data: string): EventTold {
+  if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return SILENT;
+  const event = parsed(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
   return { usage: countsIn(event), chars: chars === 0 ? null : chars };

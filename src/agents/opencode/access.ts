@@ -1,8 +1,9 @@
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
 import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 import { messagesApi } from '../claude/messages/endpoints.ts';
 import { claudeProtocol } from '../claude/messages/protocol.ts';
-import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { GATEWAY_PATH, OWN_PATH } from './provider.ts';
 
@@ -65,17 +66,13 @@ export const accessOf: AccessOf = (all, { allowedTools, model, prices }) => {
   const { key, address: variable, standard, protocol } = login;
   const { [key]: value = '', [variable]: address = '', ...environment } = given;
   const provider = serverAddress(address.trim() === '' ? standard : address.trim());
-  if (provider === null)
-    return {
-      kind: 'unusable',
-      problem: `\`${variable}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
-    };
+  if (provider === null) return noServerAddress(variable);
   const keys = { [key]: value.trim() };
   // OpenAI has models that only its newer API serves; what speaks like OpenAI has the older one.
   const path = login.key !== 'OPENAI_API_KEY' || provider === standard ? OWN_PATH : GATEWAY_PATH;
   return {
     kind: 'brokered',
-    protocol: protocol({ path, prices, mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)) }),
+    protocol: protocol({ path, prices, mayWebSearch: allowsWebSearch(allowedTools) }),
     provider,
     keys,
     secrets: secretsAmong(Object.values(keys)),

@@ -1,4 +1,5 @@
-import { pastTheProxy, secretsAmong, serverAddress, type AccessOf } from '../cli/access.ts';
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
+import { pastTheProxy, secretsAmong, noServerAddress, serverAddress, type AccessOf } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { STANDARD_ADDRESS } from './provider.ts';
 
@@ -11,11 +12,7 @@ const BASE_PATH = '/v1';
 export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
   const { [KEY]: key = '', [ADDRESS]: named = '', ...environment } = given;
   const provider = serverAddress(named.trim() === '' ? STANDARD_ADDRESS : named.trim());
-  if (provider === null)
-    return {
-      kind: 'unusable',
-      problem: `\`${ADDRESS}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
-    };
+  if (provider === null) return noServerAddress(ADDRESS);
   // Where it is not set, a file `.env` of the repository could name another.
   if (key.trim() === '') return { kind: 'direct', environment: { ...environment, [ADDRESS]: provider } };
   const keys = { [KEY]: key.trim() };
@@ -25,7 +22,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
       apis: ['chat'],
       basePath: BASE_PATH,
       headers: {},
-      mayWebSearch: allowedTools.some((rule) => /^WebSearch(?:\(|$)/.test(rule)),
+      mayWebSearch: allowsWebSearch(allowedTools),
       prices,
     }),
     provider,

@@ -1,3 +1,4 @@
+import { allowsWebSearch } from '../../core/agents/web-search.ts';
 import { ruleProblem } from '../../config/tool-rules.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import {
@@ -131,11 +132,10 @@ async function resolved(
 
 /** The way to the model is opened once for all calls, by the rules of the run. */
 function searchWarnings({ file, steps }: Pipeline, allowedTools: Policy['allowedTools']): readonly string[] {
-  const searches = (rules: readonly string[]): boolean => rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
   const named = steps.flatMap((step) =>
-    step.kind === 'agent' && step.allowedTools !== null && searches(step.allowedTools) ? [step.name] : [],
+    step.kind === 'agent' && step.allowedTools !== null && allowsWebSearch(step.allowedTools) ? [step.name] : [],
   );
-  return named.length === 0 || searches(allowedTools)
+  return named.length === 0 || allowsWebSearch(allowedTools)
     ? []
     : [
         `${file} gives WebSearch to ${namesOf(named)}, which searches only where the input \`allowed-tools\` has WebSearch as well.`,

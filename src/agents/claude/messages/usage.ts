@@ -1,3 +1,4 @@
+import { createEventData } from '../../reading/event-data.ts';
 import { NO_TOKENS, type TokenCounts } from './prices.ts';
 
 /** Reads the usage in an answer of the Messages API while it passes. */
@@ -62,27 +63,7 @@ function decoded(base64: string): string {
 
 function createStreamReader(): UsageReader {
   const events = createEventCounter();
-  let line = '';
-  let isTooLong = false;
-  const read = (text: string): void => {
-    if (text.startsWith('data:')) events.read(text.slice(5));
-  };
-  return {
-    push(text) {
-      const [first = '', ...rest] = text.split('\n');
-      const add = (more: string): void => {
-        if (line.length + more.length > MAX_LINE_CHARS) isTooLong = true;
-        else line += more;
-      };
-      add(first);
-      for (const next of rest) {
-        if (!isTooLong) read(line);
-        [line, isTooLong] = ['', false];
-        add(next);
-      }
-    },
-    counts: events.counts,
-  };
+  return { push: createEventData(MAX_LINE_CHARS, events.read), counts: events.counts };
 }
 
 function createAnswerReader(): UsageReader {

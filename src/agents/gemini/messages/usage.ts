@@ -1,3 +1,5 @@
+import { createEventData } from '../../reading/event-data.ts';
+
 /** Tokens of one answer; `cached` is a part of `input`. */
 export interface TokenCounts {
   readonly input: number;
@@ -22,24 +24,10 @@ export function createUsageReader(contentType: string): UsageReader {
 
 function createStreamReader(): UsageReader {
   const events = createEventCounter();
-  let line = '';
-  let isTooLong = false;
-  const add = (more: string): void => {
-    isTooLong ||= line.length + more.length > MAX_CHARS;
-    line = isTooLong ? '' : line + more;
-  };
-  return {
-    push(text) {
-      const [first = '', ...rest] = text.split('\n');
-      add(first);
-      for (const next of rest) {
-        if (!isTooLong && line.startsWith('data:')) events.read(parsed(line.slice(5)));
-        [line, isTooLong] = ['', false];
-        add(next);
-      }
-    },
-    counts: events.counts,
-  };
+  const push = createEventData(MAX_CHARS, (data) => {
+    events.read(parsed(data));
+  });
+  return { push, counts: events.counts };
 }
 
 /** One answer, or the list of what would have been events. */
