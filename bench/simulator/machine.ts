@@ -120,10 +120,13 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         publishedPaths: [],
         lookAt: [],
         published: { head, tree: left.tree },
+        merge: 'none',
       });
     },
     publishedTexts: () => Promise.resolve({}),
     commitTexts: () => Promise.resolve({ ...snapshotOf(scene.world), withheld: [] }),
+    beginMerge: () => Promise.resolve({ kind: 'up-to-date' }),
+    abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     keepIgnored: () => Promise.resolve(),

@@ -61,6 +61,7 @@ export interface Config {
   readonly notify: Recipients;
   /** Whether commits name the agent as their co-author. */
   readonly coAuthor: boolean;
+  readonly answers: AnswersConfig;
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
@@ -77,6 +78,16 @@ interface SettingsFound {
   readonly lines: readonly string[];
   /** Why nobody knows what the settings file of the base branch says, as a sentence; null: it is known. */
   readonly unknown: string | null;
+}
+
+/** What of its pull request a lane answers. */
+interface AnswersConfig {
+  readonly reviews: boolean;
+  readonly checks: boolean;
+  /** How often the same thing is answered before a person is asked; 0 = no limit. */
+  readonly maxRounds: number;
+  /** Whether threads that were answered with a change are marked as resolved. */
+  readonly resolve: boolean;
 }
 
 interface HandoffConfig {

@@ -148,6 +148,12 @@ const inputs: InputTable<Settings> = {
   prAssignees: input('pr-assignees', recipients({ teams: false })),
   notify: input('notify', recipients({ teams: false })),
   coAuthor: input('co-author', flag()),
+  answers: {
+    reviews: input('answer-reviews', flag()),
+    checks: input('answer-checks', flag()),
+    maxRounds: input('max-feedback-rounds', whole({ min: 0, max: 100 })),
+    resolve: input('resolve-threads', flag()),
+  },
   allowProtectedPaths: input('allow-protected-paths', list()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
   maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),

@@ -27,13 +27,13 @@ export function allSeenFrom<T>(folder: Folder, byPath: Readonly<Record<string, T
 /** A task of one of the folder's files, which people find from the root. */
 export function taskFromRoot<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
   const { source } = task;
-  return source.kind === 'issue' ? task : { ...task, source: { ...source, path: fromRoot(folder, source.path) } };
+  return 'path' in source ? { ...task, source: { ...source, path: fromRoot(folder, source.path) } } : task;
 }
 
 /** And one that an agent finds from the folder that it works in. */
 export function taskSeenFrom<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
   const { source } = task;
-  return source.kind === 'issue' ? task : { ...task, source: { ...source, path: seenFrom(folder, source.path) } };
+  return 'path' in source ? { ...task, source: { ...source, path: seenFrom(folder, source.path) } } : task;
 }
 
 /** A problem of one of the folder's files, which people find from the root. */

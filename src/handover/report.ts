@@ -141,6 +141,8 @@ export interface LaneFacts {
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   /** Every eligible task of the lane, in the order of work. */
   readonly tasks: readonly TaskReport[];
+  /** What people and CI asked of its pull request, as far as it is a task of the lane now. */
+  readonly feedback: readonly TaskReport[];
   readonly circuit: CircuitWord;
   /** What opened the circuit last. */
   readonly openedBy: CircuitOpener;

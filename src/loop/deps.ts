@@ -62,6 +62,8 @@ export interface LoopDeps {
     | 'commit'
     | 'publishedTexts'
     | 'commitTexts'
+    | 'beginMerge'
+    | 'abandonMerge'
     | 'putBack'
     | 'review'
     | 'keepIgnored'

@@ -1,3 +1,4 @@
+import type { CheckDetails, CheckNow, PullRequestNow } from '../core/feedback/pull-request-now.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
@@ -88,6 +89,14 @@ export interface Forge {
   statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
   /** The newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
+  /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
+  pullRequestNow(branch: string): Promise<PullRequestNow | null>;
+  /** Job, step, annotations and end of the log of a failed check: at most three requests. Never throws for what cannot be read; says what is missing. */
+  checkDetails(check: CheckNow): Promise<CheckDetails>;
+  /** Answers in the thread of a review whose first comment is `replyTo`. */
+  replyInThread(number: number, reply: { readonly replyTo: number; readonly body: string }): Promise<WrittenComment>;
+  /** Marks a thread, by its GraphQL id, as resolved. */
+  resolveThread(thread: string): Promise<void>;
   /** Numbers of the open pull requests of this repository whose head begins with `prefix`, of the newest 100. */
   openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Branch and fork-ness of a pull request, for comments on it. */

@@ -42,6 +42,10 @@ export interface Repository {
   publishedTexts(paths: readonly string[]): Promise<FileTexts>;
   /** Commits these files on top of the lane's newest commit and nothing else, whatever the work tree holds: all of them or, where one must not be published, none. */
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
+  /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. After `handOver`. */
+  beginMerge(): Promise<MergeBegun>;
+  /** Puts the lane's newest commit back where a merge was begun and is not finished; nothing where none was. */
+  abandonMerge(): Promise<void>;
   /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
   putBack(): Promise<readonly string[]>;
   /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
@@ -148,7 +152,14 @@ export interface CommittedIteration {
   readonly publishedPaths: readonly string[];
   /** HEAD and content of what is published: the work tree without what is withheld. */
   readonly published: Snapshot;
+  /** Whether a merge of the base branch is still to be finished (`open`), or this is it. */
+  readonly merge: 'none' | 'open' | 'made';
 }
+
+/** A merge in the work tree: files that hold conflict markers, and lock files that conflicted; `up-to-date`: the lane has the base's tip already. */
+export type MergeBegun =
+  | { readonly kind: 'begun'; readonly conflicts: readonly string[]; readonly lockFiles: readonly string[] }
+  | { readonly kind: 'up-to-date' };
 
 /** A changed file that was left out of the commit. */
 export interface Withheld {

@@ -3,7 +3,7 @@ import { shareOf } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import type { Task } from '../core/tasks/task.ts';
+import { isListed, type Task } from '../core/tasks/task.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { LaneView, TaskReport } from '../handover/report.ts';
@@ -27,7 +27,7 @@ export function laneViewOf(
     state,
     restored: notes.restored,
     claimedBy: notes.claimedBy,
-    tasks: tasksWithProgress(tasks, known, context),
+    tasks: tasksWithProgress(tasks.filter(isListed), known, context),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
     usage: usageAt(known.windows, now),

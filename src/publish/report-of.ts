@@ -3,6 +3,7 @@ import { viewCircuit } from '../core/lane/circuit.ts';
 import { openedBy } from '../core/others/opened-by.ts';
 import type { Check } from '../core/lane/state.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
+import { isListed } from '../core/tasks/task.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -131,9 +132,14 @@ function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification,
 function laneFactsOf(
   { config, context, now }: ReportFrame,
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
-): Pick<LaneFacts, 'tasks' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'> {
+): Pick<LaneFacts, 'tasks' | 'feedback' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'> {
   return {
-    tasks: tasksWithProgress(tasks, state, context),
+    tasks: tasksWithProgress(tasks.filter(isListed), state, context),
+    feedback: tasksWithProgress(
+      tasks.filter((task) => !isListed(task)),
+      state,
+      context,
+    ),
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),

@@ -42,7 +42,7 @@ export async function readTasks(
   );
   const positions = positionsInPrd(texts[fileOfSource(Object.keys(texts), 'prd') ?? ''] ?? '');
   const circular = tasks.flatMap(({ id, obstacle, source }) =>
-    obstacle === 'dependency-cycle' && source.kind !== 'issue'
+    obstacle === 'dependency-cycle' && 'path' in source
       ? [
           {
             file: source.path,

@@ -99,7 +99,7 @@ async function listTasks(
     listed.map(({ task }) => task),
   );
   const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
-  const fromFiles = tasks.flatMap(({ task: { source } }) => (source.kind === 'issue' ? [] : [source.path]));
+  const fromFiles = tasks.flatMap(({ task: { source } }) => ('path' in source ? [source.path] : []));
   const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
   const ofSettings = settings.problems.map((message) => ({ file: 'settings', line: null, message }));
   const ofPrompt = prompt.problems.filter(({ file }) => inFiles.problems.every((one) => one.file !== file));
@@ -170,7 +170,15 @@ function unseen([file, why]: readonly [string, 'untracked' | 'ignored']): TasksR
 
 function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
   const { id, title, source, priority, optional, dependsOn } = task;
-  return { id, title, source: source.kind, state, priority, optional, dependsOn: [...dependsOn] };
+  return {
+    id,
+    title,
+    source: source.kind === 'feedback' ? 'issue' : source.kind,
+    state,
+    priority,
+    optional,
+    dependsOn: [...dependsOn],
+  };
 }
 
 function problemRow({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {

@@ -1,3 +1,4 @@
+import { noFeedback } from '../feedback/memory.ts';
 import { noChange } from './change.ts';
 
 /** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
@@ -37,6 +38,8 @@ const migrations: Readonly<Record<number, Migration>> = {
     resting: {},
     providers: limitOf(document.park),
   }),
+  // 7: reviews, checks and conflicts of the pull request are answered.
+  6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
 };
 
 function limitOf(park: unknown): unknown {

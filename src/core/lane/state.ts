@@ -15,6 +15,7 @@ import { changeSchema, noChange, type Change } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { believableProviders, providersSchema } from '../agents/providers.ts';
+import { feedbackSchema, noFeedback } from '../feedback/memory.ts';
 import { restingSchema, sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
@@ -22,7 +23,7 @@ import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 6;
+export const STATE_VERSION = 7;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
@@ -140,6 +141,8 @@ const bodySchema = z.object({
   notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
   /** What the pipeline's steps leave to the next run; states of before there were pipelines have none. */
   steps: stepMemorySchema.default(noStepMemory),
+  /** What people and CI asked of the pull request. */
+  feedback: feedbackSchema,
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
@@ -192,6 +195,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     notified: [],
     notifiedAt: [],
     steps: noStepMemory,
+    feedback: noFeedback,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Aim } from './aim.ts';
 
 /** How a call says in the file of its task that it is finished. */
 export function howToMark(
-  kind: Exclude<Task['source']['kind'], 'issue' | 'prompt'>,
+  kind: Exclude<Task['source']['kind'], 'issue' | 'prompt' | 'feedback'>,
   standing: 'listed' | 'unlisted',
   aim: Exclude<Aim, 'once'>,
 ): string {

@@ -141,7 +141,7 @@ function openTask(
 /** Everything in it that people wrote, names and places included, stands between marker lines. */
 function taskOf({ aim, task, standing }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
-  const isInFile = source.kind !== 'issue' && source.kind !== 'prompt';
+  const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
   const position = isInFile ? positionOf(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
@@ -163,7 +163,7 @@ function taskOf({ aim, task, standing }: PromptParts): readonly string[] {
 /** A line of another version of the file would be that of another item. */
 function positionOf(
   task: Task,
-  source: Exclude<Task['source'], { kind: 'issue' | 'prompt' }>,
+  source: Extract<Task['source'], { kind: 'plan' | 'prd' | 'beads' }>,
   standing: PromptParts['standing'],
 ): string {
   if (source.kind !== 'plan') return `${source.path}, ${nameOfTask(task)}`;

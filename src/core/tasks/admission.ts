@@ -275,6 +275,7 @@ function isDone({ tasks }: LaneState, id: TaskId): boolean {
   return progressOf(tasks, id).state === 'done';
 }
 
-function sourceOf({ source }: Task): TaskSourceName {
+function sourceOf({ source }: Task): TaskSourceName | null {
+  if (source.kind === 'feedback') return null;
   return source.kind === 'issue' ? 'issues' : source.kind;
 }

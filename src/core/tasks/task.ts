@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
+import type { Subject } from '../feedback/subject.ts';
 import { count, instant } from '../numbers.ts';
 
 /** Work asked for, as the gate accepted it: text is cleaned and capped. */
@@ -18,7 +19,9 @@ type TaskSource =
   | { readonly kind: 'prd'; readonly path: string; readonly key: string; readonly issue: number | null }
   | { readonly kind: 'beads'; readonly path: string; readonly key: string }
   /** `documents`: files that the prompt points to. */
-  | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] };
+  | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] }
+  /** What people or CI say of the lane's own pull request. */
+  | { readonly kind: 'feedback'; readonly on: Subject; readonly pullRequest: number; readonly url: string };
 
 export interface TaskComment {
   readonly by: string;
@@ -104,7 +107,7 @@ export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
 /** The file that alone says of a task that it failed or is blocked, since no iteration was spent on it here; null: there is none. */
 export function markedIn({ source }: Pick<Task, 'source'>, progress: TaskProgress): string | null {
   const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
-  return isMarked && source.kind !== 'issue' ? source.path : null;
+  return isMarked && 'path' in source ? source.path : null;
 }
 
 export const approvalSchema = z.object({
@@ -128,7 +131,7 @@ export const answerSchema = z.object({
   approval: approvalSchema.nullable(),
 });
 
-/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`. */
+/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on src/a.js:3`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   switch (source.kind) {
     case 'issue':
@@ -140,10 +143,33 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
       return source.key;
     case 'prompt':
       return source.path;
+    case 'feedback':
+      return nameOfSubject(source.on);
   }
 }
 
-/** Number of the issue that the task is; null for one of a file. */
+function nameOfSubject(on: Subject): string {
+  switch (on.kind) {
+    case 'thread':
+      return `thread on ${on.path}${on.line === null ? '' : `:${on.line}`}`;
+    case 'review':
+      return `review by ${on.by}`;
+    case 'check':
+      return `check ${on.name}`;
+    case 'conflict':
+      return `conflict with ${on.branch}`;
+  }
+}
+
+/** A task that the lane was made for: everything but what people and CI say of its pull request. */
+export type ListedTask = Task & { readonly source: Exclude<TaskSource, { kind: 'feedback' }> };
+
+/** Whether the lane was made for it, so that people see it in its list of tasks. */
+export function isListed(task: Task): task is ListedTask {
+  return task.source.kind !== 'feedback';
+}
+
+/** Number of the issue that the task is; null for any other. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }

@@ -187,6 +187,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         withheldNow: [...withheld].map(([path, why]) => ({ path, why })),
         publishedPaths: changes.map(({ path }) => path),
         published: { head: made.head, tree: evidence },
+        merge: 'none',
       };
     },
 
@@ -216,6 +217,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.keep(made.head);
       await side.leavePlainCheckout({ ...lane, has: [known], hasIndex: false });
       return made;
+    },
+
+    beginMerge() {
+      throw new Error('not built yet');
+    },
+
+    abandonMerge() {
+      return Promise.resolve();
     },
 
     async putBack() {

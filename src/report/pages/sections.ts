@@ -57,7 +57,7 @@ export function headline(report: RunReport): string {
 
 /** What the task is called, as a link where it has a page. */
 export function taskLink(task: Task): string {
-  return task.source.kind === 'issue' ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
+  return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
 }
 
 /** `✅`. */

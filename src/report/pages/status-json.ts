@@ -224,7 +224,8 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     tasks: tasks.map(({ task, progress, share }) => ({
       id: task.id,
       issue: issueOfTask(task),
-      source: { kind: task.source.kind, name: capped(nameOfTask(task), 120) },
+      source:
+        task.source.kind === 'feedback' ? undefined : { kind: task.source.kind, name: capped(nameOfTask(task), 120) },
       title: capped(task.title, 120),
       state: progress.state,
       hold: task.obstacle,

@@ -1,6 +1,7 @@
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { needsIn } from '../../../src/core/people/notifications.ts';
+import type { CheckDetails, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
@@ -88,6 +89,9 @@ export function createCheckout(origin: Origin): Checkout {
       const folders = files.flatMap((path) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1)));
       return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
     });
+  let isMerging = false;
+  const forkOf = (main: string): string =>
+    history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
   const checkout: Checkout = {
     files: { ...treeOf(head) },
     credentials: () => credentials,
@@ -144,6 +148,22 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'commit', () => {
         const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
         const old = treeOf(head);
+        const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
+        if (marked.length > 0) {
+          const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
+          return {
+            head,
+            commit: null,
+            withheld,
+            withheldNow: withheld,
+            publishedPaths: [],
+            lookAt: [],
+            published: { head, tree: after.tree },
+            merge: 'open' as const,
+          };
+        }
+        const merge = isMerging ? ('made' as const) : ('none' as const);
+        isMerging = false;
         if (idOf(old) !== idOf(tree)) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
@@ -156,6 +176,7 @@ export function createCheckout(origin: Origin): Checkout {
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
           lookAt: [],
           published: { head, tree: after.tree },
+          merge,
         };
       }),
     publishedTexts: (paths) =>
@@ -170,6 +191,26 @@ export function createCheckout(origin: Origin): Checkout {
         const tree = { ...treeOf(head), ...texts };
         head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         return { head, withheld: [] };
+      }),
+    beginMerge: () =>
+      guarded(faults, 'beginMerge', () => {
+        const theirs = treeOf(branches.get('main') ?? '');
+        const ours = treeOf(head);
+        const fork = treeOf(forkOf(branches.get('main') ?? ''));
+        const conflicts: string[] = [];
+        for (const [path, text] of Object.entries(theirs)) {
+          if (text === fork[path] || text === ours[path]) continue;
+          const clashes = ours[path] !== fork[path];
+          if (clashes) conflicts.push(path);
+          checkout.files[path] = clashes ? `<<<<<<< ralph\n${ours[path] ?? ''}=======\n${text}>>>>>>> main\n` : text;
+        }
+        isMerging = true;
+        return { kind: 'begun', conflicts, lockFiles: [] } as const;
+      }),
+    abandonMerge: () =>
+      guarded(faults, 'abandonMerge', () => {
+        if (isMerging) checkout.files = { ...treeOf(head) };
+        isMerging = false;
       }),
     putBack: () => guarded(faults, 'putBack', () => []),
     review: () => guarded(faults, 'review', () => reviewOf(treeOf(branches.get('main') ?? ''), treeOf(head))),
@@ -314,6 +355,13 @@ export interface FakeForge extends Forge {
   readonly comments: Map<number, Map<string, string>>;
   /** Those that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
+  /** What people and CI say of the open pull request of a branch. */
+  readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'number' | 'url' | 'head'>>>;
+  /** By name of the check. */
+  readonly details: Map<string, CheckDetails>;
+  /** Answers in threads, in order. */
+  readonly replies: { readonly replyTo: number; readonly body: string }[];
+  readonly resolved: string[];
   /** Everything that changed something on GitHub, in order. */
   readonly writes: string[];
   readonly faults: Faults<Forge>;
@@ -331,6 +379,10 @@ export function createForge({ branches }: Origin): FakeForge {
     pulls,
     comments,
     notifications,
+    saidOf,
+    details,
+    replies,
+    resolved,
     writes,
     faults,
   }: Pick<
@@ -344,9 +396,17 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'pulls'
     | 'comments'
     | 'notifications'
+    | 'saidOf'
+    | 'details'
+    | 'replies'
+    | 'resolved'
     | 'writes'
     | 'faults'
   > = {
+    saidOf: new Map(),
+    details: new Map(),
+    replies: [],
+    resolved: [],
     histories: new Map(),
     commentsOn: new Map(),
     dependencies: new Map(),
@@ -381,6 +441,10 @@ export function createForge({ branches }: Origin): FakeForge {
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
+    saidOf,
+    details,
+    replies,
+    resolved,
     histories,
     commentsOn,
     dependencies,
@@ -448,6 +512,40 @@ export function createForge({ branches }: Origin): FakeForge {
             .map(current)
             .at(-1) ?? null,
       ),
+    pullRequestNow: (branch) =>
+      ask('pullRequestNow', () => {
+        const pull = pulls.filter((one) => one.branch === branch && one.state === 'open' && !one.fromFork).at(-1);
+        if (pull === undefined) return null;
+        const { number, url, headSha } = current(pull);
+        return {
+          number,
+          url,
+          head: headSha,
+          base: { branch: pull.base, tip: branches.get(pull.base) ?? headSha },
+          mergeable: 'mergeable',
+          threads: [],
+          moreThreads: 0,
+          reviews: [],
+          checks: { kind: 'known', head: [], base: [] },
+          ...saidOf.get(branch),
+        };
+      }),
+    checkDetails: ({ name }) =>
+      ask(
+        'checkDetails',
+        () => details.get(name) ?? { job: name, step: null, annotations: [], log: null, missing: null },
+      ),
+    replyInThread: (number, reply) =>
+      ask('replyInThread', () => {
+        replies.push(reply);
+        writes.push(`replyInThread ${String(number)} ${String(reply.replyTo)}`);
+        return { id: 900_000 + replies.length };
+      }),
+    resolveThread: (thread) =>
+      ask('resolveThread', () => {
+        resolved.push(thread);
+        writes.push(`resolveThread ${thread}`);
+      }),
     pullRequestHead: (number) =>
       ask('pullRequestHead', () => {
         const pull = pulls.find((candidate) => candidate.number === number);

@@ -1,3 +1,4 @@
+import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import { noChange, noShare, type Change, type TaskShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
@@ -199,6 +200,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
       }),
       taskReport(13),
     ],
+    feedback: [],
     unlisted: [],
     unmarked: [],
     shown: null,
@@ -245,12 +247,13 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 6,
+  version: 7,
   lane: 'queue',
   sequence: 41,
   agent: null,
   resting: {},
   providers: {},
+  feedback: noFeedback,
   savedAt: END,
   circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000, taskId: null },
   windows: { hour: null, day: null },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { noFeedback } from '../../../../../src/core/feedback/memory.ts';
 import { noChange, type Change } from '../../../../../src/core/lane/change.ts';
 import { migrateState } from '../../../../../src/core/lane/state-migrations.ts';
 import { parseState, serializeState, STATE_VERSION } from '../../../../../src/core/lane/state.ts';
@@ -25,7 +26,7 @@ const version5 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v5.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
 /** Of one agent, which was Claude Code, and of no limit of its provider. */
-const since6 = { resting: {}, providers: {} };
+const since6 = { resting: {}, providers: {}, feedback: noFeedback };
 const since5 = {
   ...since6,
   change: noChange,

@@ -178,6 +178,43 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     lines: fc.option(count),
   }),
   notifiedAt: fc.array(instant, { maxLength: 10 }),
+  feedback: fc.record({
+    personHead: fc.option(id),
+    items: fc.dictionary(
+      id,
+      fc.record({
+        kind: fc.constantFrom('thread', 'review', 'check', 'conflict'),
+        title: fc.string({ maxLength: 120 }),
+        url: fc.option(fc.string({ maxLength: 300 })),
+        rounds: fc.nat(9),
+        asked: fc.string({ maxLength: 80 }),
+        answer: fc.option(
+          fc.record({
+            kind: fc.constantFrom('changed', 'unchanged', 'given-up'),
+            commit: fc.option(id),
+            words: fc.option(fc.string({ maxLength: 500 })),
+            isOurs: fc.boolean(),
+            at: instant,
+            posted: fc.boolean(),
+          }),
+        ),
+      }),
+      { noNullPrototype: true, maxKeys: 120 },
+    ),
+    rounds: fc.array(
+      fc.record({
+        at: instant,
+        head: id,
+        asked: fc.nat(99),
+        answered: fc.nat(99),
+        checks: fc.option(
+          fc.record({ passed: fc.nat(99), failed: fc.nat(99), running: fc.nat(99), waiting: fc.nat(99) }),
+        ),
+      }),
+      { maxLength: 10 },
+    ),
+    unstarted: fc.option(id),
+  }),
   steps: fc.record({
     markers: fc.uniqueArray(text, { maxLength: 20 }),
     circuits: fc.dictionary(

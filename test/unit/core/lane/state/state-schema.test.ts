@@ -120,6 +120,23 @@ const full: LaneState = {
   notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
   notifiedAt: [noon],
   steps: { markers: ['.ralph/.setup-done'], circuits: { lint: { failures: 2, openedAt: noon } } },
+  feedback: {
+    personHead: 'f00d',
+    items: {
+      'thread-7': {
+        kind: 'thread',
+        title: 'Ada on src/a.js:3',
+        url: 'https://github.com/o/r/pull/5#discussion_r7',
+        rounds: 1,
+        asked: '8',
+        answer: { kind: 'changed', commit: 'cafe', words: 'Renamed it.', isOurs: false, at: noon, posted: true },
+      },
+    },
+    rounds: [
+      { at: noon, head: 'f00d', asked: 2, answered: 1, checks: { passed: 1, failed: 0, running: 0, waiting: 0 } },
+    ],
+    unstarted: null,
+  },
 };
 const open: LaneState = {
   ...full,

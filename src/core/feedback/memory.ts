@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { count, instant } from '../numbers.ts';
+import { storedTaskId } from '../tasks/ids.ts';
+
+/** More subjects than GitHub shows in one review are not kept; the oldest go first. */
+export const MAX_ITEMS = 120;
+/** Rounds that a pull request shows. */
+export const MAX_ROUNDS = 10;
+/** Of an agent's words in an answer. */
+export const MAX_ANSWER_CHARS = 500;
+const MAX_TITLE_CHARS = 120;
+
+const objectId = z.string().max(64);
+
+export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
+
+const itemSchema = z.object({
+  kind: z.enum(['thread', 'review', 'check', 'conflict']),
+  title: z.string().max(MAX_TITLE_CHARS),
+  url: z.string().max(300).nullable(),
+  /** How often it was asked since a person pushed last. */
+  rounds: count,
+  /** What asked last: id of a comment or review, or the commit that failed or conflicts. */
+  asked: z.string().max(80),
+  /** What came of it; null: it is open. `given-up`: a person must decide. */
+  answer: z
+    .object({
+      kind: z.enum(answerKinds),
+      commit: objectId.nullable(),
+      /** The agent's own words, or ours where `isOurs`. */
+      words: z.string().max(MAX_ANSWER_CHARS).nullable(),
+      isOurs: z.boolean(),
+      at: instant,
+      /** Whether people can read it in its thread. */
+      posted: z.boolean(),
+    })
+    .nullable(),
+});
+
+/** One thing that people or CI asked of a pull request, and what came of it. */
+export type FeedbackItem = Immutable<z.infer<typeof itemSchema>>;
+
+const roundSchema = z.object({
+  at: instant,
+  /** The head that was looked at. */
+  head: objectId,
+  asked: count,
+  answered: count,
+  /** Of the head; null: not known. */
+  checks: z.object({ passed: count, failed: count, running: count, waiting: count }).nullable(),
+});
+
+/** One run that answered, or looked at checks that had changed. */
+export type FeedbackRound = Immutable<z.infer<typeof roundSchema>>;
+
+export const feedbackSchema = z.object({
+  /** The newest head that a person pushed, from which rounds are counted; null: none did. */
+  personHead: objectId.nullable(),
+  items: z.record(storedTaskId, itemSchema),
+  /** Newest last. */
+  rounds: z.array(roundSchema).max(MAX_ROUNDS),
+  /** The first head on which expected checks did not start, which is said once; null: they start. */
+  unstarted: objectId.nullable(),
+});
+
+/** What was asked of a lane's pull request and answered. */
+export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
+
+/** Of a pull request that nobody has said anything about. */
+export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null };

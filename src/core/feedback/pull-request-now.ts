@@ -1,0 +1,108 @@
+import type { ObjectId } from '../evidence.ts';
+
+/** Who wrote something; `id`: GitHub's own number, null where it does not say. */
+export interface Author {
+  readonly login: string;
+  readonly id: number | null;
+  readonly kind: 'user' | 'bot';
+}
+
+/** What people and CI say of an open pull request now: raw text of strangers. Instants in ms. */
+export interface PullRequestNow {
+  readonly number: number;
+  readonly url: string;
+  readonly head: ObjectId;
+  readonly base: { readonly branch: string; readonly tip: ObjectId };
+  /** `unknown`: GitHub is still computing it. */
+  readonly mergeable: 'mergeable' | 'conflicting' | 'unknown';
+  /** The newest 100 that are not resolved, oldest first. */
+  readonly threads: readonly ThreadNow[];
+  /** How many more there are. */
+  readonly moreThreads: number;
+  /** The newest 100, oldest first. */
+  readonly reviews: readonly ReviewNow[];
+  readonly checks: ChecksNow;
+}
+
+/** A thread of a review that is not resolved. */
+export interface ThreadNow {
+  /** GraphQL id, by which it is resolved. */
+  readonly id: string;
+  readonly isOutdated: boolean;
+  readonly path: string;
+  /** Lines of the newest head, 1-based; null: of none, or of the file as a whole. */
+  readonly line: number | null;
+  readonly startLine: number | null;
+  /** The lines when the thread was begun. */
+  readonly originalLine: number | null;
+  readonly side: 'left' | 'right';
+  /** The newest 50, oldest first; at least one. */
+  readonly comments: readonly ThreadComment[];
+}
+
+export interface ThreadComment {
+  /** REST id: answers name the thread's first comment by it. */
+  readonly id: number;
+  /** REST id of its review; null: it belongs to none. */
+  readonly review: number | null;
+  /** null: the account is gone. */
+  readonly by: Author | null;
+  readonly text: string;
+  readonly at: number;
+  /** The part of the diff that it was written on. */
+  readonly hunk: string;
+}
+
+export interface ReviewNow {
+  /** REST id. */
+  readonly id: number;
+  readonly url: string;
+  readonly by: Author | null;
+  readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending';
+  readonly text: string;
+  /** null: it is not submitted yet. */
+  readonly at: number | null;
+}
+
+/** `unreadable`: what the token lacks, or GitHub's words, as a sentence. */
+export type ChecksNow =
+  | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** A check run or commit status; of the head every run of it, the oldest first. */
+export interface CheckNow {
+  readonly of: 'check-run' | 'status' | 'workflow';
+  /** REST id of the check run, which is the job's for GitHub Actions; null: it is none. */
+  readonly id: number | null;
+  readonly name: string;
+  /** Slug of the app that made it, `github-actions`; null: it is a status. */
+  readonly app: string | null;
+  /** Of GitHub Actions: the file, `.github/workflows/ci.yml`, where known; the name of the workflow; and the run's id. */
+  readonly workflow: { readonly path: string | null; readonly name: string; readonly run: number } | null;
+  /** `waiting`: it waits for a person's approval, or never began. */
+  readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
+  /** GitHub's own word, such as `timed_out`. */
+  readonly conclusion: string;
+  readonly summary: string;
+  readonly url: string | null;
+  /** When it ended, or began; null: not known. */
+  readonly at: number | null;
+}
+
+/** What is known of a failed check beside its name. */
+export interface CheckDetails {
+  readonly job: string | null;
+  readonly step: string | null;
+  readonly annotations: readonly Annotation[];
+  /** The end of the failing step's log, cut and raw; null: there is none. */
+  readonly log: string | null;
+  /** Why it is not all there, as a sentence; null: it is. */
+  readonly missing: string | null;
+}
+
+export interface Annotation {
+  readonly path: string;
+  readonly line: number | null;
+  readonly level: string;
+  readonly message: string;
+}
