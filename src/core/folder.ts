@@ -10,7 +10,7 @@ export function fromRoot(folder: Folder, path: string): string {
 }
 
 /** A path from the root, as it is seen from the folder; one outside of it stays as it is. */
-function seenFrom(folder: Folder, path: string): string {
+export function seenFrom(folder: Folder, path: string): string {
   return isInFolder(folder, path) && folder !== '' ? path.slice(folder.length + 1) : path;
 }
 

@@ -15,7 +15,7 @@ import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
-import type { FileTexts, OpenedLane } from '../ports/repository.ts';
+import type { FileTexts, MergeBegun, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
@@ -29,6 +29,8 @@ export interface Iteration {
   readonly step: Iterate;
   /** The agent that it calls. */
   readonly turn: Turn;
+  /** The merge of the base branch that is its task; null: it has another one. */
+  readonly merge: Extract<MergeBegun, { kind: 'begun' }> | null;
   readonly opened: OpenedLane;
   /** Instant of the decision to iterate, which is when the call is charged. */
   readonly startedAt: number;
@@ -71,7 +73,7 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
-  { work, soFar, step, turn }: Iteration,
+  { work, soFar, step, turn, merge }: Iteration,
   {
     listed,
     notes,
@@ -81,7 +83,7 @@ export async function callAgent(
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
   const call = {
-    prompt: await promptFor(deps, { work, soFar, step }, { listed, notes, setting }),
+    prompt: await promptFor(deps, { work, soFar, step, merge }, { listed, notes, setting }),
     timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
     timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, setting.spentUsd, policy),
@@ -105,7 +107,7 @@ export async function callAgent(
 /** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function promptFor(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
-  { work, soFar, step }: Pick<Iteration, 'work' | 'soFar' | 'step'>,
+  { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
   {
     listed,
     notes,
@@ -148,6 +150,7 @@ export async function promptFor(
     notesPath: notebookOf(work.lane.id).path,
     verifyCommands: verify,
     pipeline: setting.pipeline,
+    merge: merge === null ? null : { ...merge, branch: work.lane.baseBranch },
   });
 }
 

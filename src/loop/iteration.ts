@@ -1,6 +1,9 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { bookEntry } from '../core/journal/book.ts';
+import { answerAfter } from '../core/feedback/answered.ts';
+import { beginRound } from '../core/feedback/rounds.ts';
+import { isFeedback } from '../core/feedback/subject.ts';
 import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
@@ -57,9 +60,11 @@ export async function iterate(
         iteration.startedAt,
       );
       const { isForgotten } = iteration.turn;
+      const isAskedAnew = isFeedback(task.id) && progressOf(iteration.work.state.tasks, task.id).attempts === 0;
+      const ready = isAskedAnew ? { ...called, feedback: beginRound(called.feedback, task.id) } : called;
       const begun: Work = {
         ...iteration.work,
-        state: isForgotten ? resetSession(called, 'unknown_session', iteration.startedAt) : called,
+        state: isForgotten ? resetSession(ready, 'unknown_session', iteration.startedAt) : ready,
       };
       // The call is charged and on disk before it is made: a kill grants none for nothing.
       deps.record(begun);
@@ -160,12 +165,12 @@ interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
 async function conclude(
   deps: LoopDeps,
   { work, soFar, step, turn, startedAt }: Iteration,
-  finished: Finished,
+  made: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, heard, doneMarker, sessionDroppedAt, committed } = finished;
+  const { before, after, taskTree, listed, listedAfter, heard, doneMarker, sessionDroppedAt, committed } = made;
   const analysis = bounded<Analysis>(heard.analysis, deps.redact);
-  const steps = bounded<readonly StepRecord[]>(finished.steps, deps.redact);
+  const steps = bounded<readonly StepRecord[]>(made.steps, deps.redact);
   const items = {
     before: listed,
     after: listedAfter,
@@ -192,6 +197,7 @@ async function conclude(
     checklist,
     doneMarker,
     steps,
+    merge: committed.merge,
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
@@ -224,7 +230,8 @@ async function conclude(
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
   const booked = withLeftOut(deps, work, { state: bookEntry(settled.state, entry, titleOf), committed });
-  const state = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
+  const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
+  const state = answerAfter(finished, entry, work.journal);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);

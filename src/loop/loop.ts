@@ -17,6 +17,8 @@ import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { checkBase, checkHead, keepIgnored } from './clean-check.ts';
+import { layMerge } from './feedback/merging.ts';
+import { applySpelledOut } from './feedback/suggestions.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
 import { createOrderPoll } from './order-poll.ts';
@@ -96,15 +98,25 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         const signal = AbortSignal.any([deps.signal, deps.ending]);
         const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
         if (checked.end !== null) return ended(deps, checked.work, checked.end);
-        work = checked.work;
+        work = await applySpelledOut(deps, checked.work);
+        const pushed = await pushIteration(deps, work);
+        work = pushed.work;
+        deps.record(work);
+        if (pushed.end !== null) return ended(deps, work, pushed.end);
         isReady = true;
         // The first prompt says what is known now.
+        continue;
+      }
+      const laid = await layMerge(deps, work, step.task.id);
+      if (laid.kind === 'settled') {
+        work = laid.work;
+        deps.record(work);
         continue;
       }
       work = { ...work, shown: step.task.id };
       await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
       const turn = await turns.take(work.state, step.agent);
-      ({ work, soFar } = await iterate(deps, { work, soFar, step, turn, opened: intake.opened, startedAt: now }));
+      ({ work, soFar } = await iterate(deps, { work, soFar, step, turn, merge: laid.merge, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
       work = pushed.work;
       deps.record(work);

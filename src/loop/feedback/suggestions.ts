@@ -1,0 +1,99 @@
+import { applySuggestions } from '../../core/feedback/suggestions.ts';
+import { answerWith, beginRound } from '../../core/feedback/rounds.ts';
+import type { ThreadSubject } from '../../core/feedback/subject.ts';
+import { isInFolder, seenFrom } from '../../core/folder.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { textOf } from '../../errors.ts';
+import type { Work } from '../../handover/work.ts';
+import type { LoopDeps } from '../deps.ts';
+
+/** A thread whose newest comment spells out the change that it asks for. */
+interface Spelled {
+  readonly task: Task;
+  readonly on: ThreadSubject;
+}
+
+/**
+ * Commits the changes that reviewers spelled out and that fit the newest head, one commit each, before the first call.
+ * What does not fit, or lies outside of the working directory, is left to the agent. What must not be published is answered so.
+ */
+export async function applySpelledOut(deps: LoopDeps, work: Work): Promise<Work> {
+  // From the end of a file to its beginning: the lines of those that follow stay where they are.
+  const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
+  let applied = work;
+  for (const one of spelled) {
+    if (deps.signal.aborted || deps.ending.aborted) break;
+    applied = await applyOne(deps, applied, one).catch((error: unknown) => {
+      deps.log.warning(`A suggested change of ${one.on.path} was not applied: ${sentence(textOf(error))}`);
+      return applied;
+    });
+  }
+  return applied;
+}
+
+function spelledOut({ tasks, state }: Work): (Spelled & { readonly from: number })[] {
+  return tasks.flatMap((task) => {
+    const { source } = task;
+    if (source.kind !== 'feedback' || source.on.kind !== 'thread' || source.on.suggestion === null) return [];
+    const isOpen = task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo';
+    return isOpen ? [{ task, on: source.on, from: source.on.suggestion.from }] : [];
+  });
+}
+
+async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Promise<Work> {
+  const { repository, config, log, files } = deps;
+  if (on.suggestion === null || !isInFolder(config.workingDirectory, on.path)) return work;
+  const path = seenFrom(config.workingDirectory, on.path);
+  const old = (await repository.publishedTexts([path]))[path];
+  if (old === undefined) return work;
+  const { text, stale } = applySuggestions(old, [on.suggestion]);
+  if (stale.length > 0) return work;
+  const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
+  if (text === old) return answered(deps, work, task, { kind: 'unchanged', words: 'The file has this text already.' });
+  const { head, withheld } = await repository.commitTexts({
+    texts: { [path]: text },
+    message: `Apply a suggestion by ${oneLine(on.by, 60)} to ${name}`,
+    trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
+  });
+  if (head === work.head) {
+    const why = withheld.map((one) => `\`${one.path}\`: ${one.why}`).join('; ');
+    log.info(`The suggested change of ${name} was not applied: ${why}`);
+    const refused = { ...work, withheld: [...work.withheld, ...withheld] };
+    return answered(deps, refused, task, { kind: 'unchanged', words: `Not applied. ${sentence(why)}` });
+  }
+  await files.replace({ path, old, text }).catch(() => undefined);
+  await repository.snapshot();
+  log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
+  return answered(
+    deps,
+    { ...work, head, hasNewCommits: true },
+    task,
+    { kind: 'changed', words: 'Applied as suggested.' },
+  );
+}
+
+function answered(
+  deps: LoopDeps,
+  work: Work,
+  { id }: Task,
+  { kind, words }: { readonly kind: 'changed' | 'unchanged'; readonly words: string },
+): Work {
+  const now = deps.clock.now();
+  const commit = kind === 'changed' ? work.head : null;
+  const { state } = work;
+  const progress = { ...progressOf(state.tasks, id), state: 'done' as const, reason: null, doneCommit: work.head };
+  const feedback = answerWith(beginRound(state.feedback, id), id, {
+    kind,
+    commit,
+    words: deps.redact(words),
+    isOurs: true,
+    at: now,
+    posted: false,
+  });
+  const settled: Work = { ...work, state: { ...state, feedback, tasks: { ...state.tasks, [id]: progress } } };
+  deps.record(settled);
+  return settled;
+}
