@@ -29,6 +29,8 @@ export interface GateDeps {
   readonly log: Log;
   /** What another Ralph left of its circuit in the checkout, as the job made it; null: there is none. */
   readonly readLeftCircuit: () => Promise<Omit<LeftCircuit, 'hash'> | null>;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
   /** Text → its hash, in hex digits. */
   readonly sha256: (text: string) => string;
   /** Environment variables that a pipeline may name. */

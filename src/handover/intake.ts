@@ -1,3 +1,4 @@
+import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
@@ -84,6 +85,8 @@ export interface Notes {
   readonly claimedBy: Lease | null;
   /** Files and settings of other Ralphs: what is used and what is not, one line each. */
   readonly found: readonly string[];
+  /** What is to be seen of the checks of the lane's pull request; null: nobody looked. */
+  readonly checks: ChecksSummary | null;
 }
 
 /** A run that ends in the gate, before it knows anything of a lane. */
@@ -96,6 +99,6 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
+    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
   };
 }

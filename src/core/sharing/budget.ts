@@ -254,6 +254,13 @@ export function withAsked(budget: Budget, asked: readonly TaskId[], now: number)
   return { ...budget, waiting, unfinished: [...new Set([...budget.unfinished, ...own])].slice(-MAX_WAITING) };
 }
 
+/** The budget that knows that the lane of an issue has something to answer, which its run of now cannot do. */
+export function withUnanswered(budget: Budget, lane: LaneId): Budget {
+  return !isIssueTask(lane) || budget.unfinished.includes(lane)
+    ? budget
+    : { ...budget, unfinished: [...budget.unfinished, lane].slice(-MAX_WAITING) };
+}
+
 /** What a run made of its lane. `isPublished`: nothing of it is left that a later run could publish, or notify people of. */
 export interface LaneRun {
   readonly before: LaneState;
@@ -283,13 +290,16 @@ export function settleRun(known: Budget, runTag: string, { before, after, isPubl
 /** A lane that worked on its issue and neither finished it nor waits for a person, or of which people do not know all, goes on with the next run that has nothing else to do. */
 function unfinishedAfter(
   known: readonly LaneId[],
-  { lane, tasks }: LaneState,
+  { lane, tasks, feedback }: LaneState,
   isPublished: boolean,
 ): readonly LaneId[] {
   if (!isIssueTask(lane)) return known;
   const { state, attempts } = progressOf(tasks, lane);
   const isOpen = state === 'todo' || state === 'in-progress' || state === 'stuck';
-  const goesOn = !isPublished || (attempts > 0 && isOpen);
+  const isUnanswered = Object.entries(feedback.items).some(
+    ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
+  );
+  const goesOn = !isPublished || (attempts > 0 && isOpen) || isUnanswered;
   if (goesOn === known.includes(lane)) return known;
   return goesOn ? [...known, lane].slice(-MAX_WAITING) : known.filter((other) => other !== lane);
 }

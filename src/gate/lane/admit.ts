@@ -3,6 +3,8 @@ import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { forgetFeedback } from '../../core/feedback/rounds.ts';
+import { isFeedback } from '../../core/feedback/subject.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import { reservedByOthers, withAsked, type Budget, type Reservation } from '../../core/sharing/budget.ts';
@@ -17,6 +19,7 @@ import { UserError } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
+import { readFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { keepLeftCircuit } from './keep-left.ts';
@@ -46,7 +49,8 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
-        decided.tasks.filter(({ id }) => !elsewhere.has(id)),
+        // What is said of this pull request is nobody else's work.
+        decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
         awakeInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
       );
@@ -166,6 +170,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     warnings: [...restored.warnings, ...warnings],
     claimedBy: restored.claimedBy,
     found: [],
+    checks: null,
   });
   const { pause } = restored.state;
   if (pause !== null)
@@ -175,14 +180,20 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
       notes: noteAll([], []),
     });
 
+  // What people and CI say of the lane's pull request comes before everything that it was made for.
+  const said = await readFeedback(deps, { branch, hasBranch: remoteHead !== null, state: restored.state });
+  const noteSaid = (warnings: readonly string[], notices: Notes['notices']): Notes => ({
+    ...noteAll([...said.warnings, ...warnings], notices),
+    checks: said.checks,
+  });
   const lookUpStart = (): ReturnType<GateDeps['findStart']> =>
     deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
   // A run without a call makes up for what people were not notified of.
-  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown;
+  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && said.tasks.length === 0;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
-  const reopened = reopenProgress(restored.state, {
+  const reopened = reopenProgress(said.state, {
     named: namedBy(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
@@ -194,10 +205,10 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     start: foundEarly?.start ?? null,
     state: reopened,
   });
-  const { tasks } = judged;
+  const tasks = [...said.tasks, ...judged.tasks];
   const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
-  const notes = noteAll(judged.warnings, judged.notices);
+  const notes = noteSaid(judged.warnings, judged.notices);
   if (tasks.length === 0)
     return ended({
       ...endIntake({ kind: 'idle', reason: 'no_tasks' }),
@@ -217,7 +228,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     lane,
     ...intake,
   });
-  const begun = { ...state, change };
+  // A branch that begins again has another pull request.
+  const begun =
+    found.start.kind === 'continue' ? { ...state, change } : { ...state, change, ...forgetFeedback(state) };
   const end = endWith({ tasks, state: begun, notes });
   if (found.closedBy !== null && request.requested !== 'by-name')
     return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
@@ -248,7 +261,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
-    notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
+    notes: noteSaid([...judged.warnings, ...prepared.warnings], judged.notices),
   };
   return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
 }
