@@ -191,6 +191,7 @@ async function conclude(
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
     doneMarker,
+    merge: committed.merge,
     steps,
   };
   const now = deps.clock.now();

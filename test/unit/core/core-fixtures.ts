@@ -155,6 +155,7 @@ export interface Play {
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
   readonly doneMarker?: string;
+  readonly merge?: Evidence['merge'];
   readonly steps?: Evidence['steps'];
   readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
@@ -177,6 +178,7 @@ export function evidence(from: string, play: Play): Evidence {
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
     doneMarker: play.doneMarker ?? null,
+    merge: play.merge ?? 'none',
     steps: play.steps ?? [],
     checklist:
       play.checklist === undefined
