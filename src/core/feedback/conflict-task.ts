@@ -17,7 +17,7 @@ export function taskOfConflict({ branch, base, pullRequest, url }: Conflict): Ta
   return {
     id: CONFLICT_TASK,
     title: `Merge ${name} and resolve the conflicts`,
-    body: `The base branch ${name} has moved on, and pull request #${pullRequest} cannot be merged into it any more.`,
+    body: `The base branch ${name} has moved on, and pull request #${pullRequest} can no longer be merged into it.`,
     source: { kind: 'feedback', on: { kind: 'conflict', branch: name, base }, pullRequest, url },
     comments: [],
     obstacle: null,

@@ -80,6 +80,7 @@ export const promptParts: PromptParts = {
   specifications: [],
   patterns: '',
   task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
+  merge: null,
   iteration: 3,
   maxIterations: 10,
   remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0, stuck: 0 },

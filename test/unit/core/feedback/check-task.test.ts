@@ -97,7 +97,7 @@ test('a base branch that conflicts is a task', () => {
   expect(task).toMatchObject({
     id: CONFLICT_TASK,
     title: 'Merge main and resolve the conflicts',
-    body: 'The base branch main has moved on, and pull request #5 cannot be merged into it any more.',
+    body: 'The base branch main has moved on, and pull request #5 can no longer be merged into it.',
     source: { kind: 'feedback', on: { kind: 'conflict', branch: 'main', base: 'def' }, pullRequest: 5, url: where.url },
     priority: FEEDBACK_PRIORITY.conflict,
   });

@@ -4,11 +4,11 @@ import { CONFLICT_TASK } from '../../../../src/core/feedback/subject.ts';
 import { play, policy, progress, task, type Play, type Played } from '../core-fixtures.ts';
 
 const verifies = { ...policy, verifies: true };
-const why = 'The name is the one of the interface.';
-const claims = { status: 'COMPLETE', tasksCompleted: 1, exitSignal: false, summary: why } as const;
+const WHY = 'The name is the one of the interface.';
+const claims = { status: 'COMPLETE', tasksCompleted: 1, exitSignal: false, summary: WHY } as const;
 const says: Play = { output: { signal: claims } };
 const silent: Play = { output: { signal: { ...claims, summary: null } } };
-const working: Play = { output: { signal: { status: 'IN_PROGRESS', exitSignal: false, summary: why } } };
+const working: Play = { output: { signal: { status: 'IN_PROGRESS', exitSignal: false, summary: WHY } } };
 const blocked: Play = { output: { signal: { ...claims, status: 'BLOCKED' } } };
 
 function playOn(id: string, script: readonly Play[], bounds = policy): Played {
