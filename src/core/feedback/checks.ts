@@ -64,8 +64,7 @@ export function unstartedChecks(
   return isExpected && !ofActions(head).some(hasBegun);
 }
 
-/** Whether a check is a run of GitHub Actions. */
-export function isOfActions({ app, workflow }: Pick<CheckNow, 'app' | 'workflow'>): boolean {
+function isOfActions({ app, workflow }: Pick<CheckNow, 'app' | 'workflow'>): boolean {
   return app === 'github-actions' || workflow !== null;
 }
 

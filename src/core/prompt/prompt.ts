@@ -4,7 +4,7 @@ import type { Verification } from '../evidence.ts';
 import { claimsOf, promptIntro, taskIntro, type Aim } from './aim.ts';
 import { howToMark } from './marking.ts';
 import { dataSection } from './data-section.ts';
-import { FEEDBACK_SUMMARY, mergeSections, type MergeToFinish } from './feedback.ts';
+import { FEEDBACK_SUMMARY, feedbackClaims, feedbackIntro, mergeSections, type MergeToFinish } from './feedback.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import { precedence } from './precedence.ts';
 import { MAX_TAKEOVER_CHARS, type Takeover } from './takeover.ts';
@@ -95,6 +95,11 @@ export function composePrompt(parts: PromptParts): string {
 }
 
 function protocol({ aim, task }: PromptParts): string {
+  const { source } = task;
+  const claims =
+    source.kind === 'feedback' && aim !== 'once'
+      ? feedbackClaims(source.on.kind)
+      : claimsOf(aim, source.kind === 'prompt');
   return `# How to end
 
 End your final message with this block, as plain text outside any code fence, one value per field:
@@ -111,7 +116,7 @@ SUMMARY: <one to three sentences for the reviewer: what was done, what was assum
 QUESTION: <only with BLOCKED: the one thing a person must decide, with the choices>
 ---END_RALPH_STATUS---
 
-${claimsOf(aim, task.source)}
+${claims}
 - You cannot continue without a person: STATUS: BLOCKED, and say in QUESTION what they must decide. Otherwise leave QUESTION out.
 - ${isAnswer(aim, task) ? FEEDBACK_SUMMARY : SUMMARY}
 
@@ -154,7 +159,7 @@ function taskOf({ aim, task, standing, merge, instructions }: PromptParts): read
   const position = isInFile ? positionOf(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
-    taskIntro(aim, source),
+    source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind) : taskIntro[aim],
     dataSection(
       'TASK',
       [position === '' ? '' : `(${position})`, title, body]
