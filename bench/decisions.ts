@@ -134,6 +134,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
       verification: { kind: 'passed', durationMs: 1 },
       checklist: null,
       doneMarker: null,
+      merge: 'none',
     },
   };
 }

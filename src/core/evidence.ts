@@ -77,6 +77,8 @@ export const evidenceSchema = z.object({
   checklist: checklistSchema.nullable().default(null),
   /** A file by which the agent says that everything is done, made in this run; null: there is none. */
   doneMarker: z.string().max(200).nullable().default(null),
+  /** Whether a merge of the base branch is still to be finished (`open`), or was committed (`made`). Journals of before there were any have none. */
+  merge: z.enum(['none', 'open', 'made']).default('none'),
   /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
   steps: z.array(stepRecordSchema).max(50).default([]),
 });

@@ -131,6 +131,7 @@ export async function promptFor(
     specifications: deps.prompt.specifications,
     patterns: codebasePatterns(notes),
     task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
+    merge: null,
     standing: item === undefined ? 'unlisted' : 'listed',
     others: othersOf(work, step.task),
     iteration: soFar.iterations + 1,

@@ -196,6 +196,7 @@ async function conclude(
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
     doneMarker,
+    merge: committed.merge,
     steps,
     merge: committed.merge,
   };

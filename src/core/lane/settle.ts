@@ -5,6 +5,7 @@ import { bookCall, bookUsage } from './ledger.ts';
 import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import {
   afterCall,
   chooseAgent,
@@ -324,7 +325,8 @@ function settleMark(
   { task, evidence: { checklist } }: IterationFacts,
   { verdict }: Judgement,
 ): LaneState {
-  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && checklist?.current !== 'done';
+  const isListed = !isIssueTask(task.id) && !isFeedback(task.id);
+  const isUnmarked = verdict.taskDone && isListed && checklist?.current !== 'done';
   return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
 }
 

@@ -4,6 +4,7 @@ import { isKnownRed } from './check.ts';
 import { circuitWords } from './circuit.ts';
 import { judgeDenials, type ClassifiedDenial } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
+import { CONFLICT_TASK, isFeedback } from '../feedback/subject.ts';
 import type { Immutable } from '../immutable.ts';
 import { askedAgent, changedByAgent, failingSteps } from '../pipeline/step-record.ts';
 import { firstNames } from '../text/lists.ts';
@@ -75,19 +76,23 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts);
   // What passes in the work tree on a commit that failed in a clean clone passes by something that is not published.
   const verified = passed && !isKnownRed(state, evidence.after.head);
-  const accepts =
-    discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && stepsHold && (!policy.verifies || verified);
+  const holds = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && stepsHold;
+  const accepts = holds && (!policy.verifies || verified);
   // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
-  const taskDone =
-    accepts &&
-    !isPromptTask(facts.task.id) &&
-    ((nothingToDo && passed) ||
-      (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
+  const taskDone = isFeedback(facts.task.id)
+    ? isAnswered(state, facts, { accepts, passed, nothingToDo: nothingToDo && holds })
+    : accepts &&
+      !isPromptTask(facts.task.id) &&
+      ((nothingToDo && passed) ||
+        (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
   const progress =
-    changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) || (taskDone && confirmed);
+    changed ||
+    madeMerge(evidence) ||
+    (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
+    (taskDone && confirmed);
   const denials = judgeDenials(facts.denials, progress, policy);
   const claimsAll = claimsEverything(facts);
   const vetoes = claimsAll
@@ -124,6 +129,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       denials,
       claims: [...vetoes, ...discrepancies],
       isToConfirm: claimsAll && isPromptTask(facts.task.id),
+      isAnswered: taskDone && isFeedback(facts.task.id),
     }),
   };
 }
@@ -149,6 +155,24 @@ export function configurationProblem(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
   return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
+}
+
+/** Whether what people or CI asked has its answer: a change, or the reasons why nothing changes, which need no verification. A merge has to be made. */
+function isAnswered(
+  state: LaneState,
+  facts: IterationFacts,
+  judged: { readonly accepts: boolean; readonly passed: boolean; readonly nothingToDo: boolean },
+): boolean {
+  const { accepts, passed, nothingToDo } = judged;
+  const { merge } = facts.evidence;
+  const { status, summary } = facts.analysis.signal;
+  if (merge === 'open') return false;
+  const isClaimed = claimsTask(facts);
+  if (accepts && isClaimed && changedSinceStart(state, facts)) return true;
+  // What passes and holds both sides is merged, whatever is said of it.
+  if (facts.task.id === CONFLICT_TASK)
+    return accepts && merge === 'made' && (isClaimed || (passed && status !== 'BLOCKED'));
+  return nothingToDo && summary !== null && summary.trim() !== '';
 }
 
 interface Finding {
@@ -217,6 +241,11 @@ function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts)
   return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
 }
 
+/** A merge may end with the very content that the lane had. */
+function madeMerge({ merge, steps }: Evidence): boolean {
+  return merge === 'made' && changedByAgent(steps);
+}
+
 /** Whether the iteration's agent changed content that is still changed at its end. */
 function changedContent({ before, after, steps }: Evidence): boolean {
   return before.tree !== after.tree && changedByAgent(steps);
@@ -251,6 +280,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     filesModified !== null &&
     filesModified > 0 &&
     evidence.before.tree === evidence.after.tree &&
+    evidence.merge === 'none' &&
     !mayRepeat(state, facts) &&
     !wroteChecklist(checklist)
   ) {
@@ -259,10 +289,13 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
       sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.`,
     });
   }
-  if (
-    evidence.withheld.length > 0 &&
-    (claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0)
-  ) {
+  const claims = claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0;
+  if (claims && evidence.merge === 'open') {
+    found.push({
+      hint: 'merge_open',
+      sentence: 'It claimed finished work, but the merge is not finished: files still have conflict markers.',
+    });
+  } else if (claims && evidence.withheld.length > 0) {
     found.push({
       hint: 'withheld',
       // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
@@ -343,6 +376,8 @@ interface HintFacts {
   readonly claims: readonly Finding[];
   /** It says that an open-ended task is done; once is not enough. */
   readonly isToConfirm: boolean;
+  /** It answers people or CI. */
+  readonly isAnswered: boolean;
 }
 
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
@@ -350,7 +385,9 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
-  if (evidence.withheld.length > 0) hints.push('withheld');
+  // What has markers is withheld, too: it is to be resolved, not to be undone.
+  if (evidence.merge === 'open') hints.push('merge_open');
+  else if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');
@@ -358,7 +395,8 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   if (judged.denials.counted > 0) hints.push('denied');
   if (judged.denials.advice.length > 0) hints.push('compound');
   if (judged.isToConfirm && judged.claims.length === 0) hints.push('confirm_complete');
-  else if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
+  else if (!judged.progress && spoke && !judged.questionOnly && !judged.isAnswered && evidence.merge !== 'open')
+    hints.push('no_change');
   if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
   if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
   return [...new Set(hints)];

@@ -48,6 +48,11 @@ const hints = {
     sentence:
       'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
   },
+  merge_open: {
+    scope: 'task',
+    sentence:
+      'The merge is not finished: files still have conflict markers, and nothing is committed while they do. Resolve every one of them.',
+  },
   verify_failed: {
     scope: 'task',
     sentence: 'The verification command failed after the last iteration. Fix that before anything else.',

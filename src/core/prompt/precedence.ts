@@ -43,8 +43,11 @@ const rules: readonly Rule[] = [
     sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
   },
   {
-    isNeeded: ({ prompt, task }) => task.source.kind === 'issue' && /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
-    sentence: ({ aim }) => `${aim === 'task' ? 'Your' : 'The'} task is an issue: no list has an item of it to mark.`,
+    isNeeded: ({ prompt, task }) =>
+      (task.source.kind === 'issue' || task.source.kind === 'feedback') &&
+      /fix_plan|prd\.json|\bpasses\b|\[x\]/i.test(prompt),
+    sentence: ({ aim, task }) =>
+      `${aim === 'task' ? 'Your' : 'The'} task is ${task.source.kind === 'issue' ? 'an issue' : 'feedback on the pull request'}: no list has an item of it to mark.`,
   },
   {
     isNeeded: ({ prompt, task, aim }) =>
@@ -77,5 +80,5 @@ function namesItsFile({ prompt, task: { source } }: Told): boolean {
 }
 
 function isListed({ task: { source }, standing }: Told): boolean {
-  return source.kind !== 'issue' && source.kind !== 'prompt' && standing === 'listed';
+  return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
 }

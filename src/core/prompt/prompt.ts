@@ -4,6 +4,7 @@ import type { Verification } from '../evidence.ts';
 import { claimsOf, promptIntro, taskIntro, type Aim } from './aim.ts';
 import { howToMark } from './marking.ts';
 import { dataSection } from './data-section.ts';
+import { FEEDBACK_SUMMARY, feedbackClaims, feedbackIntro, mergeSections, type MergeToFinish } from './feedback.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import { precedence } from './precedence.ts';
 import { MAX_TAKEOVER_CHARS, type Takeover } from './takeover.ts';
@@ -31,6 +32,8 @@ export interface PromptParts {
   /** What an agent of another Ralph noted of the code for all that come after it; empty: nothing. */
   readonly patterns: string;
   readonly task: Task;
+  /** The merge that the task is, as it lies in the work tree; null: there is none. */
+  readonly merge: MergeToFinish | null;
   /** Whether the file of a task has its item on this branch; says nothing of an issue. */
   readonly standing: 'listed' | 'unlisted';
   /** Titles of the other open tasks, in the order of work. */
@@ -77,7 +80,6 @@ const MIN_SECTION = 160;
  */
 export function composePrompt(parts: PromptParts): string {
   const { aim, promptTemplate, promptPath, setup, task } = parts;
-  const isOpenEnded = task.source.kind === 'prompt';
   return [
     contextOf(parts),
     setup.trim(),
@@ -85,15 +87,19 @@ export function composePrompt(parts: PromptParts): string {
     // Ours contradicts nothing.
     promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
-    ...(isOpenEnded ? openTask(parts, task.source) : taskOf(parts)),
-    protocol(claimsOf(aim, isOpenEnded)),
+    ...(task.source.kind === 'prompt' ? openTask(parts, task.source) : taskOf(parts)),
+    protocol(parts),
   ]
     .filter((section) => section !== '')
     .join('\n\n');
 }
 
-/** `claims`: when to say what. */
-function protocol(claims: string): string {
+function protocol({ aim, task }: PromptParts): string {
+  const { source } = task;
+  const claims =
+    source.kind === 'feedback' && aim !== 'once'
+      ? feedbackClaims(source.on.kind)
+      : claimsOf(aim, source.kind === 'prompt');
   return `# How to end
 
 End your final message with this block, as plain text outside any code fence, one value per field:
@@ -112,9 +118,17 @@ QUESTION: <only with BLOCKED: the one thing a person must decide, with the choic
 
 ${claims}
 - You cannot continue without a person: STATUS: BLOCKED, and say in QUESTION what they must decide. Otherwise leave QUESTION out.
-- SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.
+- ${isAnswer(aim, task) ? FEEDBACK_SUMMARY : SUMMARY}
 
 Each claim is compared with what really changed in the repository.`;
+}
+
+const SUMMARY =
+  'SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.';
+
+/** Whether the summary is what people read as the answer to them, or to CI. */
+function isAnswer(aim: Aim, { source }: Task): boolean {
+  return aim !== 'once' && source.kind === 'feedback' && source.on.kind !== 'conflict';
 }
 
 /** Documents that a prompt points to are named to the agent so far. */
@@ -139,13 +153,13 @@ function openTask(
 }
 
 /** Everything in it that people wrote, names and places included, stands between marker lines. */
-function taskOf({ aim, task, standing }: PromptParts): readonly string[] {
+function taskOf({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
   const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
   const position = isInFile ? positionOf(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
-    taskIntro[aim],
+    source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind) : taskIntro[aim],
     dataSection(
       'TASK',
       [position === '' ? '' : `(${position})`, title, body]
@@ -156,6 +170,7 @@ function taskOf({ aim, task, standing }: PromptParts): readonly string[] {
     conversation === ''
       ? ''
       : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
+    ...(merge === null || aim === 'once' ? [] : mergeSections(merge, instructions)),
     isInFile && aim !== 'once' ? howToMark(source.kind, standing, aim) : '',
   ];
 }

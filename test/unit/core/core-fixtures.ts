@@ -80,6 +80,7 @@ export const promptParts: PromptParts = {
   specifications: [],
   patterns: '',
   task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
+  merge: null,
   iteration: 3,
   maxIterations: 10,
   remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0, stuck: 0 },
@@ -155,6 +156,7 @@ export interface Play {
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
   readonly doneMarker?: string;
+  readonly merge?: Evidence['merge'];
   readonly steps?: Evidence['steps'];
   readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
@@ -177,6 +179,7 @@ export function evidence(from: string, play: Play): Evidence {
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
     doneMarker: play.doneMarker ?? null,
+    merge: play.merge ?? 'none',
     steps: play.steps ?? [],
     checklist:
       play.checklist === undefined

@@ -154,6 +154,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       fencedBlock: false,
       withheld: [],
       doneMarker: null,
+      merge: 'none',
       steps: [],
       checklist: null,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },

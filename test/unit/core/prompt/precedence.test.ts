@@ -32,6 +32,12 @@ const PLAIN = 'You are careful. Keep the code small, and write a test for each c
 const issue = task(1).source;
 const plan: Task['source'] = { kind: 'plan', path: '.ralph/fix_plan.md', line: 3 };
 const prd: Task['source'] = { kind: 'prd', path: 'scripts/ralph/prd.json', key: 'US-001', issue: null };
+const feedback: Task['source'] = {
+  kind: 'feedback',
+  on: { kind: 'check', name: 'test', head: 'abc' },
+  pullRequest: 5,
+  url: 'https://example.test/pull/5',
+};
 const open: Task['source'] = { kind: 'prompt', path: 'PROMPT.md', documents: [] };
 
 const NOTES = '.ralph/learnings/issue-1.md';
@@ -54,6 +60,7 @@ test.each<[string, string, Task['source'], readonly RegExp[]]>([
   ['steps, an entry', WITH_STEPS, prd, [MARK, CHOSEN, ENDS]],
   ['stories, an entry', WITH_STORIES, prd, [MARK, CHOSEN, STAY, ENDS]],
   ['stories, an issue', WITH_STORIES, issue, [NO_ITEM, CHOSEN, STAY, ENDS]],
+  ['stories, feedback', WITH_STORIES, feedback, [NO_ITEM, CHOSEN, STAY, ENDS]],
   ['stories in the plan, a box', STORIES_IN_PLAN, plan, [MARK, CHOSEN, BLOCK]],
   ['nothing of the kind', PLAIN, plan, []],
   ['nothing of the kind, no list', PLAIN, open, []],
@@ -88,7 +95,7 @@ test('an item that is not on this branch has nothing to mark', () => {
   ).not.toMatch(MARK);
 });
 
-test.each([plan, prd, issue, open])('with all of it at once it is at most 600 characters: %o', (source) => {
+test.each([plan, prd, issue, feedback, open])('with all of it at once it is at most 600 characters: %o', (source) => {
   const prompt = [PROTECTED_FILES, OF_THE_FIRST, WITH_STEPS, WITH_STORIES].join('\n');
   const text = precedence({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   expect(text.length).toBeGreaterThan(200);

@@ -1,0 +1,132 @@
+import { hashId, type TaskId } from '../tasks/ids.ts';
+import { MINUTE_MS } from '../time.ts';
+import type { CheckNow, ChecksNow } from './pull-request-now.ts';
+
+/** Checks that are known, of the head and of the base branch's tip. */
+export type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;
+
+/** By what the runs of this very workflow are known: its file, and the run that asks; null: not known. */
+export interface OwnRuns {
+  readonly workflow: string | null;
+  readonly run: number | null;
+}
+
+/** What the checks of a head come to: of each check its newest run. */
+export interface JudgedChecks {
+  /** To be worked on. */
+  readonly failed: readonly CheckNow[];
+  /** They fail on the base branch as well. */
+  readonly alsoOnBase: readonly CheckNow[];
+  /** They failed and passed on the same commit. */
+  readonly flaky: readonly CheckNow[];
+  readonly running: readonly CheckNow[];
+  readonly waiting: readonly CheckNow[];
+  /** Flaky ones that passed last included. */
+  readonly passed: number;
+}
+
+/** GitHub takes so long at most until a workflow is seen. */
+const STARTS_WITHIN_MS = 10 * MINUTE_MS;
+
+/** Judges the checks of a head; our own workflow's runs are left out. */
+export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
+  const groups = [...Map.groupBy(counted(head, own), keyOf).values()].flatMap(groupOf);
+  const newest = (result: CheckNow['result']): readonly CheckNow[] =>
+    groups.map(({ last }) => last).filter((check) => check.result === result);
+  const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
+  return {
+    failed: failed.filter((check) => !failsOn(base, check)),
+    alsoOnBase: failed.filter((check) => failsOn(base, check)),
+    flaky: groups.filter(({ isFlaky }) => isFlaky).map(({ last }) => last),
+    running: newest('running'),
+    waiting: newest('waiting'),
+    passed: newest('passed').length,
+  };
+}
+
+/** Id of the task that a failed check is: the same on every head. */
+export function taskIdOfCheck(check: CheckNow): TaskId {
+  return `check-${hashId(keyOf(check))}`;
+}
+
+/**
+ * Whether GitHub starts no workflow on the head, although some ran on the base branch's tip or, as `ranBefore` says, on
+ * an earlier head. Nothing is expected within ten minutes after the push.
+ */
+export function unstartedChecks(
+  { head, base }: KnownChecks,
+  { own, ranBefore, sincePushMs }: { readonly own: OwnRuns; readonly ranBefore: boolean; readonly sincePushMs: number },
+): boolean {
+  if (sincePushMs < STARTS_WITHIN_MS) return false;
+  const ofActions = (checks: readonly CheckNow[]): readonly CheckNow[] =>
+    checks.filter((check) => isOfActions(check) && !isOwn(check, own));
+  const isExpected = ranBefore || ofActions(base).some(hasBegun);
+  return isExpected && !ofActions(head).some(hasBegun);
+}
+
+function isOfActions({ app, workflow }: Pick<CheckNow, 'app' | 'workflow'>): boolean {
+  return app === 'github-actions' || workflow !== null;
+}
+
+function hasBegun(check: CheckNow): boolean {
+  return resultOf(check) !== 'waiting';
+}
+
+/** One that was skipped says nothing: often it is the twin of one that was not, started by another event. */
+function counted(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[] {
+  return checks
+    .filter((check) => !isOwn(check, own))
+    .map((check) => ({ ...check, result: resultOf(check) }))
+    .filter(({ result }) => result !== 'skipped');
+}
+
+/** By its file: anybody can call a workflow as ours is called. */
+function isOwn({ app, workflow }: CheckNow, own: OwnRuns): boolean {
+  if (workflow === null || (app !== null && app !== 'github-actions')) return false;
+  return workflow.path === null ? own.run !== null && workflow.run === own.run : workflow.path === own.workflow;
+}
+
+/** GitHub's word counts for more than whether it calls the check completed. */
+function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'>): CheckNow['result'] {
+  if (/^(?:skipped|neutral|cancelled)$/i.test(conclusion)) return 'skipped';
+  return /^(?:stale|action_required)$/i.test(conclusion) ? 'waiting' : result;
+}
+
+function keyOf({ of, app, workflow, name }: CheckNow): string {
+  // A file has a slash: no workflow is taken for the file of another.
+  const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
+  return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
+}
+
+interface Group {
+  readonly last: CheckNow;
+  readonly isFlaky: boolean;
+}
+
+/** Of the runs of one check, oldest first. */
+function groupOf(runs: readonly CheckNow[]): readonly Group[] {
+  const last = runs.at(-1);
+  return last === undefined ? [] : [{ last, isFlaky: isFlaky(last, runs.slice(0, -1)) }];
+}
+
+function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
+  if (last.result === 'passed') return earlier.some(({ result }) => result === 'failed');
+  // What passed for a push may fail for the pull request: only the same run, run again, is the same check.
+  const isAgain = ({ workflow }: CheckNow): boolean => workflow?.run === last.workflow?.run;
+  return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
+}
+
+/** What runs there again says nothing yet: what it came to before counts. */
+function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
+  const last = base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
+  return last !== undefined && resultOf(last) === 'failed';
+}
+
+/** The file is not known of every run. */
+function isSame(one: CheckNow, other: CheckNow): boolean {
+  if (one.of !== other.of || one.app !== other.app || one.name !== other.name) return false;
+  if (one.workflow === null || other.workflow === null) return one.workflow === other.workflow;
+  return one.workflow.path === null || other.workflow.path === null
+    ? one.workflow.name === other.workflow.name
+    : one.workflow.path === other.workflow.path;
+}
