@@ -1,5 +1,6 @@
 import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
+import { forgetRounds } from '../feedback/rounds.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
@@ -238,7 +239,11 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = { ...state, unverified: withoutTask(state.unverified, taskId) };
+  const retried = {
+    ...state,
+    unverified: withoutTask(state.unverified, taskId),
+    feedback: forgetRounds(state.feedback, taskId),
+  };
   return withTask(retried, taskId, untouched, { reason, now });
 }
 
