@@ -1,6 +1,7 @@
 import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
@@ -329,7 +330,8 @@ function settleMark(
   { task, evidence: { checklist } }: IterationFacts,
   { verdict }: Judgement,
 ): LaneState {
-  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && checklist?.current !== 'done';
+  const isOfFile = !isIssueTask(task.id) && !isFeedback(task.id);
+  const isUnmarked = verdict.taskDone && isOfFile && checklist?.current !== 'done';
   return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
 }
 
