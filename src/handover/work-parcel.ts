@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { verificationSchema } from '../core/evidence.ts';
+import { isFeedback } from '../core/feedback/subject.ts';
 import { isolationFacts } from '../core/isolation/facts.ts';
 import { cutFacts } from '../core/isolation/texts.ts';
 import { parseJournalLine, serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
@@ -168,7 +169,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const state = parseStateAt(work.state, lane.id, now);
   if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
   const found: readonly Task[] = work.found
-    .filter(({ id }) => !isIssueTask(id) && !isPromptTask(id))
+    .filter(({ id }) => !isIssueTask(id) && !isPromptTask(id) && !isFeedback(id))
     .map((task) => ({ ...task, body: '', comments: [] }));
   const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
   const ids = tasks.map(({ id }) => id);

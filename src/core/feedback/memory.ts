@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
 import { storedTaskId } from '../tasks/ids.ts';
+import { capped } from '../text/cut.ts';
 
 /** More subjects than GitHub shows in one review are not kept; the oldest go first. */
 export const MAX_ITEMS = 120;
@@ -9,7 +10,10 @@ export const MAX_ITEMS = 120;
 export const MAX_ROUNDS = 10;
 /** Of an agent's words in an answer. */
 export const MAX_ANSWER_CHARS = 500;
-const MAX_TITLE_CHARS = 120;
+/** Of what people see of a subject. */
+export const MAX_TITLE_CHARS = 120;
+/** An address that is longer is not kept. */
+export const MAX_URL_CHARS = 300;
 
 const objectId = z.string().max(64);
 
@@ -18,7 +22,7 @@ export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 const itemSchema = z.object({
   kind: z.enum(['thread', 'review', 'check', 'conflict']),
   title: z.string().max(MAX_TITLE_CHARS),
-  url: z.string().max(300).nullable(),
+  url: z.string().max(MAX_URL_CHARS).nullable(),
   /** How often it was asked since a person pushed last. */
   rounds: count,
   /** What asked last: id of a comment or review, or the commit that failed or conflicts. */
@@ -69,3 +73,53 @@ export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 
 /** Of a pull request that nobody has said anything about. */
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null };
+
+/** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. */
+export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
+  const entries = Object.entries(items);
+  let surplus = entries.length - most;
+  if (surplus <= 0) return items;
+  const dropped = new Set<string>();
+  for (const goes of [isPosted, isAnswered, () => true]) {
+    for (const [id, item] of entries) {
+      if (surplus <= 0) break;
+      if (dropped.has(id) || !goes(item)) continue;
+      dropped.add(id);
+      surplus -= 1;
+    }
+  }
+  return Object.fromEntries(entries.filter(([id]) => !dropped.has(id)));
+}
+
+/** The memory in fewer bytes, with everything that decides. */
+export function withShorterWords(feedback: Feedback): Feedback {
+  return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, ...item }) => ({
+    ...item,
+    title: capped(title, 60),
+    answer: answer === null ? null : { ...answer, words: answer.words === null ? null : capped(answer.words, 100) },
+  }));
+}
+
+/** The memory without a word that somebody else could have written into it: what is left can only cost a run. */
+export function withoutWords(feedback: Feedback): Feedback {
+  return mapItems(feedback, (item) => ({
+    ...item,
+    title: '',
+    url: null,
+    // What nobody vouches for is not posted.
+    answer: item.answer === null ? null : { ...item.answer, commit: null, words: null, posted: true },
+  }));
+}
+
+function mapItems(feedback: Feedback, change: (item: FeedbackItem) => FeedbackItem): Feedback {
+  const items = Object.entries(feedback.items).map(([id, item]) => [id, change(item)] as const);
+  return { ...feedback, items: Object.fromEntries(items) };
+}
+
+function isAnswered({ answer }: FeedbackItem): boolean {
+  return answer !== null;
+}
+
+function isPosted({ answer }: FeedbackItem): boolean {
+  return answer?.posted === true;
+}

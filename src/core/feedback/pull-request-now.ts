@@ -36,12 +36,12 @@ export interface ThreadNow {
   /** The lines when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
-  /** The newest 50, oldest first; at least one. */
+  /** The thread's first comment, which names the thread, and the newest 49 of the others; oldest first. */
   readonly comments: readonly ThreadComment[];
 }
 
 export interface ThreadComment {
-  /** REST id: answers name the thread's first comment by it. */
+  /** REST id: an answer names the thread's first comment by it. */
   readonly id: number;
   /** REST id of its review; null: it belongs to none. */
   readonly review: number | null;

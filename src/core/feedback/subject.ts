@@ -1,5 +1,4 @@
 import type { ObjectId } from '../evidence.ts';
-import type { TaskId } from '../tasks/ids.ts';
 
 /** What a feedback task answers: a thread of a review, what a review says as a whole, a failed check, a base branch that conflicts. */
 export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
@@ -55,10 +54,20 @@ export const FEEDBACK_PRIORITY: Readonly<Record<Subject['kind'], number>> = {
   check: 0,
 };
 
+/** Id of the task that a thread is, by the REST id of its first comment. */
+export function threadTaskId(comment: number): string {
+  return `thread-${comment}`;
+}
+
+/** Id of the task that a review as a whole is, by its REST id. */
+export function reviewTaskId(review: number): string {
+  return `review-${review}`;
+}
+
 /** Id of the task that a merge of the base branch is: a lane has one base. */
-export const CONFLICT_TASK: TaskId = 'conflict-base';
+export const CONFLICT_TASK = 'conflict-base';
 
 /** Whether the task answers people or CI, and is none of those that the lane was made for. */
-export function isFeedback(id: TaskId): boolean {
+export function isFeedback(id: string): boolean {
   return /^(?:thread|review)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

@@ -1,3 +1,4 @@
+import { withoutWords } from '../feedback/memory.ts';
 import { hasConversation } from './session.ts';
 import type { LaneState } from './state.ts';
 
@@ -31,7 +32,16 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
   return {
     state: signed
       ? asked
-      : { ...asked, pause: null, session: null, resting: {}, transcript: null, retried: [], leftCircuit: null },
+      : {
+          ...asked,
+          pause: null,
+          session: null,
+          resting: {},
+          transcript: null,
+          retried: [],
+          leftCircuit: null,
+          feedback: withoutWords(state.feedback),
+        },
     dropped: [
       ...(Object.keys(state.approvals).length > 0 ? ['approvals'] : []),
       ...(!signed && state.pause !== null ? ['a pause'] : []),
@@ -54,5 +64,6 @@ export function withSafeParts(state: LaneState, since: LaneState): LaneState {
     lastIteration,
     unmarked: since.unmarked,
     unverified: since.unverified,
+    feedback: since.feedback,
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { verificationKinds, type Verification } from '../evidence.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
@@ -138,7 +139,7 @@ export interface IterationShare {
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
-/** The change after one more iteration. */
+/** The change after one more iteration. One that answers people or CI is in the totals only: the branch holds nothing of its own of such a task. */
 export function addIteration(change: Change, iteration: IterationShare): Change {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
   const before = shareOf(change, taskId);
@@ -168,15 +169,16 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   const overruled = lastOfEach(claims);
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
-    .filter(([id]) => id !== taskId && !isShareOf(change, id))
+    .filter(([id]) => id !== taskId && !isShareOf(change, id) && !isFeedback(id))
     .map(([id, known]) => [id, { ...noShare, title: cut(known, MAX_TITLE_CHARS), verification }] as const);
+  const own = isFeedback(taskId) ? [] : [[taskId, share] as const];
   return {
     ...change,
     iterations,
     costUsd: change.costUsd + costUsd,
     tokens: change.tokens + tokens,
     durationMs: change.durationMs + durationMs,
-    tasks: Object.fromEntries([...others, ...also, [taskId, share] as const].slice(-MAX_SHARES)),
+    tasks: Object.fromEntries([...others, ...also, ...own].slice(-MAX_SHARES)),
     failingSince:
       verification === 'not-run'
         ? change.failingSince

@@ -4,6 +4,7 @@ import { awaitingCheck, waitingForOthers } from './check.ts';
 import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
@@ -249,12 +250,14 @@ function safety({ state, run }: Situation): Outcome | null {
     : null;
 }
 
-/** The queue's pull request has as much as people can review at once: nothing more is begun. */
+/** The queue's pull request has as much as people can review at once: nothing more is begun. What they say of it is answered all the same. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
-  const next = taskToWork({ ...situation, tasks: tasks.filter(({ id }) => !isShareOf(state.change, id)) });
   const goesOn = taskToWork(situation);
+  if (goesOn !== null && isFeedback(goesOn.id)) return null;
+  const unbegun = tasks.filter(({ id }) => !isShareOf(state.change, id) && !isFeedback(id));
+  const next = taskToWork({ ...situation, tasks: unbegun });
   // A prompt has no end of its own that a review could wait for.
   if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
   return next !== null && (goesOn === null || !isShareOf(state.change, goesOn.id))

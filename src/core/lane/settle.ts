@@ -1,11 +1,12 @@
 import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
+import { forgetRounds } from '../feedback/rounds.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { askedAgent, changedByAgent, type StepCall } from '../pipeline/step-record.ts';
 import { probingSteps, rememberSteps } from '../pipeline/step-memory.ts';
 import type { AgentName } from '../agent-names.ts';
-import { isFeedback } from '../feedback/subject.ts';
 import {
   afterCall,
   chooseAgent,
@@ -239,7 +240,11 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = { ...state, unverified: withoutTask(state.unverified, taskId) };
+  const retried = {
+    ...state,
+    unverified: withoutTask(state.unverified, taskId),
+    feedback: forgetRounds(state.feedback, taskId),
+  };
   return withTask(retried, taskId, untouched, { reason, now });
 }
 
@@ -325,8 +330,8 @@ function settleMark(
   { task, evidence: { checklist } }: IterationFacts,
   { verdict }: Judgement,
 ): LaneState {
-  const isListed = !isIssueTask(task.id) && !isFeedback(task.id);
-  const isUnmarked = verdict.taskDone && isListed && checklist?.current !== 'done';
+  const isOfFile = !isIssueTask(task.id) && !isFeedback(task.id);
+  const isUnmarked = verdict.taskDone && isOfFile && checklist?.current !== 'done';
   return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
 }
 

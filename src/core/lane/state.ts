@@ -15,7 +15,7 @@ import { changeSchema, noChange, type Change } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { believableProviders, providersSchema } from '../agents/providers.ts';
-import { feedbackSchema, noFeedback } from '../feedback/memory.ts';
+import { feedbackSchema, newestItems, noFeedback, withShorterWords } from '../feedback/memory.ts';
 import { restingSchema, sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
@@ -298,7 +298,11 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
   }),
   // Words go before notifications: people would be notified again of what is forgotten.
   (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newest(state.change.tasks, 20) } }),
-  (state) => ({ ...state, change: withShorterWords(state.change) }),
+  (state) => ({
+    ...state,
+    change: withShortShares(state.change),
+    feedback: withShorterWords({ ...state.feedback, items: newestItems(state.feedback.items, 60) }),
+  }),
   // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
   (state) => ({
     ...state,
@@ -310,10 +314,11 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     unmarked: state.unmarked.slice(-50),
     unverified: state.unverified.slice(-50),
     retried: state.retried === 'all' ? 'all' : state.retried.slice(-50),
+    feedback: { ...state.feedback, items: newestItems(state.feedback.items, 20) },
   }),
 ];
 
-function withShorterWords(change: Change): Change {
+function withShortShares(change: Change): Change {
   const shorter = (words: string | null): string | null => (words === null ? null : capped(words, 100));
   const tasks = Object.entries(change.tasks).map(([id, share]) => {
     const { commits, summary, question, recommendation } = share;

@@ -6,6 +6,11 @@ import { cut } from '../text/cut.ts';
 /** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 
+/** Whether a comment says that it is ours: whether it is, its author decides. */
+export function isOwnComment(text: string): boolean {
+  return text.trimStart().startsWith(OWN_COMMENT_MARKER);
+}
+
 /** The commands, in the words in which they are given, and what each does. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
@@ -52,6 +57,11 @@ export function parseCommand(text: string): Command {
   if (isCommand(words)) return known[words];
   const task = parseTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
   return task === null ? { kind: 'unknown', word: cut(text.trim(), 40) } : { kind: 'retry', task };
+}
+
+/** What stands below a command, which is said to whoever works; any other text as it is. */
+export function withoutCommand(text: string): string {
+  return text.replace(/^\s*\/ralph(?![\w-])[^\r\n]*/i, '');
 }
 
 /** The command that `word` was most likely meant to be; null when none is near. */

@@ -1,6 +1,6 @@
 import type { TaskComment } from '../tasks/task.ts';
 import { cleanText, unseenIn } from '../text/clean.ts';
-import { OWN_COMMENT_MARKER, parseCommand } from './command.ts';
+import { isOwnComment, parseCommand, withoutCommand } from './command.ts';
 
 /** Who wrote or edited a comment. */
 interface Person {
@@ -37,9 +37,6 @@ const MAX_COMMENT_CHARS = 2_000;
 /** About so many people a run asks GitHub whether they may write; the others count as strangers. */
 const MAX_PEOPLE = 30;
 
-/** What stands below a command is said to whoever works. */
-const COMMAND_LINE = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
-
 /** Yields, one by one, the accounts of which it must know whether what they do counts. */
 type Asking<Account, Result> = Generator<Account, Result, boolean>;
 
@@ -61,7 +58,7 @@ export function* readableComments<Account extends Person>(
     for (const comment of comments.toReversed()) {
       if (left <= 0) break;
       if (comment.by === null || !(yield* mayBeRead(comment, cutoff))) continue;
-      const clean = cleanText(comment.body.replace(COMMAND_LINE, ''));
+      const clean = cleanText(withoutCommand(comment.body));
       const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
       if (text.length > left) break;
       unseen += unseenIn(clean);
@@ -76,7 +73,7 @@ export function* readableComments<Account extends Person>(
     { by, body, at, edited, minimized }: RawComment<Account>,
     cutoff: number,
   ): Asking<Account, boolean> {
-    if (minimized || at > cutoff || body.trimStart().startsWith(OWN_COMMENT_MARKER)) return false;
+    if (minimized || at > cutoff || isOwnComment(body)) return false;
     // Bots are read by explicit allowance only.
     if (!(from === 'everybody' && by?.kind === 'user') && !(yield* isTrusted(by))) return false;
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));

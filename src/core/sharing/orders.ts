@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
+import { isFeedback } from '../feedback/subject.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
 import { MAX_RETRIED, type LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/transitions.ts';
@@ -97,7 +98,7 @@ function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
 /** What only its file calls failed is not in the state, or would be failed again by its file. */
 function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null || state.retried === 'all') return { ...state, retried: 'all' };
-  if (isIssueTask(asked)) return state;
+  if (isIssueTask(asked) || isFeedback(asked)) return state;
   return { ...state, retried: [...state.retried.filter((id) => id !== asked), asked].slice(-MAX_RETRIED) };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isFeedback } from '../feedback/subject.ts';
 import { fileSources, type FileSource } from './task-sources.ts';
 
 /** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`. Letters, digits, `.`, `_` and `-`, at most 80. */
@@ -88,6 +89,7 @@ export function nameOfTaskId(id: TaskId): string {
 export function parseTaskName(name: string): TaskId | null {
   const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
   if (issue !== undefined) return taskIdOfIssue(Number(issue));
+  if (isFeedback(name.toLowerCase())) return name.toLowerCase();
   return name.length <= 80 && ENTRY_FORM.test(name) ? name : null;
 }
 

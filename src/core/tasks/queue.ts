@@ -1,3 +1,4 @@
+import { isFeedback } from '../feedback/subject.ts';
 import { isSettled, type QueuedTask, type TaskProgress } from './task.ts';
 import { isPromptTask, type TaskId } from './ids.ts';
 
@@ -30,7 +31,7 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
 }
 
-/** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order; what was set aside comes last. Null: nothing is eligible. */
+/** The task to work on now: what people and CI say of the pull request first, then what is in progress (`current` before others), then required, by priority, by order; what was set aside comes last. Null: nothing is eligible. */
 export function nextTask<T extends QueuedTask>(
   tasks: readonly T[],
   progress: ProgressById,
@@ -91,6 +92,7 @@ function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null
   const { state, setAside } = progressOf(progress, task.id);
   return [
     setAside === null ? 0 : 1,
+    isFeedback(task.id) ? 0 : 1,
     task.id === current ? 0 : 1,
     state === 'in-progress' ? 0 : 1,
     task.optional ? 1 : 0,
@@ -118,11 +120,13 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
   };
 }
 
-/** Whether the lane's work is done: every required task is, and at least one was. Without any, the prompt is what is asked for, and without a prompt all of the optional tasks. */
+/** Whether the lane's work is done: every required task is, and at least one was. Without any, the prompt is what is asked for, and without a prompt all of the optional tasks. What people and CI say of the pull request is required as well, and says nothing of the plan. */
 export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressById): boolean {
-  const required = tasks.filter((task) => !task.optional);
-  const openEnded = tasks.filter(({ id }) => isPromptTask(id));
-  const wanted = [required, openEnded].find((some) => some.length > 0) ?? tasks;
+  const feedback = tasks.filter(({ id }) => isFeedback(id));
+  const listed = tasks.filter(({ id }) => !isFeedback(id));
+  const required = listed.filter((task) => !task.optional);
+  const openEnded = listed.filter(({ id }) => isPromptTask(id));
+  const wanted = [...feedback, ...([required, openEnded].find((some) => some.length > 0) ?? listed)];
   return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
 }
 

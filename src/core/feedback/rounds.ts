@@ -1,0 +1,177 @@
+import type { TaskId } from '../tasks/ids.ts';
+import { progressOf, untouched } from '../tasks/queue.ts';
+import { isSettled, type Task, type TaskProgress } from '../tasks/task.ts';
+import { capped } from '../text/cut.ts';
+import {
+  MAX_ANSWER_CHARS,
+  MAX_ITEMS,
+  MAX_ROUNDS,
+  MAX_TITLE_CHARS,
+  MAX_URL_CHARS,
+  newestItems,
+  noFeedback,
+  type Feedback,
+  type FeedbackItem,
+  type FeedbackRound,
+} from './memory.ts';
+import { isFeedback } from './subject.ts';
+
+type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
+type Kind = FeedbackItem['kind'];
+type Answer = NonNullable<FeedbackItem['answer']>;
+
+/** What a lane knows of its feedback, and how far it got with it. */
+export interface Remembered {
+  readonly feedback: Feedback;
+  /** Of all tasks of the lane. */
+  readonly tasks: ProgressById;
+}
+
+/** Something that is asked of the pull request now. */
+interface FoundSubject {
+  readonly id: TaskId;
+  readonly kind: Kind;
+  readonly title: string;
+  readonly url: string | null;
+  /** What asks: id of a comment or review, or a commit. */
+  readonly asked: string;
+}
+
+/** What is asked of the pull request now. */
+export interface Found {
+  readonly subjects: readonly FoundSubject[];
+  /** Whether nobody can say now if something that is not among them is still asked, as of a check that runs. */
+  readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
+  /** The head, if a person pushed it; null: it is ours. */
+  readonly personHead: string | null;
+  /** 0: no limit. */
+  readonly maxRounds: number;
+}
+
+/** What a run has to do: `open` are the subjects without an answer, `spent` those of them that a person must decide. */
+export interface TakenIn extends Remembered {
+  readonly open: readonly TaskId[];
+  readonly spent: readonly TaskId[];
+}
+
+/** The subject that a feedback task is about; null: it is another task. */
+export function subjectFound({ id, title, source }: Task): FoundSubject | null {
+  return source.kind === 'feedback'
+    ? { id, kind: source.on.kind, title, url: source.url, asked: askedBy(source.on) }
+    : null;
+}
+
+/** The memory with what is asked now. What is asked again opens again; what is not asked any more and has no answer is forgotten. */
+export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
+  const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
+  const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
+  const items: Record<TaskId, FeedbackItem> = {};
+  const progress: Record<TaskId, TaskProgress> = { ...tasks };
+  for (const [id, item] of Object.entries(feedback.items)) {
+    if (item.answer !== null || subjects.has(id) || found.isUndecided(id, item.kind))
+      items[id] = isPushed ? { ...item, rounds: 0 } : item;
+    else delete progress[id];
+  }
+
+  const open: TaskId[] = [];
+  const spent: TaskId[] = [];
+  for (const [id, subject] of subjects) {
+    const before = Object.hasOwn(items, id) ? items[id] : undefined;
+    const item = itemNow(subject, before);
+    items[id] = item;
+    if (item.answer !== null) continue;
+    open.push(id);
+    const then = progressOf(tasks, id);
+    const now = isAskedAnew(subject, before, then) ? untouched : then;
+    // A round that has begun goes on to its end; what is spent says so as long as it is.
+    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && (now.attempts === 0 || isOutOfRounds(now));
+    if (isSpent) spent.push(id);
+    const next: TaskProgress = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
+    if (next === untouched) delete progress[id];
+    else progress[id] = next;
+  }
+  const personHead = found.personHead ?? feedback.personHead;
+  return { feedback: { ...feedback, personHead, items: newestItems(items, MAX_ITEMS) }, tasks: progress, open, spent };
+}
+
+/** The memory when an iteration is made, or a suggestion applied, for what is asked: a round begins with the first of them. `before`: how far the task was. */
+export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
+  return before.attempts > 0 ? feedback : changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
+}
+
+/** The memory with an answer to what is asked, not posted yet. */
+export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
+  const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
+  return changeItem(feedback, id, (item) => ({ ...item, answer: { ...answer, words, posted: false } }));
+}
+
+/** The memory in which people can read these answers. */
+export function markPosted(feedback: Feedback, ids: readonly TaskId[]): Feedback {
+  return ids.reduce(
+    (next, id) =>
+      changeItem(next, id, (item) => ({
+        ...item,
+        answer: item.answer === null ? null : { ...item.answer, posted: true },
+      })),
+    feedback,
+  );
+}
+
+/** The memory with one more run that answered, or looked at checks that had changed. */
+export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
+  return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
+}
+
+/** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says is looked at again. Whoever wants more in a thread says so there. */
+export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
+  return changeItem(feedback, id, (item) => ({
+    ...item,
+    rounds: 0,
+    answer: item.kind === 'check' || item.kind === 'conflict' ? null : item.answer,
+  }));
+}
+
+/** Nothing of a pull request that is no more, for a branch that begins again. */
+export function forgetFeedback({ tasks }: Remembered): Remembered {
+  return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
+}
+
+const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
+
+function isOutOfRounds({ reason }: TaskProgress): boolean {
+  return reason === 'feedback_rounds';
+}
+
+function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): FeedbackItem {
+  const { kind, asked } = subject;
+  const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
+  const title = capped(subject.title, MAX_TITLE_CHARS);
+  const rounds = before?.rounds ?? 0;
+  return { kind, title, url, rounds, asked, answer: before?.asked === asked ? before.answer : null };
+}
+
+/** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */
+function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
+  if (before === undefined) return true;
+  if (before.asked === asked && before.answer === null) return false;
+  const isOfPeople = kind === 'thread' || kind === 'review';
+  return isOfPeople || before.answer !== null || (isSettled(then) && !isOutOfRounds(then));
+}
+
+function askedBy(on: Extract<Task['source'], { kind: 'feedback' }>['on']): string {
+  switch (on.kind) {
+    case 'thread':
+      return String(on.asked);
+    case 'review':
+      return String(on.review);
+    case 'check':
+      return on.head;
+    case 'conflict':
+      return on.base;
+  }
+}
+
+function changeItem(feedback: Feedback, id: TaskId, change: (item: FeedbackItem) => FeedbackItem): Feedback {
+  const item = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
+  return item === undefined ? feedback : { ...feedback, items: { ...feedback.items, [id]: change(item) } };
+}

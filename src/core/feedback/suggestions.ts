@@ -1,0 +1,127 @@
+import { findUnseen, plainLines } from '../text/characters.ts';
+import type { Suggestion } from './subject.ts';
+import type { AskedThread } from './threads.ts';
+
+/** What came of a suggestion. `stale`: the file does not have the lines that the reviewer saw, or another one changed them first. */
+export type SuggestionResult = 'applied' | 'stale';
+
+/** More than a reviewer writes by hand is for the agent to look at. */
+const MAX_LINES = 500;
+const MAX_CHARS = 20_000;
+
+/** The change that the comment which asks spells out; null: it spells out none, or not one that can be applied without a thought. */
+export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
+  const { line, startLine, side, isOutdated } = thread;
+  if (line === null || side !== 'right' || isOutdated) return null;
+  const from = startLine ?? line;
+  const lines = suggestedLines(asking.text);
+  const old = from <= line && line - from < MAX_LINES ? seenLines(asking.hunk, line - from + 1) : null;
+  return lines === null || old === null ? null : { from, to: line, old, lines };
+}
+
+/** The text of a file with a suggestion applied, if it has the very lines that the reviewer saw. */
+export function applySuggestion(
+  text: string,
+  suggestion: Suggestion,
+): { readonly kind: 'applied'; readonly text: string } | { readonly kind: 'stale' } {
+  const { text: changed, results } = applySuggestions(text, [suggestion]);
+  return results[0] === 'applied' ? { kind: 'applied', text: changed } : { kind: 'stale' };
+}
+
+/** The text of a file with several suggestions applied, whose line numbers all are those of the text as it is. Of two that overlap the first counts. */
+export function applySuggestions(
+  text: string,
+  suggestions: readonly Suggestion[],
+): { readonly text: string; readonly results: readonly SuggestionResult[] } {
+  const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  const taken: Suggestion[] = [];
+  const results = suggestions.map((suggestion): SuggestionResult => {
+    const overlapping = taken.filter(({ from, to }) => from <= suggestion.to && suggestion.from <= to);
+    if (overlapping.length > 0) return overlapping.every((other) => isSame(other, suggestion)) ? 'applied' : 'stale';
+    if (!fits(lines, suggestion)) return 'stale';
+    taken.push(suggestion);
+    return 'applied';
+  });
+  const changed: string[] = [...lines];
+  for (const { from, to, lines: wanted } of taken.toSorted((a, b) => b.from - a.from)) {
+    const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
+    changed.splice(from - 1, to - from + 1, ...wanted.map((line) => line + end));
+  }
+  const whole = changed.join('');
+  return { text: text.endsWith('\n') ? whole : whole.replace(/\r?\n$/, ''), results };
+}
+
+function fits(lines: readonly string[], { from, to, old }: Suggestion): boolean {
+  const there = lines.slice(from - 1, to).map((line) => line.slice(0, line.length - endOf(line).length));
+  return (
+    from >= 1 &&
+    to - from + 1 === old.length &&
+    there.length === old.length &&
+    there.every((line, i) => line === old[i])
+  );
+}
+
+function isSame(one: Suggestion, other: Suggestion): boolean {
+  return JSON.stringify([one.from, one.to, one.lines]) === JSON.stringify([other.from, other.to, other.lines]);
+}
+
+function endOf(line: string): string {
+  return /\r?\n$/.exec(line)?.[0] ?? '';
+}
+
+/** What the new side of the hunk has in its last lines, where the comment stands; null: it does not reach that far. */
+function seenLines(hunk: string, count: number): readonly string[] | null {
+  const lines = hunk.replace(/\n$/, '').split('\n').slice(1);
+  const shown = lines.filter((line) => !line.startsWith('\\'));
+  if (shown.at(-1)?.startsWith('-') !== false) return null;
+  const right = shown.filter((line) => !line.startsWith('-')).map((line) => line.slice(1).replace(/\r$/, ''));
+  return right.length < count ? null : right.slice(-count);
+}
+
+/** The lines of the only suggestion of a comment that asks nothing beside it, as they are. */
+function suggestedLines(text: string): readonly string[] | null {
+  const { words, suggestions } = parseFences(plainLines(text));
+  const [lines] = suggestions;
+  if (lines === undefined || suggestions.length > 1) return null;
+  const written = lines.join('\n');
+  if (lines.length > MAX_LINES || written.length > MAX_CHARS) return null;
+  // What the reviewer did not see, or asks, or hides, takes somebody who reads.
+  return /[?？]|<!--/.test(words) || findUnseen(written).length > 0 ? null : lines;
+}
+
+interface Fence {
+  readonly marks: string;
+  readonly indent: number;
+  readonly isSuggestion: boolean;
+  readonly lines: string[];
+}
+
+/** Code fences as CommonMark has them. One that nobody closes is no suggestion. */
+function parseFences(text: string): { readonly words: string; readonly suggestions: readonly (readonly string[])[] } {
+  const words: string[] = [];
+  const suggestions: (readonly string[])[] = [];
+  let open: Fence | null = null;
+  for (const line of text.split('\n')) {
+    if (open === null) {
+      open = beginningIn(line);
+      if (open === null) words.push(line);
+    } else if (closes(line, open)) {
+      if (open.isSuggestion) suggestions.push(open.lines);
+      open = null;
+    } else {
+      open.lines.push(line.replace(new RegExp(`^ {0,${open.indent}}`), ''));
+    }
+  }
+  return { words: words.join('\n'), suggestions };
+}
+
+function beginningIn(line: string): Fence | null {
+  const [, indent = '', marks = '', info = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+  if (marks === '' || (marks.startsWith('`') && info.includes('`'))) return null;
+  return { marks, indent: indent.length, isSuggestion: info.trim() === 'suggestion', lines: [] };
+}
+
+function closes(line: string, { marks }: Fence): boolean {
+  const end = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
+  return end !== undefined && end.startsWith(marks.charAt(0)) && end.length >= marks.length;
+}

@@ -1,0 +1,168 @@
+import { withoutCommand } from '../people/command.ts';
+import type { Task, TaskComment } from '../tasks/task.ts';
+import { findUnseen, plainBlanks, plainLines } from '../text/characters.ts';
+import { cleanText } from '../text/clean.ts';
+import { capped } from '../text/cut.ts';
+import { flatten, oneLine } from '../text/one-line.ts';
+import type { PullRequestNow } from './pull-request-now.ts';
+import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from './subject.ts';
+import { suggestionIn } from './suggestions.ts';
+import type { AskedReview, AskedThread } from './threads.ts';
+
+/** What the comments of one task may take of a prompt, all together and each. */
+const MAX_CHARS = 6_000;
+const MAX_COMMENT_CHARS = 2_000;
+const MAX_HUNK_CHARS = 4_000;
+const MAX_REVIEW_CHARS = 1_000;
+const MAX_TITLE_CHARS = 120;
+const MAX_PATH_CHARS = 200;
+
+/** The task to answer a thread; null: a reader sees no word in the comment that asks. */
+export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
+  const { thread, asking, by } = asked;
+  const first = thread.comments[0] ?? asking;
+  const words = readable(asking.text, MAX_COMMENT_CHARS);
+  if (words === '') return null;
+  const { line, path } = thread;
+  const place = `${oneLine(path, MAX_PATH_CHARS)}${line === null ? '' : `:${line}`}`;
+  return feedbackTask({
+    id: threadTaskId(first.id),
+    title: titleOf(`${by.login} on ${place}`, words),
+    body: bodyOf(asked),
+    comments: conversationOf(asked),
+    pullRequest: number,
+    url: `${url}#discussion_r${first.id}`,
+    on: {
+      kind: 'thread',
+      thread: thread.id,
+      replyTo: first.id,
+      asked: asking.id,
+      by: by.login,
+      path,
+      line,
+      suggestion: suggestionIn(asked),
+    },
+  });
+}
+
+/** The task to answer what a review says as a whole; null: a reader sees no word in it. */
+export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
+  const words = readable(review.text, MAX_CHARS);
+  if (words === '') return null;
+  const verb = review.state === 'changes-requested' ? 'requests changes' : 'comments';
+  return feedbackTask({
+    id: reviewTaskId(review.id),
+    title: titleOf(`${by.login} ${verb}`, words),
+    body: `What the review says as a whole; its comments on single lines are tasks of their own.`,
+    comments: [{ by: by.login, text: words }],
+    pullRequest: number,
+    url: review.url,
+    on: { kind: 'review', review: review.id, by: by.login },
+  });
+}
+
+function feedbackTask({
+  id,
+  title,
+  body,
+  comments,
+  ...source
+}: Pick<Task, 'id' | 'title' | 'body' | 'comments'> & {
+  readonly on: Subject;
+  readonly pullRequest: number;
+  readonly url: string;
+}): Task {
+  return {
+    id,
+    title,
+    body,
+    comments,
+    source: { kind: 'feedback', ...source },
+    priority: FEEDBACK_PRIORITY[source.on.kind],
+    optional: false,
+    obstacle: null,
+    dependsOn: [],
+  };
+}
+
+/** The first words that are not a quotation, or code. */
+function titleOf(who: string, words: string): string {
+  const said = words.split('\n').find((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:>|`{3}|~{3})/.test(line));
+  return oneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
+}
+
+function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
+  const { path, line, startLine, originalLine, isOutdated, side } = thread;
+  const parts = [
+    [
+      `File: ${oneLine(path, MAX_PATH_CHARS)}`,
+      ...(line === null
+        ? []
+        : [startLine === null || startLine === line ? `Line: ${line}` : `Lines: ${startLine} to ${line}`]),
+      ...(side === 'left' && line !== null ? ['The number is that of a line that the pull request removes.'] : []),
+      ...(isOutdated
+        ? [
+            `The code has changed since the comment was written${originalLine === null ? '' : ` on what was line ${originalLine} then`}.`,
+          ]
+        : []),
+      ...(leftOut === 0
+        ? []
+        : [`Not shown: ${leftOut} ${leftOut === 1 ? 'comment' : 'comments'} by people without write permission.`]),
+    ].join('\n'),
+    ...hunkOf(asking.hunk),
+    ...reviewOf(review),
+  ];
+  return parts.join('\n\n');
+}
+
+/** The end of the hunk is where the comment stands. */
+function hunkOf(hunk: string): readonly string[] {
+  const lines = visible(hunk).trimEnd().split('\n');
+  let chars = 0;
+  const first = lines.findLastIndex((line) => {
+    chars += line.length + 1;
+    return chars > MAX_HUNK_CHARS;
+  });
+  const kept = lines.slice(first + 1).join('\n') || capped(lines.at(-1) ?? '', MAX_HUNK_CHARS);
+  if (kept === '') return [];
+  const longest = Math.max(2, ...[...kept.matchAll(/`+/g)].map(([marks]) => marks.length));
+  const fence = '`'.repeat(longest + 1);
+  return [`The part of the change that the comment is on:\n\n${fence}diff\n${kept}\n${fence}`];
+}
+
+function reviewOf(review: string | null): readonly string[] {
+  const words = review === null ? '' : readable(review, MAX_REVIEW_CHARS);
+  return words === '' ? [] : [`The review that the thread belongs to says:\n\n${words.replaceAll(/^/gm, '> ')}`];
+}
+
+/** The newest that there is room for, oldest first; the comment that asks is always among them. */
+function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
+  const kept: TaskComment[] = [];
+  let left = MAX_CHARS;
+  for (const { by, text, isOurs } of conversation.toReversed()) {
+    const words = readable(text, MAX_COMMENT_CHARS);
+    if (words.length > left) break;
+    if (words !== '') kept.unshift({ by: isOurs ? 'Ralph' : flatten(by), text: words });
+    left -= words.length;
+  }
+  return kept;
+}
+
+/** What a reader of the page sees of a comment. */
+function readable(text: string, maxChars: number): string {
+  const clean = cleanText(withoutCommand(text)).text.trim();
+  // Cutting may open what was closed, so that something is hidden again.
+  return clean.length <= maxChars ? clean : cleanText(capped(clean, maxChars)).text.trim();
+}
+
+/** Code as it is, without characters that nobody sees. */
+function visible(code: string): string {
+  const text = plainLines(code).toWellFormed();
+  let seen = '';
+  let done = 0;
+  for (const { start, end } of findUnseen(text)) {
+    seen += text.slice(done, start);
+    done = end;
+  }
+  return plainBlanks(seen + text.slice(done));
+}

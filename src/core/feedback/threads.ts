@@ -1,0 +1,172 @@
+import { isOwnComment, withoutCommand } from '../people/command.ts';
+import type { FeedbackItem } from './memory.ts';
+import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from './pull-request-now.ts';
+import { reviewTaskId } from './subject.ts';
+
+/** Whether what an account says counts: it may write, or is a bot that is allowed. */
+export type IsTrusted = (author: Author) => boolean;
+
+/** Something that is said in a thread and may be read: raw text. `ours`: by Ralph, whatever account it has. */
+interface Said {
+  readonly by: string;
+  readonly text: string;
+  readonly isOurs: boolean;
+}
+
+/** A thread in which somebody who counts waits for an answer. */
+export interface AskedThread {
+  readonly thread: ThreadNow;
+  /** The comment that asks last, and who wrote it. */
+  readonly asking: ThreadComment;
+  readonly by: Author;
+  /** What may be read of the thread, oldest first; `asking` is the last of it that is not ours. */
+  readonly conversation: readonly Said[];
+  /** Comments of people that do not count. */
+  readonly leftOut: number;
+  /** What the review that began the thread says as a whole; null: nothing that may be read. */
+  readonly review: string | null;
+}
+
+/** A review that asks for something as a whole. */
+export interface AskedReview {
+  readonly review: ReviewNow;
+  readonly by: Author;
+}
+
+/** What is asked, oldest first, and how much more there is. */
+export interface Asked<One> {
+  readonly asked: readonly One[];
+  readonly more: number;
+}
+
+/** Of one pull request a run asks GitHub about so many people. */
+const MAX_AUTHORS = 30;
+const MAX_THREADS = 100;
+const MAX_REVIEWS = 20;
+
+/** The threads that wait for an answer. Nothing counts that somebody says whom `isTrusted` denies. */
+export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted): Asked<AskedThread> {
+  const found = now.threads.map((thread) => askedThread(thread, now, isTrusted)).filter((one) => one !== null);
+  return { asked: found.slice(0, MAX_THREADS), more: Math.max(0, found.length - MAX_THREADS) + now.moreThreads };
+}
+
+/** The reviews whose own text waits for an answer: GitHub has no place for one, so that the memory says which have theirs. */
+export function askedReviews(
+  now: PullRequestNow,
+  isTrusted: IsTrusted,
+  items: Readonly<Record<string, FeedbackItem>>,
+): Asked<AskedReview> {
+  const found = now.reviews.flatMap((review) => {
+    const { id, by, state, text } = review;
+    if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
+    if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
+    const known = Object.hasOwn(items, reviewTaskId(id)) ? items[reviewTaskId(id)] : undefined;
+    const isAnswered = known !== undefined && known.answer !== null && known.asked === String(id);
+    return isAnswered ? [] : [{ review, by }];
+  });
+  return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
+}
+
+/** The accounts on which it depends what is asked, each once, at most 30: those first who said something last. */
+export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author[] {
+  const words = [
+    ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
+    ...reviews.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
+  ];
+  const authors = new Map<string, Author>();
+  for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
+    // What a bot says of itself, its marker does; of a person's account it is asked whether it may write.
+    if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
+    if (!authors.has(nameOf(by))) authors.set(nameOf(by), by);
+  }
+  return [...authors.values()].slice(0, MAX_AUTHORS);
+}
+
+/** Whether GitHub did not show all threads, so that one which is not there may still ask. */
+export function hidesThreads({ moreThreads }: Pick<PullRequestNow, 'moreThreads'>): boolean {
+  return moreThreads > 0;
+}
+
+interface Heard extends Said {
+  readonly comment: ThreadComment;
+  readonly author: Author;
+  /** When others could read it: what is written in a review is shown once that is submitted. */
+  readonly saidAt: number;
+  readonly isDismissed: boolean;
+}
+
+function askedThread(thread: ThreadNow, now: PullRequestNow, isTrusted: IsTrusted): AskedThread | null {
+  const reviews = new Map(now.reviews.map((review) => [review.id, review]));
+  const shown = thread.comments.filter(({ review }) => stateOf(review) !== 'pending');
+  const heard = shown.flatMap((comment) => heardOf(comment) ?? []).toSorted((one, other) => one.saidAt - other.saidAt);
+  const position = heard.findLastIndex(({ isOurs, isDismissed }) => !isOurs && !isDismissed);
+  const asking = heard[position];
+  if (asking === undefined || position <= lastAnswered(heard)) return null;
+  if (isApprovedSince(now, asking.author, asking.saidAt)) return null;
+  return {
+    thread,
+    asking: asking.comment,
+    by: asking.author,
+    conversation: heard
+      .filter(({ isOurs }, index) => isOurs || index <= position)
+      .map(({ by, text, isOurs }) => ({ by, text, isOurs })),
+    leftOut: shown.filter(({ by }) => by === null || !(isTrusted(by) || by.kind === 'bot')).length,
+    review: contextOf(reviews.get(thread.comments[0]?.review ?? 0)),
+  };
+
+  function heardOf(comment: ThreadComment): Heard | null {
+    const { by: author, text, at } = comment;
+    if (author === null) return null;
+    const isOurs = isOwnComment(text);
+    // Everybody can write our marker; an account that may not write is not ours.
+    if (!isTrusted(author) && !(isOurs && author.kind === 'bot')) return null;
+    if (!isOurs && !asks(text)) return null;
+    const saidAt = Math.max(at, reviews.get(comment.review ?? 0)?.at ?? 0);
+    const isDismissed = stateOf(comment.review) === 'dismissed';
+    return { comment, author, by: author.login, text, isOurs, saidAt, isDismissed };
+  }
+
+  function contextOf(review: ReviewNow | undefined): string | null {
+    if (review === undefined || review.state === 'pending' || review.state === 'dismissed') return null;
+    return review.by !== null && isTrusted(review.by) && asks(review.text) ? review.text : null;
+  }
+
+  function stateOf(review: number | null): ReviewNow['state'] | null {
+    return reviews.get(review ?? 0)?.state ?? null;
+  }
+}
+
+/** Up to where our answers go: to the comment that each names, since others may be written while an answer is. */
+function lastAnswered(heard: readonly Heard[]): number {
+  const answered = heard.map(({ isOurs, text }, index) => {
+    if (!isOurs) return -1;
+    const asked = askedOfAnswer(text);
+    const position = heard.findIndex(({ comment }) => comment.id === asked);
+    return position === -1 ? index : position;
+  });
+  return Math.max(-1, ...answered);
+}
+
+/** The comment that an answer of ours says it answers; null: it does not say. */
+function askedOfAnswer(text: string): number | null {
+  const id = /^\s*<!-- ralph-action:answer [^\n>]*?\basked=([1-9]\d{0,15})\b[^\n>]*-->/.exec(text)?.[1];
+  return id === undefined ? null : Number(id);
+}
+
+/** Whether the newest of what an account decided of the pull request is an approval that came later. Dismissed reviews decide nothing. */
+function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: number): boolean {
+  const decided = reviews.findLast(
+    ({ by, state }) =>
+      (state === 'approved' || state === 'changes-requested') && by !== null && nameOf(by) === nameOf(author),
+  );
+  return decided?.state === 'approved' && (decided.at ?? 0) >= saidAt;
+}
+
+function asks(text: string): boolean {
+  return !isOwnComment(text) && withoutCommand(text).trim() !== '';
+}
+
+/** The same for the same account. */
+function nameOf({ login, id, kind }: Author): string {
+  return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
+}
