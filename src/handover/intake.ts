@@ -3,6 +3,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
+import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { McpServer } from '../core/mcp/server.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
@@ -84,6 +85,8 @@ export interface Notes {
   readonly claimedBy: Lease | null;
   /** Files and settings of other Ralphs: what is used and what is not, one line each. */
   readonly found: readonly string[];
+  /** Of the pull request's head; null: nobody looked. */
+  readonly checks: ChecksSummary | null;
 }
 
 /** A run that ends in the gate, before it knows anything of a lane. */
@@ -96,6 +99,6 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
+    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
   };
 }

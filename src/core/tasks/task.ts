@@ -72,6 +72,7 @@ export const stuckReasons = [
   'nothing_to_do',
   'no_progress',
   'output_decline',
+  'feedback_rounds',
 ] as const;
 export type StuckReason = (typeof stuckReasons)[number];
 

@@ -114,7 +114,8 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
 /** Whether the lane needs a person who does not know. */
 function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome }: Ended['intake']): boolean {
   if (config.notify.kind === 'none' || lane === null || state === null) return false;
-  return needsAtRest({ lane: lane.id, state, tasks, outcome }, clock.now()).length > 0;
+  const { maxRounds } = config.answers;
+  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
 }
 
 /** The end of a run that makes no call on its lane, and issues whose own lanes could go on instead. */
@@ -165,6 +166,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     notices,
     warnings: [...restored.warnings, ...warnings],
     claimedBy: restored.claimedBy,
+    checks: null,
     found: [],
   });
   const { pause } = restored.state;
