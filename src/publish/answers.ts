@@ -1,5 +1,6 @@
 import type { Feedback, FeedbackItem } from '../core/feedback/memory.ts';
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
+import { isUnposted } from '../core/feedback/unposted.ts';
 import { answerMarker } from '../core/people/answer-marker.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
@@ -69,7 +70,7 @@ type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
 function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonly Place[] {
   return Object.entries(feedback.items).flatMap(([id, item]): readonly Place[] => {
     const { answer } = item;
-    if (answer === null || answer.posted) return [];
+    if (answer === null || !isUnposted(item)) return [];
     // What was changed is not known to be good before the task is done.
     if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
     const task = tasks.find((one) => one.id === id);

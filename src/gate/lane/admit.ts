@@ -1,4 +1,5 @@
 import { jobsOf } from '../../config/config.ts';
+import { unpostedIn } from '../../core/feedback/unposted.ts';
 import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
@@ -181,8 +182,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
-  // A run without a call makes up for what people were not notified of.
-  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown;
+  // A run without a call makes up for what people were not notified of, or not answered.
+  const isAnswered = unpostedIn(restored.state.feedback).length === 0;
+  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && isAnswered;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(restored.state, {
     named: namedBy(request),

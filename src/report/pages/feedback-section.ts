@@ -28,7 +28,7 @@ export function feedbackSection(report: WorkedReport): string {
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
     shown.map((line) => `- ${line}`).join('\n'),
-    ...folded(`${count(older.length, 'older answer')}`, older),
+    ...folded(count(older.length, 'older answer'), older),
     checkLines(report)
       .map((line) => `- ${line}`)
       .join('\n'),
