@@ -162,7 +162,7 @@ async function loopOn(
         claimedAt: Date.now(),
         pipeline: null,
         mcpServers: [],
-        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [] },
+        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);

@@ -4,6 +4,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
+import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { McpServer } from '../core/mcp/server.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
@@ -85,7 +86,7 @@ export interface Notes {
   readonly claimedBy: Lease | null;
   /** Files and settings of other Ralphs: what is used and what is not, one line each. */
   readonly found: readonly string[];
-  /** What is to be seen of the checks of the lane's pull request; null: nobody looked. */
+  /** Of the pull request's head; null: nobody looked. */
   readonly checks: ChecksSummary | null;
 }
 

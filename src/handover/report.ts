@@ -1,5 +1,7 @@
 import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
+import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
+import type { Feedback } from '../core/feedback/memory.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { IsolationFacts } from '../core/isolation/facts.ts';
@@ -143,6 +145,10 @@ export interface LaneFacts {
   readonly tasks: readonly TaskReport[];
   /** What people and CI asked of its pull request, as far as it is a task of the lane now. */
   readonly feedback: readonly TaskReport[];
+  /** What people and CI have asked of it over all runs, and what came of it. */
+  readonly answers: Feedback;
+  /** Of its head; null: nobody looked. */
+  readonly checks: ChecksSummary | null;
   readonly circuit: CircuitWord;
   /** What opened the circuit last. */
   readonly openedBy: CircuitOpener;

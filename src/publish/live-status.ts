@@ -2,7 +2,7 @@ import { textOf } from '../errors.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { nextTask } from '../core/tasks/queue.ts';
-import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import { issueOfTask, isListed, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/work.ts';
 import { jobsOf, type Config, type RunContext } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -65,7 +65,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
       doing,
-      tasks: tasksWithProgress(tasks, state, context),
+      tasks: tasksWithProgress(tasks.filter(isListed), state, context),
       journal,
       limits: config.policy,
       jobs: jobsOf(config),

@@ -14,10 +14,11 @@ import { lifecycleLabels } from '../core/people/labels.ts';
 import { DAY_MS } from '../core/time.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import { peopleOf } from '../core/people/recipients.ts';
+import { isFeedback } from '../core/feedback/subject.ts';
 import { noChange } from '../core/lane/change.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import { issueOfId, QUEUE, taskIdOfIssue, type TaskId } from '../core/tasks/ids.ts';
-import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import { issueOfTask, isListed, type Task } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { RunReport, WorkedReport } from '../handover/report.ts';
@@ -59,7 +60,7 @@ export interface WorkedEnd {
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
   const { work, pullRequest } = end;
-  const plan = planOf(end);
+  const plan = planOf(deps, end);
   const { notified, notifiedAt } = work.state;
   let known: Remembered = { notified, notifiedAt };
   const warnings: string[] = [];
@@ -89,11 +90,11 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
 }
 
 /** Whether this run is to notify people of a task. What they hear of the lane is found by its marker, should the run be made up for. */
-export function notifiesOfTask({ config }: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
+export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
-    config.notify.kind !== 'none' &&
-    planOf(end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
+    deps.config.notify.kind !== 'none' &&
+    planOf(deps, end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
   );
 }
 
@@ -113,7 +114,7 @@ export function readNotices(
   return notices.filter(({ issue }) => isKnown(taskIdOfIssue(issue)));
 }
 
-function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
+function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullRequest }: WorkedEnd): NotificationPlan {
   return planNotifications({
     lane: work.lane.id,
     startedAt: work.startedAt,
@@ -122,9 +123,19 @@ function planOf({ work, report, pullRequest }: WorkedEnd): NotificationPlan {
     tasks: work.tasks,
     outcome: report.outcome,
     pullRequest: pullRequest?.number ?? null,
-    addedWork: work.hasNewCommits && report.headSha === work.head,
+    addedWork: work.hasNewCommits && report.headSha === work.head && !onlyAnswers(work),
     unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
+    maxRounds: config.answers.maxRounds,
   });
+}
+
+/** Whether all that this run committed answers what the pull request was asked: those who asked hear of it where they did. */
+function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
+  const before = stateBefore.feedback.items;
+  const answered = Object.entries(state.feedback.items).some(
+    ([id, { answer }]) => answer !== null && answer.at !== (Object.hasOwn(before, id) ? before[id]?.answer?.at : null),
+  );
+  return answered && journal.every(({ taskId, commit }) => commit === null || isFeedback(taskId));
 }
 
 /** What it takes to notify of something that no state remembers. */
@@ -333,7 +344,10 @@ async function askersOf(
   needs: readonly Need[],
 ): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
-  const isOfLane = concerned.length < Math.max(1, needs.length);
+  const reviewers = reviewersOf(concerned);
+  // Of a failed check, as of the lane as a whole, those must know who asked for the work.
+  const isOfLane =
+    concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListed));
   const about = isOfLane ? work.tasks : concerned;
   const approvers = [
     ...approversOf(work.state, about),
@@ -342,7 +356,11 @@ async function askersOf(
       .map(({ by }) => by),
   ];
   // Post does not believe its record who approved what.
-  return [deps.asked.by, ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask)))];
+  return [
+    deps.asked.by,
+    ...reviewers,
+    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+  ];
 }
 
 /** Who put the label on, task by task. */
@@ -351,6 +369,11 @@ export function approversOf(
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
   return tasks.flatMap(({ id }) => (Object.hasOwn(approvals, id) ? [approvals[id]?.by ?? ''] : []));
+}
+
+/** Who wrote the reviews that the tasks answer. */
+export function reviewersOf(tasks: readonly Pick<Task, 'source'>[]): readonly string[] {
+  return tasks.flatMap(({ source }) => (source.kind === 'feedback' && 'by' in source.on ? [source.on.by] : []));
 }
 
 /** The same, as GitHub says it. */

@@ -15,6 +15,7 @@ import { peoplesChars, withPeoplesText } from '../report/pages/pull-request-edit
 import { renderPullRequest } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
+import { publishAnswers, type AnswersPosted } from './answers.ts';
 import { publishComments } from './comments.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
@@ -36,17 +37,17 @@ export interface Published {
 export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
   const finished = { ...unchecked, state: verifiedState(unchecked, deps.config.policy, deps.clock.now()) };
   const branch = await publishBranch(deps, finished);
-  const work = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
-  const pull = await publishPullRequest(deps, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
+  const worked = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
+  const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
-      await saveState(deps, work, {
+      await saveState(deps, worked, {
         outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
         remoteHead: branch.remoteHead,
-        pullRequest: work.lane.pullRequest,
+        pullRequest: worked.lane.pullRequest,
         published: false,
       });
-      await settleUsage(deps, work, false);
+      await settleUsage(deps, worked, false);
       throw error;
     },
   );
@@ -56,6 +57,8 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     pullRequest: pull.pullRequest,
     published: branch.kind === 'published' && pull.kind === 'current',
   };
+  const answers = await answer(deps, worked, end);
+  const work = { ...worked, state: { ...worked.state, feedback: answers.feedback } };
   const reportWith = (saved: SavedReport | null): WorkedReport =>
     reportOfWork(
       frameOf(deps),
@@ -67,14 +70,15 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
   const notified = { ...work, state: { ...work.state, ...remembered, sequence } };
   const { saved, lane } = await saveState(deps, notified, end);
-  await settleUsage(deps, notified, !isUnheard && !isCutOff(end));
+  await settleUsage(deps, notified, !isUnheard && answers.unposted === 0 && !isCutOff(end));
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
     pull.kind === 'current' && pull.pullRequest !== null ? labelPullRequest(deps, pull.pullRequest) : [],
     notifyIssues(deps, { work, report, known: remembered.notified }),
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
-  return { report: { ...report, warnings: [...report.warnings, ...unnotified, ...unlabelled, ...warnings] }, lane };
+  const unsaid = [...answers.warnings, ...unnotified, ...unlabelled, ...warnings];
+  return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */
@@ -178,6 +182,18 @@ async function openOrUpdate(
   const isForReview = outcome.kind === 'complete' || outcome.reason === 'waiting_for_review';
   if (isForReview && pullRequest.draft) await forge.markReady(pullRequest.number);
   return pullRequest;
+}
+
+/** Only what the remote has is answered for: a commit that people cannot see is none. */
+function answer(
+  deps: PublishDeps,
+  { lane: { branch }, tasks, state, stateBefore }: Work,
+  { published, pullRequest }: PublishedEnd,
+): Promise<AnswersPosted> {
+  const given = { tasks, progress: state.tasks, feedback: state.feedback, earlier: stateBefore.feedback };
+  return published && pullRequest !== null && pullRequest.state === 'open'
+    ? publishAnswers(deps, { ...given, branch, pullRequest })
+    : Promise.resolve({ feedback: state.feedback, unposted: 0, warnings: [] });
 }
 
 interface PublishedEnd {

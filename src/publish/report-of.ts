@@ -132,7 +132,10 @@ function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification,
 function laneFactsOf(
   { config, context, now }: ReportFrame,
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
-): Pick<LaneFacts, 'tasks' | 'feedback' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'> {
+): Pick<
+  LaneFacts,
+  'tasks' | 'feedback' | 'answers' | 'checks' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'
+> {
   return {
     tasks: tasksWithProgress(tasks.filter(isListed), state, context),
     feedback: tasksWithProgress(
@@ -140,6 +143,8 @@ function laneFactsOf(
       state,
       context,
     ),
+    answers: state.feedback,
+    checks: notes.checks,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),

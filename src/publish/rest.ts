@@ -32,6 +32,7 @@ import {
   nobodyMentioned,
   notifyOnce,
   readNotices,
+  reviewersOf,
   tasksOfNeeds,
   threadOfLane,
 } from './notifications.ts';
@@ -58,7 +59,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   const answered = notes.notices.filter(({ issue }) => issue === answer?.thread);
   const notices = notes.notices.filter(({ issue }) => issue !== answer?.thread).slice(0, MAX_NOTICES);
   const wanted = [
-    ...needsOfRest(intake, deps.clock.now()),
+    ...needsOfRest(deps, intake),
     ...notices.map(({ issue }): Need => ({ kind: 'needs_approval', about: taskIdOfIssue(issue) })),
   ];
   const known = state?.notified ?? [];
@@ -77,10 +78,10 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   return { notified: [...answered, ...readNotices(deps, notices, all)], warnings };
 }
 
-function needsOfRest({ outcome, lane, state, tasks }: EndIntake, now: number): readonly Need[] {
+function needsOfRest({ config, clock }: PublishDeps, { outcome, lane, state, tasks }: EndIntake): readonly Need[] {
   if (lane === null || state === null) return [];
   if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
-  return needsAtRest({ lane: lane.id, state, tasks, outcome }, now);
+  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds: config.answers.maxRounds }, clock.now());
 }
 
 function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly Need[] {
@@ -229,7 +230,10 @@ async function write(
     needs.some(({ kind, about: id }) => kind === 'needs_approval' && issueOfId(id) === issue),
   );
   const approvers = [...(state === null ? [] : approversOf(state, about)), ...unapproved.map(({ by }) => by)];
-  const askers = approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask));
+  const askers = [
+    ...reviewersOf(concerned),
+    ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
+  ];
   if (peopleOf(config.notify, askers).length === 0) warn(nobodyMentioned(thread));
   const comment = await notifyOnce(deps, {
     needs,

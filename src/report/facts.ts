@@ -36,6 +36,11 @@ export function tasksOf(report: RunReport): readonly TaskReport[] {
   return laneOf(report)?.tasks ?? [];
 }
 
+/** The same with what people and CI ask of the pull request, which comes first. */
+export function allTasksOf(report: RunReport): readonly TaskReport[] {
+  return [...(laneOf(report)?.feedback ?? []), ...tasksOf(report)];
+}
+
 /** This run's iterations, oldest first. */
 export function iterationsOf(report: RunReport): readonly JournalEntry[] {
   return workOf(report)?.iterations ?? [];

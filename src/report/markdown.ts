@@ -86,6 +86,13 @@ export function link(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
 }
 
+/** A short commit id that leads to the commit. */
+export function commitPage(sha: string, repositoryUrl: string): string {
+  return /^[0-9a-f]{7,64}$/.test(sha)
+    ? link(`\`${sha.slice(0, 7)}\``, `${repositoryUrl}/commit/${sha}`)
+    : code(sha, 64);
+}
+
 /** A table; cells are Markdown already. Empty string when there are no rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';

@@ -43,6 +43,7 @@ export function believedWork(work: Work, known: Known): Work {
       notices: [],
       claimedBy: null,
       found: [],
+      checks: null,
     },
     warnings: [FINISHED_BY_POST],
     // That of an earlier version has none.

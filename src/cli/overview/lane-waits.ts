@@ -104,6 +104,7 @@ function whyStuck({ state, attempts, reason }: TaskProgress, question: string | 
     return attempts === 0 ? 'marked as failed by an earlier Ralph' : `gave up after ${iterations}`;
   if (question !== null) return `the agent asks: “${question}”`;
   if (state === 'stuck') return `set aside after ${iterations}, since nothing changed`;
+  if (reason === 'feedback_rounds') return 'asked for again after as many rounds as `max-feedback-rounds` allows';
   return reason === 'nothing_to_do'
     ? 'the agent found nothing to change'
     : 'the agent cannot continue without a person';

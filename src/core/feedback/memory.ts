@@ -19,8 +19,11 @@ const objectId = z.string().max(64);
 
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
+/** What a thing that is asked can be. */
+export const askedKinds = ['thread', 'review', 'check', 'conflict'] as const;
+
 const itemSchema = z.object({
-  kind: z.enum(['thread', 'review', 'check', 'conflict']),
+  kind: z.enum(askedKinds),
   title: z.string().max(MAX_TITLE_CHARS),
   url: z.string().max(MAX_URL_CHARS).nullable(),
   /** How often it was asked since a person pushed last. */

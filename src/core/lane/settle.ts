@@ -1,4 +1,5 @@
 import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
+import type { Feedback } from '../feedback/memory.ts';
 import type { Outcome } from '../outcome.ts';
 import { forgetRounds } from '../feedback/rounds.ts';
 import { isFeedback } from '../feedback/subject.ts';
@@ -219,7 +220,29 @@ export function loseProgress(
     }),
   );
   const { unmarked, currentTask, signals, lastIteration, steps } = before;
-  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, steps, session: null, resting: {} };
+  const feedback = withoutAnswers(before.feedback, after.feedback);
+  return {
+    ...after,
+    circuit,
+    tasks,
+    feedback,
+    unmarked,
+    currentTask,
+    signals,
+    lastIteration,
+    steps,
+    session: null,
+    resting: {},
+  };
+}
+
+/** What was asked stands, and the rounds are used; but no commit that is lost answers it. */
+function withoutAnswers(before: Feedback, after: Feedback): Feedback {
+  const items = Object.entries(after.items).map(([id, item]) => {
+    const answer = Object.hasOwn(before.items, id) ? (before.items[id]?.answer ?? null) : null;
+    return [id, item.answer?.at === answer?.at ? item : { ...item, answer }] as const;
+  });
+  return { ...after, items: Object.fromEntries(items) };
 }
 
 /** CLOSED by a person's order, and the circuits of steps with it; `reason` says whose. */

@@ -15,7 +15,7 @@ import {
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'circuit' | 'notified' | 'signals'>;
+type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals'>;
 
 /** How a run leaves its lane. `pullRequest`: number of its open one. */
 export interface LaneEnd {
@@ -31,6 +31,8 @@ export interface LaneEnd {
   readonly addedWork: boolean;
   /** Tasks whose text was changed since somebody approved it. */
   readonly unapproved: readonly TaskId[];
+  /** How often the same thing is answered before a person is asked; 0: there is no limit. */
+  readonly maxRounds: number;
 }
 
 /** Why a notification is settled. */
@@ -59,7 +61,9 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
     return why === null ? [] : [{ notification, why }];
   });
   const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
-  const isOpen = (need: Need): boolean => open.some(({ kind, about }) => kind === need.kind && about === need.about);
+  // Whoever knows that the rounds are used up is not notified of how the last one ended as well.
+  const isOpen = (need: Need): boolean =>
+    open.some(({ kind, about }) => about === need.about && (kind === need.kind || kind === 'feedback_rounds'));
   const notify = needsOf(end).filter((need) => !isOpen(need));
   return { notify: withinMemory(notify, end), settle };
 }
@@ -76,12 +80,12 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
 const ROOM_OF_LANE = 20;
 
 /** How a run without a call leaves its lane. */
-export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome'> & { readonly state: Standing };
+export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: Standing };
 
 /** What people are needed for by a lane that rests, and were not notified of. */
-export function needsAtRest({ lane, state, tasks, outcome }: LaneAtRest, now: number): readonly Need[] {
+export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
   if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
-  const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, pullRequest: null };
+  const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, maxRounds, pullRequest: null };
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
@@ -107,20 +111,32 @@ export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
 
-function needsOf({ lane, after, tasks, outcome, pullRequest, unapproved }: LaneEnd): readonly Need[] {
+function needsOf(end: LaneEnd): readonly Need[] {
+  const { lane, after, tasks, outcome, pullRequest, unapproved } = end;
+  const ended = endedRounds(end);
   const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
-    const kind = obstacle === null ? kindOfProgress(progressOf(after.tasks, id)) : null;
+    const kind = obstacle === null && !ended.includes(id) ? kindOfProgress(progressOf(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
-  const ofTasks = [...begun, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
+  const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
+  const ofTasks = [...begun, ...inVain, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
   const ofLane = laneKindOf(outcome, pullRequest);
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
+/** What was asked of the pull request and had its last round in this run, whatever came of it. */
+function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
+  if (maxRounds === 0) return [];
+  return Object.entries(after.feedback.items).flatMap(([id, { rounds }]) => {
+    const earlier = Object.hasOwn(before.feedback.items, id) ? (before.feedback.items[id]?.rounds ?? 0) : 0;
+    return rounds >= maxRounds && earlier < maxRounds ? [id] : [];
+  });
+}
+
 /** What a person is needed for by a task that stands so; null: nothing. */
 export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
-  if (state === 'blocked') return reason === 'nothing_to_do' ? reason : state;
+  if (state === 'blocked') return reason === 'nothing_to_do' || reason === 'feedback_rounds' ? reason : state;
   return state === 'failed' || state === 'stuck' ? state : null;
 }
 
@@ -162,6 +178,14 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       const task = tasks.find(({ id }) => id === about);
       if (task === undefined) return 'gone';
       return task.obstacle === 'needs-approval' || task.obstacle === 'unchecked' ? null : 'approved';
+    }
+    case 'feedback_rounds': {
+      const item = Object.hasOwn(after.feedback.items, about) ? after.feedback.items[about] : undefined;
+      if (item === undefined) return 'gone';
+      if (item.rounds < end.maxRounds || end.maxRounds === 0) return 'goes_on';
+      // Nobody has asked for it again since.
+      const isAnswered = item.answer !== null && item.answer.kind !== 'given-up';
+      return isAnswered && at < startedAt ? 'done' : null;
     }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';

@@ -14,6 +14,7 @@ export const notificationKinds = [
   'stuck',
   'failed',
   'nothing_to_do',
+  'feedback_rounds',
   'needs_approval',
   'circuit_open',
   'halted',

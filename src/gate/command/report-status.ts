@@ -34,6 +34,7 @@ export async function reportStatus(
       notices: [],
       warnings: restored.warnings,
       claimedBy: restored.claimedBy,
+      checks: null,
       found: [],
     },
   };

@@ -1,4 +1,5 @@
 import { jobsOf } from '../../config/config.ts';
+import { unpostedIn } from '../../core/feedback/unposted.ts';
 import { isKnownReady, needsAtRest } from '../../core/people/needs.ts';
 import { z } from 'zod';
 import { isWorthWaiting, nextStep, startRun } from '../../core/lane/decide.ts';
@@ -118,7 +119,8 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
 /** Whether the lane needs a person who does not know. */
 function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome }: Ended['intake']): boolean {
   if (config.notify.kind === 'none' || lane === null || state === null) return false;
-  return needsAtRest({ lane: lane.id, state, tasks, outcome }, clock.now()).length > 0;
+  const { maxRounds } = config.answers;
+  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
 }
 
 /** The end of a run that makes no call on its lane, and issues whose own lanes could go on instead. */
@@ -190,8 +192,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
-  // A run without a call makes up for what people were not notified of.
-  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && said.tasks.length === 0;
+  // A run without a call makes up for what people were not notified of, or not answered.
+  const isAnswered = unpostedIn(said.state.feedback).length === 0;
+  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && isAnswered && said.tasks.length === 0;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(said.state, {
     named: namedBy(request),

@@ -1,17 +1,21 @@
+import type { JournalEntry } from '../../core/journal/journal.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
 import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { isFeedback } from '../../core/feedback/subject.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, markedIn } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
+  allTasksOf,
   doneTasks,
   isQueue,
   iterationsOf,
+  iterationsOn,
   laneOf,
   lastVerification,
   passedCommands,
@@ -21,12 +25,16 @@ import {
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
+import { choices, itemOf } from '../sentences/feedback.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { passedWords } from '../sentences/test-state.ts';
-import { headline, taskLink, verificationWord } from './sections.ts';
+import { answerWords } from './feedback-section.ts';
+import { commitLink, headline, taskLink, verificationWord } from './sections.ts';
 
 /** More needs are counted, and not described. */
 const SHOWN_NEEDS = 10;
+/** Of so many iterations it is said what they tried. */
+const SHOWN_TRIES = 5;
 /** Of so many tasks a stop is said to be about. */
 const SHOWN_TASKS = 3;
 
@@ -65,11 +73,13 @@ function mentionLine(logins: readonly string[]): readonly string[] {
 export function renderSettled(
   settled: readonly { readonly notification: Pick<Notification, 'about'>; readonly why: Settlement }[],
 ): string {
-  return `**Settled:** ${settled.map(({ notification: { about }, why }) => settledWords(nameOfTaskId(about), why)).join(' ')}`;
+  return `**Settled:** ${settled.map(({ notification: { about }, why }) => settledWords(about, why)).join(' ')}`;
 }
 
-function settledWords(name: string, why: Settlement): string {
-  const task = text(name, 80);
+function settledWords(id: string, why: Settlement): string {
+  const task = isFeedback(id) ? feedbackNoun(id) : text(nameOfTaskId(id), 80);
+  if (isFeedback(id) && why === 'done') return `${upperFirst(task)} is answered.`;
+  if (isFeedback(id) && why === 'gone') return `${upperFirst(task)} is settled, and nothing more is asked for.`;
   switch (why) {
     case 'done':
       return `${task} is done.`;
@@ -92,6 +102,13 @@ function settledWords(name: string, why: Settlement): string {
   }
 }
 
+/** What is asked of a pull request, by its id alone. */
+function feedbackNoun(id: TaskId): string {
+  if (id.startsWith('thread-')) return 'the review thread';
+  if (id.startsWith('review-')) return 'the review';
+  return id.startsWith('check-') ? 'the failed check' : 'the conflict with the base branch';
+}
+
 /** What becomes of a notification about the configuration when something else is wrong with it. */
 export const ANOTHER_REASON = '\n**Settled:** Something else stops the runs now: see the newer comment.';
 
@@ -102,7 +119,8 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   const { report } = notification;
   const notice = notification.notices.find(({ issue }) => kind === 'needs_approval' && issue === issueOfId(about));
   if (notice !== undefined) return renderNotice(notice, notification);
-  const task = tasksOf(report).find((one) => one.task.id === about);
+  if (kind === 'feedback_rounds') return renderRounds(about, notification);
+  const task = allTasksOf(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
   return [
@@ -116,7 +134,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
 function stopWords(notification: NotificationText): readonly string[] {
   const { change, report } = notification;
   return stoppedOn(notification).flatMap((id) => {
-    const task = tasksOf(report).find((one) => one.task.id === id)?.task;
+    const task = allTasksOf(report).find((one) => one.task.id === id)?.task;
     return [
       ...(task === undefined ? [] : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),
       ...ownWords(shareOf(change, id)),
@@ -205,6 +223,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 }
 
 function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
+  if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);
   if (markedIn(task, progress) !== null) return `To have it tried, ${retry}.`;
@@ -218,6 +237,35 @@ function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunR
     default:
       return `Make the task smaller or clearer ${where}. Then ${retry}.`;
   }
+}
+
+/** What has been asked for as often as it may be, what came of it, and what a person can do now. */
+function renderRounds(id: TaskId, { report }: NotificationText): string {
+  const item = itemOf(report, id);
+  if (item === null) return headline(report);
+  const asked = link(text(item.title, 120), item.url ?? '');
+  const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
+  const came = item.answer === null ? '' : answerWords(item.answer, report);
+  const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
+  return [
+    `**Ralph has worked on this in ${count(item.rounds, 'round')}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
+    ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
+    ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
+    `**Next:** ${stands ? 'If that is what you wanted, nothing. If not: ' : ''}${prose(choices(id, item.kind), 500)}`,
+  ].join('\n\n');
+}
+
+/** What one try came to. */
+function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, report: RunReport): string {
+  const { summary } = analysis.signal;
+  const what =
+    evidence.fileCount === 0
+      ? 'nothing changed'
+      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
+  return [
+    `Iteration ${iteration}: ${what}${commit === null ? '' : ` in ${commitLink(commit, report)}`}`,
+    ...(summary === null ? [] : [`the agent says: “${text(summary, 200)}”`]),
+  ].join('; ');
 }
 
 /** A task that is done stays done: what is missing is new work. */
@@ -239,4 +287,8 @@ function renderReady(report: RunReport): string {
     `**${name} is ready for review.** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${prose(`Review it and merge it. To request a change, ${howToChange(report)}; to reject it, close the pull request.`, 500)}`,
   ].join('\n\n');
+}
+
+function upperFirst(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -4,16 +4,18 @@ import { plainTitle } from '../../core/text/plain-text.ts';
 import { firstLines, namesOf } from '../../core/text/lists.ts';
 import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
+import { allTasksOf, doneTasks, iterationsOn, publishedCheck, startedTasks, tasksOf } from '../facts.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
+import { askedOf, openWords } from '../sentences/feedback.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
+import { feedbackSection } from './feedback-section.ts';
 import { markedPart, type PullRequestText } from './pull-request-edits.ts';
 import {
   baseCheckLine,
@@ -73,6 +75,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
+    { name: 'review and checks', rank: 3, markdown: feedbackSection(report) },
     { name: 'left out', rank: 3, markdown: leftOutSection(report) },
     { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
     { name: 'warnings', rank: 5, markdown: warningSection(report, 'Warnings of the last run') },
@@ -88,14 +91,17 @@ function headline(report: WorkedReport, tests: TestState): string {
   const [done, all] = [doneTasks(report).length, report.tasks.length];
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = testWords(tests);
+  // What is done may not be what reviewers want.
+  const open = openWords(askedOf(report));
+  const asked = open === '' ? '' : `; ${open}`;
   switch (tests.kind) {
     case 'passed':
-      return `## ${done === all ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}`;
+      return `## ${done === all && open === '' ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
     case 'failed':
-      return `## ❌ ${tested}${tasks === '' ? '' : `; ${tasks}`}`;
+      return `## ❌ ${tested}${tasks === '' ? '' : `; ${tasks}`}${asked}`;
     case 'not-run':
     case 'unset':
-      return `## ⚠️ ${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}`;
+      return `## ⚠️ ${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
   }
 }
 
@@ -109,7 +115,7 @@ function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: numb
 /** What nobody may miss, who has to decide what, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
   const waiting = [
-    ...stuckLines(report.tasks),
+    ...stuckLines(allTasksOf(report)),
     ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
   ];
   // Who reads this is on the pull request, also where it is about to be opened.

@@ -5,7 +5,7 @@ import type { RunStatus } from '../../core/local/run-status.ts';
 import { statusDocument } from '../../core/local/status-document.ts';
 import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
-import { nameOfTask, type Task } from '../../core/tasks/task.ts';
+import { isListed, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { cut } from '../../core/text/cut.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Work } from '../../handover/work.ts';
@@ -84,7 +84,7 @@ interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
 function withLane({ tasks, state }: NonNullable<StandsNow['work']>, { policy, now }: StandsNow): KnownNow {
   const { hour, day } = usageAt(state.windows, now);
   return {
-    tasks: countTasks(tasks, state.tasks),
+    tasks: countTasks(tasks.filter(isListed), state.tasks),
     circuit: viewCircuit(state.circuit, policy.circuit, now).kind,
     calls: hour?.calls ?? 0,
     costOfDay: day?.costUsd ?? 0,

@@ -2,7 +2,7 @@ import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { code, codeElement, commitPage, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { calledAgents } from '../sentences/hand-overs.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
@@ -173,9 +173,7 @@ const NOT_RUN: Verification = { kind: 'not-run' };
 
 /** A short commit id that leads to the commit. */
 export function commitLink(sha: string, report: RunReport): string {
-  return /^[0-9a-f]{7,64}$/.test(sha)
-    ? link(`\`${sha.slice(0, 7)}\``, `${report.repositoryUrl}/commit/${sha}`)
-    : code(sha, 64);
+  return commitPage(sha, report.repositoryUrl);
 }
 
 /** What open tasks wait for that no agent has failed at. */

@@ -10,6 +10,7 @@ import { oneLine } from '../../core/text/one-line.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
+import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
@@ -61,6 +62,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
     `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), costNoun(report)].join(' · ')}`,
+    ...[feedbackLine(report)].filter((line) => line !== ''),
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [

@@ -5,11 +5,14 @@ import { capped } from '../../core/text/cut.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { issueOfTask, nameOfTask, taskObstacles, taskStates } from '../../core/tasks/task.ts';
+import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
 import { taskSourceKinds } from '../../core/tasks/task-sources.ts';
 import { isolationFacts } from '../../core/isolation/facts.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
+import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { isolationSources } from '../../handover/work.ts';
+import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
+import { askedOf } from '../sentences/feedback.ts';
 import {
   discrepancies,
   doneTasks,
@@ -110,6 +113,39 @@ const ralphStatusSchema = z.object({
     .enum(['passing', 'failing', 'not-run'])
     .optional()
     .describe('Result of the verify commands on the base commit before the work.'),
+  feedback: z
+    .object({
+      rounds: whole.describe('Rounds of answers that are remembered, at most 10.'),
+      open: whole.describe('What was asked and has no answer yet, or an answer that a person must decide.'),
+      answered: whole,
+      items: z
+        .array(
+          z.object({
+            id: z.string(),
+            kind: z.enum(askedKinds),
+            title: z.string(),
+            url: z.string().nullable(),
+            rounds: whole.describe('How often it was worked on since a person pushed last.'),
+            state: z.enum(['open', ...answerKinds]),
+            commit: z.string().nullable().describe('The commit that answers it.'),
+          }),
+        )
+        .describe('The newest 50, those that are open first.'),
+      checks: z
+        .object({
+          runs: whole,
+          alsoOnBase: z.array(z.string()),
+          flaky: z.array(z.string()),
+          waiting: z.array(z.string()),
+          unstarted: z.boolean().describe('Whether checks are expected and none has started.'),
+          unreadable: z.string().nullable().describe('Why the checks could not be read.'),
+        })
+        .nullable()
+        .describe('Checks of the head that are not worked on; null: nobody looked.'),
+    })
+    .nullable()
+    .optional()
+    .describe('What people and CI asked of the pull request; null: nothing that is known.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted, in this run.'),
   withheldFiles: whole.describe('Changed files that this run left out of its commits.'),
   isolation: z
@@ -187,18 +223,23 @@ export const HIDDEN_CLOSING = ' -->';
 
 const MAX_TASKS = 200;
 const MAX_HAND_OVERS = 20;
+const MAX_ASKED = 50;
+const MAX_CHECKS = 10;
 /** So many tasks that are gone are remembered. */
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
-  const tasks = tasksOf(report);
-  for (let shown = Math.min(tasks.length, MAX_TASKS); ; shown = Math.floor(shown / 2)) {
-    const json = stringify(ralphStatus(report, tasks.slice(0, shown)));
+  const asked = askedOf(report).length;
+  const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(asked, MAX_ASKED));
+  for (let shown = most; ; shown = Math.floor(shown / 2)) {
+    const json = stringify(ralphStatus(report, shown));
     if (json.length <= maxChars || shown === 0) return json;
   }
 }
 
-function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStatus {
+/** With so many tasks, and so many things that were asked, at most. */
+function ralphStatus(report: RunReport, shown: number): RalphStatus {
+  const tasks = tasksOf(report).slice(0, Math.min(shown, MAX_TASKS));
   const { outcome } = report;
   const lane = laneOf(report);
   const work = workOf(report);
@@ -243,6 +284,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     tests: TESTS_WORD[lastVerification(report).kind],
     cleanCheck: headCheck === null ? null : { commit: headCheck.commit, result: headCheck.verification.kind },
     baseTests: TESTS_WORD[work?.baseCheck?.kind ?? 'not-run'],
+    feedback: feedbackOf(report, Math.min(shown, MAX_ASKED)),
     discrepancies: discrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,
     isolation: isolationOf(work?.isolation ?? null),
@@ -264,6 +306,41 @@ function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> 
   const handOvers = handOverLines(iterationsOf(report)).slice(-MAX_HAND_OVERS);
   return { ...(agents.length === 0 ? {} : { agents }), ...(handOvers.length === 0 ? {} : { handOvers }) };
 }
+
+function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
+  const lane = laneOf(report);
+  const asked = askedOf(report);
+  if (lane === null || (asked.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
+  const isOpen = asked.filter((one) => one.isOpen);
+  const newestFirst = [...isOpen.toReversed(), ...asked.filter((one) => !one.isOpen).toReversed()];
+  return {
+    rounds: lane.answers.rounds.length,
+    open: isOpen.length,
+    answered: asked.length - isOpen.length,
+    items: newestFirst
+      .slice(0, shown)
+      .map(({ id, item }) => ({
+        id,
+        kind: item.kind,
+        title: capped(item.title, 120),
+        url: item.url,
+        rounds: item.rounds,
+        state: item.answer?.kind ?? 'open',
+        commit: item.answer?.commit ?? null,
+      })),
+    checks: lane.checks === null ? null : checksOf(lane.checks),
+  };
+}
+
+function checksOf({ runs, alsoOnBase, flaky, waiting, unstarted, unreadable }: ChecksSummary): FeedbackChecks {
+  const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capped(name, 60));
+  return {
+    ...{ runs, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },
+    unreadable: unreadable === null ? null : capped(unreadable, 300),
+  };
+}
+
+type FeedbackChecks = NonNullable<RalphStatus['feedback']>['checks'];
 
 /** How much, not which: what it takes is bounded. */
 function isolationOf(isolation: WorkedReport['isolation']): RalphStatus['isolation'] {

@@ -5,7 +5,7 @@ import type { AgentEnd } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';
@@ -16,6 +16,7 @@ import { calledAgents, handOverLines } from '../sentences/hand-overs.ts';
 import { costIsUnknown, costWord } from '../sentences/unknown-cost.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { feedbackLine } from './feedback-section.ts';
 import { claimWords, groupedLines } from './grouped.ts';
 import { iterationResult } from './progress.ts';
 import {
@@ -52,6 +53,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'cost', rank: 0, markdown: costLine(report) },
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
+      { name: 'review and checks', rank: 2, markdown: feedbackLine(report) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },
@@ -199,7 +201,7 @@ function iterationLine(entry: JournalEntry, report: RunReport): string {
 }
 
 function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
-  const task = tasksOf(report).find((one) => one.task.id === taskId)?.task;
+  const task = allTasksOf(report).find((one) => one.task.id === taskId)?.task;
   return task === undefined ? text(taskTitle, 40) : taskLink(task);
 }
 

@@ -9,6 +9,7 @@ import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts
 import { code, link, linkPages, text } from '../markdown.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import type { LaneView } from '../../handover/report.ts';
+import { askedIn, feedbackWords } from './feedback.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 import { formatInstant } from '../../core/time.ts';
 
@@ -69,6 +70,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
       : [
           `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
         ]),
+    ...answersLine(state),
     ...[...stuckLines(tasks), ...obstacleLines(tasks)]
       .slice(0, SHOWN_WAITING)
       .map((line) => `Waits: ${style.text(line, 300)}`),
@@ -113,6 +115,12 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
       ? []
       : [`This day (UTC), used or reserved: ${of(day?.costUsd ?? 0, maxCostUsdPerDay, formatCost)}${until(day)}`]),
   ];
+}
+
+/** What the pull request was asked; our own words alone. */
+function answersLine(state: LaneState | null): readonly string[] {
+  const words = feedbackWords(askedIn(state?.feedback.items ?? {}));
+  return words === '' ? [] : [`Review and checks: ${words}`];
 }
 
 /** What became of an order: what whoever gave it wants to know first. */

@@ -3,6 +3,7 @@ import type { Outcome, OutcomeKind, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
+  allTasksOf,
   doneTasks,
   findingsOf,
   isQueue,
@@ -26,7 +27,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import { cut } from '../../core/text/cut.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { nameOfTask } from '../../core/tasks/task.ts';
+import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
@@ -97,7 +98,7 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
-      return { title: 'Blocked', what: blockedTasks(tasksOf(report)), next: unblocking(report) };
+      return { title: 'Blocked', what: blockedTasks(allTasksOf(report)), next: unblocking(report) };
     case 'parked':
       return parked(outcome, report);
     case 'limit':
@@ -429,7 +430,7 @@ function waitingForReview(report: RunReport): string {
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
-  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
+  const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;
   return [
     `${count(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
     ...firstLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),

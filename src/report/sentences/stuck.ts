@@ -5,7 +5,8 @@ import { count, formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { iterationsOn, laneOf, settingOf, tasksOf } from '../facts.ts';
+import { allTasksOf, iterationsOn, laneOf, settingOf } from '../facts.ts';
+import { choices, whereToSay } from './feedback.ts';
 import { taskLink, verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
@@ -15,7 +16,7 @@ const MAX_TAIL_CHARS = 1500;
 
 /** Tasks that failed or became blocked in this run: a person has to decide about them. */
 export function stuckTasks(report: RunReport): readonly TaskReport[] {
-  return tasksOf(report).filter((task) => gotStuck(task, report));
+  return allTasksOf(report).filter((task) => gotStuck(task, report));
 }
 
 /** Why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
@@ -121,14 +122,17 @@ function remedies(one: TaskReport, report: RunReport): readonly string[] {
   const where = whereToAnswer(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
-    whatToSay(one, where),
+    ...(task.source.kind === 'feedback' ? [] : [whatToSay(one, where)]),
     ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
-    `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
+    task.source.kind === 'feedback'
+      ? prose(choices(task.id, task.source.on.kind), 500)
+      : `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
 }
 
 /** Where a person answers what a task asks, as words. An item of the plan is known by its title. */
 export function whereToAnswer(task: Task): string {
+  if (task.source.kind === 'feedback') return whereToSay(task.source.on.kind);
   if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
   return task.source.kind === 'plan'
     ? `below the title in ${taskLink(task)} (another title makes it another task)`

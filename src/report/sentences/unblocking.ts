@@ -1,25 +1,34 @@
-import { issueOfTask, isStuck, markedIn, type StuckReason, type TaskProgress } from '../../core/tasks/task.ts';
+import {
+  issueOfTask,
+  isListed,
+  isStuck,
+  markedIn,
+  type StuckReason,
+  type TaskProgress,
+} from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { allTasksOf, isQueue, laneOf, lastVerification, settingOf } from '../facts.ts';
 import { awaitedOutside } from './waiting.ts';
 
 /** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
 export function unblocking(report: RunReport): string {
-  const tasks = tasksOf(report);
+  const tasks = allTasksOf(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const hasObstacle = tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done');
   const outside = awaitedOutside(tasks);
   if (stuck.length === 0 && hasObstacle) return `Do what each line says; ${lookAgain(report)}.`;
   if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
-  const worked = stuck.filter(({ task, progress }) => markedIn(task, progress) === null);
+  const asked = stuck.filter(({ task }) => !isListed(task));
+  const worked = stuck.filter(({ task, progress }) => isListed(task) && markedIn(task, progress) === null);
   // Nothing is known to be wrong with what nobody has tried here.
-  if (stuck.length > 0 && worked.length === 0)
+  if (stuck.length > 0 && worked.length + asked.length === 0)
     return `To have ${stuck.length === 1 ? 'it' : 'them'} tried, ${howToRetry(stuck, report)}.`;
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
     worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
   const asks = worked.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
+    ...(asked.length === 0 ? [] : ['push a fix yourself, or say more where it was asked']),
     ...(asks || stuck.length === 0
       ? [`answer the agent in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]
       : []),
@@ -40,6 +49,7 @@ export function unblocking(report: RunReport): string {
 
 /** On the queue's pull request, or by hand, a retry is for all tasks that failed or are blocked. */
 function howToRetry(stuck: readonly TaskReport[], report: RunReport): string {
+  if (stuck.some(({ task }) => !isListed(task))) return 'comment `/ralph retry` on the pull request';
   if (!isQueue(report)) return 'comment `/ralph retry` on the issue';
   if ((laneOf(report)?.pullRequest ?? null) !== null) return 'comment `/ralph retry` on the pull request';
   return stuck.every(({ task }) => issueOfTask(task) !== null)

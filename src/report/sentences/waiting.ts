@@ -25,6 +25,8 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
     case 'stuck':
       return `set aside after ${iterations}, since nothing changed.${more}`;
     default:
+      if (progress.reason === 'feedback_rounds')
+        return 'asked for again after as many rounds as `max-feedback-rounds` allows';
       return progress.reason === 'nothing_to_do'
         ? `the agent found nothing to change.${more}`
         : share.question === null

@@ -202,6 +202,8 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
       taskReport(13),
     ],
     feedback: [],
+    answers: noFeedback,
+    checks: null,
     unlisted: [],
     unmarked: [],
     shown: null,

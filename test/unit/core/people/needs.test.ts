@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
+import { noFeedback, type answerKinds, type Feedback } from '../../../../src/core/feedback/memory.ts';
 import { noSignals, type Signals } from '../../../../src/core/lane/signals.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import {
@@ -48,21 +49,46 @@ interface Row {
   readonly end?: Partial<LaneEnd>;
   readonly circuit?: Circuit;
   readonly signals?: Signals;
+  /** What was asked of the pull request, as the run began and as it ended. */
+  readonly threadAfter?: TaskProgress;
+  readonly askedBefore?: Feedback;
+  readonly asked?: Feedback;
 }
+
+/** A thread that had so many rounds. */
+function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null): Feedback {
+  const answer = kind === null ? null : { kind, commit: null, words: null, isOurs: false, at, posted: true };
+  const item = { kind: 'thread', title: 'Rename it', url: null, rounds, asked: '41', answer } as const;
+  return { ...noFeedback, items: { 'thread-1': item } };
+}
+const spent: TaskProgress = { ...blocked, attempts: 0, reason: 'feedback_rounds' };
 
 function plan(row: Row) {
   const { before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0), signals = noSignals } = row;
-  const { notifiedBefore = notified } = row;
+  const { notifiedBefore = notified, askedBefore = noFeedback, asked = noFeedback } = row;
   const { notify, settle } = planNotifications({
     lane: 'queue',
     startedAt: at + 1,
-    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0), notified: notifiedBefore, signals: noSignals },
-    after: { tasks: { 'issue-1': after }, circuit, notified, signals },
+    before: {
+      tasks: { 'issue-1': before },
+      circuit: closedCircuit(0),
+      notified: notifiedBefore,
+      signals: noSignals,
+      feedback: askedBefore,
+    },
+    after: {
+      tasks: { 'issue-1': after, 'thread-1': row.threadAfter ?? todo },
+      circuit,
+      notified,
+      signals,
+      feedback: asked,
+    },
     tasks: [{ id: 'issue-1', obstacle: null }],
     outcome: { kind: 'limit', reason: 'iterations' },
     pullRequest: 7,
     addedWork: false,
     unapproved: [],
+    maxRounds: 3,
     ...end,
   });
   return [
@@ -339,6 +365,85 @@ describe('of a lane', () => {
   });
 });
 
+describe('of what was asked of the pull request', () => {
+  const of = { end: { tasks: [{ id: 'thread-1', obstacle: null }] } };
+  const known = [told('feedback_rounds', 'thread-1', 7)];
+  const earlier = [{ ...told('feedback_rounds', 'thread-1', 7), at: 1 }];
+  test.each<[string, Row, string]>([
+    ['a first round needs nobody', { ...of, askedBefore: thread(0), asked: thread(1, 'changed') }, ''],
+    [
+      'the run in which the last allowed one ended does',
+      { ...of, askedBefore: thread(2), asked: thread(3, 'changed') },
+      '+ feedback_rounds thread-1',
+    ],
+    ['not the runs after it', { ...of, askedBefore: thread(3, 'changed'), asked: thread(3, 'changed') }, ''],
+    ['nor any without a limit', { end: { ...of.end, maxRounds: 0 }, askedBefore: thread(2), asked: thread(3) }, ''],
+    [
+      'one that comes back after its last round does, where nobody was notified then',
+      { end: { ...of.end }, askedBefore: thread(3), asked: thread(3), threadAfter: spent },
+      '+ feedback_rounds thread-1',
+    ],
+    [
+      'and is not repeated',
+      { ...of, askedBefore: thread(3), asked: thread(3), threadAfter: spent, notified: known },
+      '',
+    ],
+    [
+      'what the last round ended with is said with it, and not once more',
+      { ...of, askedBefore: thread(2), asked: thread(3, 'given-up'), threadAfter: blocked },
+      '+ feedback_rounds thread-1',
+    ],
+    [
+      'nor by a later run',
+      {
+        ...of,
+        askedBefore: thread(3, 'given-up'),
+        asked: thread(3, 'given-up'),
+        threadAfter: blocked,
+        notified: known,
+      },
+      '',
+    ],
+    [
+      'a question of the agent does as for any task',
+      { ...of, asked: thread(1), threadAfter: blocked },
+      '+ blocked thread-1',
+    ],
+    [
+      'an answer that stands settles it',
+      { ...of, asked: thread(3, 'changed'), askedBefore: thread(3), notified: earlier },
+      '- feedback_rounds done',
+    ],
+    [
+      'not in the run that notified people, should post finish that',
+      {
+        ...of,
+        asked: thread(3, 'changed'),
+        askedBefore: thread(2),
+        notified: [{ ...told('feedback_rounds', 'thread-1', 7), at: at + 2 }],
+      },
+      '',
+    ],
+    [
+      'a push of a person settles it',
+      { ...of, asked: thread(0), askedBefore: thread(3), notified: earlier },
+      '- feedback_rounds goes_on',
+    ],
+    [
+      'a thread that was resolved settles it',
+      { ...of, askedBefore: thread(3), notified: earlier },
+      '- feedback_rounds gone',
+    ],
+    [
+      'what a person must decide stays',
+      { ...of, asked: thread(3, 'given-up'), askedBefore: thread(3), notified: earlier },
+      '',
+    ],
+  ])('%s', (_, row, expected) => {
+    expect(plan(row)).toBe(expected);
+  });
+});
+
 test('a memory that is full forgets nobody: what is new waits until something is settled, but not what is about the lane', () => {
   const many = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) => told('blocked', `issue-${String(i + 2)}`));
   const halted = { kind: 'halted', reason: 'permission_denied' } as const;
@@ -346,7 +451,7 @@ test('a memory that is full forgets nobody: what is new waits until something is
   const planOf = (notified: readonly Notification[], outcome: Outcome): readonly string[] => {
     const tasks = ['issue-1', ...notified.map(({ about }) => about)].map((id) => ({ id, obstacle: null }));
     const stood = Object.fromEntries(notified.map(({ about }) => [about, blocked]));
-    const before = { tasks: stood, circuit: closedCircuit(0), notified, signals: noSignals };
+    const before = { tasks: stood, circuit: closedCircuit(0), notified, signals: noSignals, feedback: noFeedback };
     const after = { ...before, tasks: { ...stood, 'issue-1': blocked } };
     return planNotifications({
       lane: 'queue',
@@ -358,6 +463,7 @@ test('a memory that is full forgets nobody: what is new waits until something is
       pullRequest: 7,
       addedWork: false,
       unapproved: [],
+      maxRounds: 3,
     }).notify.map(({ kind }) => kind);
   };
   expect(planOf(many.slice(0, MAX_NOTIFICATIONS - 21), halted)).toEqual(['blocked', 'halted']);
@@ -377,8 +483,14 @@ test.each<[string, readonly number[], boolean]>([
 describe('of a lane that rests', () => {
   const stopped = { kind: 'blocked', reason: 'needs_human' } as const;
   const needsOf = (outcome: Outcome, notified: readonly Notification[]): readonly Need[] => {
-    const state = { tasks: { 'issue-1': blocked }, circuit: closedCircuit(0), notified, signals: noSignals };
-    return needsAtRest({ lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome }, at);
+    const state = {
+      tasks: { 'issue-1': blocked },
+      circuit: closedCircuit(0),
+      notified,
+      signals: noSignals,
+      feedback: noFeedback,
+    };
+    return needsAtRest({ lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome, maxRounds: 3 }, at);
   };
   const task: Need = { kind: 'blocked', about: 'issue-1' };
   test.each<[string, Outcome, readonly Notification[], readonly Need[]]>([

@@ -1,0 +1,182 @@
+import type { Feedback, FeedbackItem } from '../core/feedback/memory.ts';
+import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
+import { isUnposted } from '../core/feedback/unposted.ts';
+import { answerMarker } from '../core/people/answer-marker.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
+import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { textOf, UserError } from '../errors.ts';
+import { renderAnswer } from '../report/pages/answer.ts';
+import type { PublishDeps } from './deps.ts';
+import { within } from './within.ts';
+
+/** So many answers a run posts: GitHub slows down who writes more. Later runs post the others. */
+const MAX_ANSWERS = 100;
+/** What fails so often is left to a later run. */
+const MAX_FAILURES = 3;
+
+/** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
+export interface AnswersGiven {
+  readonly branch: string;
+  readonly pullRequest: { readonly number: number };
+  readonly tasks: readonly Pick<Task, 'id' | 'source'>[];
+  readonly progress: Readonly<Record<TaskId, TaskProgress>>;
+  readonly feedback: Feedback;
+  readonly earlier: Feedback;
+}
+
+/** `unposted`: how many answers wait for a later run. */
+export interface AnswersPosted {
+  readonly feedback: Feedback;
+  readonly unposted: number;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Posts every answer that people cannot read yet, each once: in its thread, or as a comment for a review as a whole. Only
+ * for what is on the remote. Safe to repeat: an answer that is in its thread is known again. Never throws; what fails is a warning.
+ */
+export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Promise<AnswersPosted> {
+  const places = placesOf(given);
+  const posted = new Set<TaskId>(places.filter(({ kind }) => kind === 'page').map(({ id }) => id));
+  const warnings: string[] = [];
+  const warn = (text: string): void => {
+    warnings.push(text);
+    deps.log.warning(text);
+  };
+  const written = places.filter(({ kind }) => kind !== 'page');
+  if (written.length > 0)
+    try {
+      await postAll(deps, given, { places: written.slice(0, MAX_ANSWERS), posted, warn });
+    } catch (error) {
+      warn(`Answers could not be posted: ${sentence(textOf(error))}`);
+    }
+  const items = Object.fromEntries(
+    Object.entries(given.feedback.items).map(([id, item]) => [id, posted.has(id) ? asPosted(item) : item]),
+  );
+  const left = written.filter(({ id }) => !posted.has(id)).length;
+  if (left > 0) deps.log.info(`answers: ${String(left)} not posted yet, a later run tries again`);
+  return { feedback: { ...given.feedback, items }, unposted: left, warnings };
+}
+
+/** Where an answer goes. `page`: the pull request's own text says it. `thread`: null where the run does not know its GraphQL id. */
+type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
+  | { readonly kind: 'thread'; readonly thread: string | null; readonly replyTo: number }
+  | { readonly kind: 'review' }
+  | { readonly kind: 'page' }
+);
+
+function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonly Place[] {
+  return Object.entries(feedback.items).flatMap(([id, item]): readonly Place[] => {
+    const { answer } = item;
+    if (answer === null || !isUnposted(item)) return [];
+    // What was changed is not known to be good before the task is done.
+    if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
+    const task = tasks.find((one) => one.id === id);
+    const before = Object.hasOwn(earlier.items, id) ? earlier.items[id] : undefined;
+    const isEarlier = before?.answer?.at === answer.at;
+    // Nothing else that a job hands over says where to write.
+    if (task?.source.kind !== 'feedback' && !isEarlier) return [];
+    if (item.kind === 'thread') return threadOf(id, task, item);
+    return [{ id, item, kind: item.kind === 'review' ? 'review' : 'page' }];
+  });
+}
+
+function threadOf(id: TaskId, task: Pick<Task, 'source'> | undefined, item: FeedbackItem): readonly Place[] {
+  if (task?.source.kind === 'feedback' && task.source.on.kind === 'thread') {
+    const { thread, replyTo } = task.source.on;
+    return [{ id, item, kind: 'thread', thread, replyTo }];
+  }
+  const replyTo = Number(/^thread-([1-9]\d{0,15})$/.exec(id)?.[1] ?? Number.NaN);
+  return Number.isSafeInteger(replyTo) ? [{ id, item, kind: 'thread', thread: null, replyTo }] : [];
+}
+
+async function postAll(
+  deps: PublishDeps,
+  { branch, pullRequest }: AnswersGiven,
+  {
+    places,
+    posted,
+    warn,
+  }: { readonly places: readonly Place[]; readonly posted: Set<TaskId>; readonly warn: (text: string) => void },
+): Promise<void> {
+  const { forge, clock, log, stepWithinMs } = deps;
+  const now = await within(stepWithinMs, forge.pullRequestNow(branch));
+  if (now === null || now.number !== pullRequest.number) {
+    // Nobody waits for an answer on a pull request that is closed.
+    for (const { id } of places) posted.add(id);
+    return;
+  }
+  const begunAt = clock.now();
+  let failures = 0;
+  let resolves = deps.config.answers.resolve;
+  for (const place of places) {
+    // A run that is about to be killed has to save its state as well.
+    if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
+    try {
+      await within(stepWithinMs, post(deps, place, now));
+      posted.add(place.id);
+    } catch (error) {
+      failures += 1;
+      warn(`The answer to ${place.id} could not be posted: ${sentence(textOf(error))}`);
+      // GitHub is out of reach, or asks for a pause.
+      if (failures >= MAX_FAILURES || !(error instanceof UserError) || error.kind === 'infrastructure') return;
+      continue;
+    }
+    const thread = resolves ? answeredThread(place, now) : null;
+    if (thread === null) continue;
+    try {
+      await within(stepWithinMs, forge.resolveThread(thread.id));
+    } catch (error) {
+      resolves = false;
+      warn(`Answered threads could not be marked as resolved: ${sentence(textOf(error))}`);
+    }
+  }
+  log.info(`answers: ${String(places.length - failures)} posted on #${String(now.number)}`);
+}
+
+async function post({ forge, context, redact }: PublishDeps, place: Place, now: PullRequestNow): Promise<void> {
+  const { id } = place;
+  // As the state keeps it, so that it is known again.
+  const item = mapTexts(place.item, redact);
+  const { owner, repo } = context.repository;
+  const body = redact(renderAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
+  if (place.kind === 'review') {
+    await forge.upsertComment(now.number, answerMarker(id, item.asked), body);
+    return;
+  }
+  if (place.kind !== 'thread') return;
+  const thread = threadIn(place, now);
+  // Somebody resolved or deleted it while the agent worked.
+  if (thread === null && now.moreThreads === 0) return;
+  // Whoever imitates the first line has not said what the answer says.
+  if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return;
+  await forge.replyInThread(now.number, { replyTo: place.replyTo, body });
+}
+
+function threadIn(place: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
+  const found =
+    place.thread === null
+      ? threads.find(({ comments }) => comments[0]?.id === place.replyTo)
+      : threads.find(({ id }) => id === place.thread);
+  return found ?? null;
+}
+
+/** The thread that a change has answered, unless somebody has said more since. */
+function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
+  if (place.kind !== 'thread' || place.item.answer?.kind !== 'changed') return null;
+  const thread = threadIn(place, now);
+  const marker = answerMarker(place.id, place.item.asked);
+  const newest = thread?.comments.findLast(({ text }) => !text.startsWith(marker));
+  return thread !== null && newest !== undefined && newest.id <= Number(place.item.asked) ? thread : null;
+}
+
+function sameText(one: string, other: string): boolean {
+  const plain = (text: string): string => text.replaceAll('\r\n', '\n').trim();
+  return plain(one) === plain(other);
+}
+
+function asPosted(item: FeedbackItem): FeedbackItem {
+  return item.answer === null ? item : { ...item, answer: { ...item.answer, posted: true } };
+}

@@ -1,0 +1,44 @@
+import type { FeedbackItem } from '../../core/feedback/memory.ts';
+import { answerMarker } from '../../core/people/answer-marker.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
+import { count } from '../format.ts';
+import { commitPage, prose, text } from '../markdown.ts';
+import { choices } from '../sentences/feedback.ts';
+
+/** Where an answer is given. */
+export interface AnswerFacts {
+  readonly id: TaskId;
+  readonly repositoryUrl: string;
+}
+
+/** The one answer to what was asked: what was done and where, or why not, in at most ten lines. It says the same whenever it is rendered, so that it is known again. */
+export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
+  return [
+    answerMarker(id, item.asked),
+    answerLine(item, repositoryUrl),
+    ...quoted(item),
+    ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind), 400)}`] : []),
+  ].join('\n\n');
+}
+
+/** What came of it, as one line. Empty while nothing did. */
+function answerLine({ answer, rounds }: FeedbackItem, repositoryUrl: string): string {
+  if (answer === null) return '';
+  const { kind, commit, words, isOurs } = answer;
+  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
+  // No agent was asked: these words are ours.
+  if (isOurs && words !== null) return `**${prose(words, 500)}**${where}.`;
+  switch (kind) {
+    case 'changed':
+      return `**Done**${where}.`;
+    case 'unchanged':
+      return '**Not changed.**';
+    case 'given-up':
+      return `**A person must decide.** Ralph has tried ${rounds > 1 ? `in ${count(rounds, 'round')}` : 'once'}${commit === null ? '' : `, last${where}`}.`;
+  }
+}
+
+/** Data of the agent: one line that mentions, links and closes nothing. */
+function quoted({ answer }: FeedbackItem): readonly string[] {
+  return answer === null || answer.words === null || answer.isOurs ? [] : [`> “${text(answer.words, 500)}”`];
+}

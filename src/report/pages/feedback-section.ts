@@ -1,0 +1,150 @@
+import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
+import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
+import { firstLines, firstNames, moreLine } from '../../core/text/lists.ts';
+import { formatInstant } from '../../core/time.ts';
+import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
+import { count } from '../format.ts';
+import { code, commitPage, link, prose, table, text } from '../markdown.ts';
+import { askedOf, feedbackWords, type Asked } from '../sentences/feedback.ts';
+
+const SHOWN_OPEN = 20;
+const SHOWN_ANSWERED = 10;
+const SHOWN_CHECKS = 5;
+
+/** What people and CI asked of the pull request, what was answered, and how its checks stand. Empty where nothing was asked and no check needs words. */
+export function feedbackSection(report: WorkedReport): string {
+  const asked = askedOf(report);
+  const open = asked.filter(({ isOpen }) => isOpen);
+  const answered = asked
+    .filter(({ isOpen }) => !isOpen)
+    .sort((one, other) => (other.item.answer?.at ?? 0) - (one.item.answer?.at ?? 0));
+  const shown = [
+    ...firstLines(
+      open.map((one) => itemLine(one, report)),
+      SHOWN_OPEN,
+    ),
+    ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
+  ];
+  const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
+  const blocks = [
+    shown.map((line) => `- ${line}`).join('\n'),
+    ...folded(count(older.length, 'older answer'), older),
+    checkLines(report)
+      .map((line) => `- ${line}`)
+      .join('\n'),
+    ...folded(count(report.answers.rounds.length, 'round'), roundLines(report)),
+  ].filter((block) => block !== '');
+  return blocks.length === 0 ? '' : ['### Review and checks', ...blocks].join('\n\n');
+}
+
+/** One line on it; empty where nothing was asked. */
+export function feedbackLine(report: RunReport): string {
+  const words = feedbackWords(askedOf(report));
+  return words === '' ? '' : `**Review and checks:** ${words}`;
+}
+
+/** What came of it, on one line: our words, or the agent's as a quotation. */
+export function answerWords(
+  { kind, commit, words, isOurs }: NonNullable<FeedbackItem['answer']>,
+  { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
+): string {
+  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
+  if (isOurs && words !== null) return `${lowerFirst(prose(words, 200))}${where}`;
+  const what = { changed: 'done', unchanged: 'not changed', 'given-up': 'a person must decide' }[kind];
+  return `${what}${where}${words === null ? '' : `: “${text(words, 200)}”`}`;
+}
+
+function itemLine({ id, item }: Asked, report: WorkedReport): string {
+  const task = report.feedback.find((one) => one.task.id === id) ?? null;
+  const [glyph, words] =
+    item.answer === null
+      ? openState(task, item)
+      : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
+  const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
+  return `${glyph} ${link(text(item.title, 120), item.url ?? '')}: ${words}${rounds}`;
+}
+
+const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;
+
+function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly [string, string] {
+  switch (task?.progress.state) {
+    case 'in-progress':
+      return ['🚧', 'in progress'];
+    case 'failed':
+      return ['❌', `gave up after ${count(task.progress.attempts, 'iteration')}`];
+    case 'stuck':
+      return ['⛔', 'set aside, since nothing changed'];
+    case 'blocked':
+      return [
+        '⛔',
+        task.progress.reason === 'feedback_rounds' ? 'asked for again, so a person must decide' : 'needs a person',
+      ];
+    default:
+      return ['⬜', rounds === 0 ? 'not worked on yet' : 'open'];
+  }
+}
+
+/** What must be known of checks that are not a task. */
+function checkLines(report: WorkedReport): readonly string[] {
+  const { checks, baseBranch, headSha, repositoryUrl } = report;
+  if (checks === null) return [];
+  const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
+  const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
+  return [
+    ...(checks.unreadable === null ? [] : [`⚠️ ${prose(checks.unreadable, 300)}`]),
+    ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${prose(CURE, 600)}`] : []),
+    ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve the run'),
+    ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),
+    ...named(checks, 'flaky', '🎲 Passed and failed on the same commit, so not worked on (flaky)'),
+  ];
+}
+
+/** How checks come to start on what Ralph pushes. */
+const CURE =
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "Let CI run on what Ralph pushes" in the recipes.';
+
+function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
+  const names = checks[which].map((name) => code(name, 80));
+  return names.length === 0 ? [] : [`${words}: ${firstNames(names, SHOWN_CHECKS)}`];
+}
+
+/** Newest last. */
+function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): readonly string[] {
+  if (rounds.length === 0) return [];
+  return [
+    table(
+      ['When', 'Commit', 'Asked', 'Answered', 'Checks'],
+      rounds.map(({ at, head, asked, answered, checks }) => [
+        formatInstant(at),
+        commitPage(head, repositoryUrl),
+        String(asked),
+        String(answered),
+        checksCell(checks),
+      ]),
+    ),
+  ];
+}
+
+/** `✅ 5 · ❌ 1`; `–`: not known, or there are none. */
+function checksCell(checks: FeedbackRound['checks']): string {
+  if (checks === null) return '–';
+  const { passed, failed, running, waiting } = checks;
+  const cells = [
+    [passed, '✅'],
+    [failed, '❌'],
+    [running, '⏳'],
+    [waiting, '⏸️'],
+  ] as const;
+  return cells.flatMap(([number, glyph]) => (number === 0 ? [] : [`${glyph} ${number}`])).join(' · ') || '–';
+}
+
+function folded(summary: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  return [
+    `<details>\n<summary>${summary}</summary>\n\n${[...lines.slice(0, 60), ...moreLine(lines.length - 60).map((line) => `- ${line}`)].join('\n')}\n\n</details>`,
+  ];
+}
+
+function lowerFirst(words: string): string {
+  return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+}

@@ -1,0 +1,87 @@
+import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { laneOf } from '../facts.ts';
+import { count } from '../format.ts';
+
+/** What was asked of the pull request, by id; `isOpen`: nothing came of it yet, or a person must decide. */
+export interface Asked {
+  readonly id: TaskId;
+  readonly item: FeedbackItem;
+  readonly isOpen: boolean;
+}
+
+/** Everything that the lane remembers to have been asked, oldest first. */
+export function askedOf(report: RunReport): readonly Asked[] {
+  return askedIn(laneOf(report)?.answers.items ?? {});
+}
+
+/** The same of what a state remembers. */
+export function askedIn(items: Feedback['items']): readonly Asked[] {
+  return Object.entries(items).map(([id, item]) => ({ id, item, isOpen: isOpen(item) }));
+}
+
+/** One thing of it; null: it is not remembered. */
+export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
+  return askedOf(report).find((asked) => asked.id === id)?.item ?? null;
+}
+
+function isOpen({ answer }: FeedbackItem): boolean {
+  return answer === null || answer.kind === 'given-up';
+}
+
+/** `2 review threads and 1 failed check are open`; empty: nothing is. */
+export function openWords(asked: readonly Pick<Asked, 'item' | 'isOpen'>[]): string {
+  const open = asked.filter((one) => one.isOpen);
+  if (open.length === 0) return '';
+  const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {
+    const some = open.filter(({ item }) => item.kind === kind).length;
+    return some === 0 ? [] : [count(some, noun)];
+  });
+  const last = parts.at(-1) ?? '';
+  const names = parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+  return `${names} ${open.length === 1 ? 'is' : 'are'} open`;
+}
+
+const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
+  thread: 'review thread',
+  review: 'review',
+  check: 'failed check',
+  conflict: 'merge conflict',
+};
+
+/** `3 answered, 1 review thread is open`; empty: nothing was asked. */
+export function feedbackWords(asked: readonly Pick<Asked, 'item' | 'isOpen'>[]): string {
+  const answered = asked.filter((one) => !one.isOpen).length;
+  return [...(answered === 0 ? [] : [`${answered} answered`]), openWords(asked)]
+    .filter((part) => part !== '')
+    .join(', ');
+}
+
+/** How a person goes on with what was asked, as a sentence with code in `backticks`. */
+export function choices(id: TaskId, kind: FeedbackItem['kind']): string {
+  const retry = `comment \`/ralph retry ${id}\` on the pull request`;
+  switch (kind) {
+    case 'thread':
+      return `Push a fix yourself, after which Ralph answers again; or say more in the thread, then ${retry}; or resolve the thread.`;
+    case 'review':
+      return `Push a fix yourself, after which Ralph answers again; or say in a new review what is missing; or ${retry}.`;
+    case 'check':
+      return `Push a fix yourself, after which Ralph answers again; or ${retry}.`;
+    case 'conflict':
+      return `Merge the base branch yourself and push; or ${retry}.`;
+  }
+}
+
+/** Where a person says more about it, as words. */
+export function whereToSay(kind: FeedbackItem['kind']): string {
+  switch (kind) {
+    case 'thread':
+      return 'in the thread';
+    case 'review':
+      return 'in a new review';
+    case 'check':
+    case 'conflict':
+      return 'in a review of the pull request';
+  }
+}
