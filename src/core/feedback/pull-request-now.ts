@@ -36,7 +36,7 @@ export interface ThreadNow {
   /** The lines when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
-  /** The newest 50, oldest first; at least one. */
+  /** The first, and the newest 50, oldest first. Hidden ones are left out, but for the first, which has no text then. */
   readonly comments: readonly ThreadComment[];
 }
 
