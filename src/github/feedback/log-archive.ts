@@ -66,9 +66,9 @@ function createSource(bytes: AsyncIterable<Uint8Array>): Source {
 
   /** false: there is no more. */
   async function more(): Promise<boolean> {
-    const { value, done } = await chunks.next();
-    if (done === true) return false;
-    held = Buffer.concat([held, value]);
+    const next = await chunks.next();
+    if (next.done === true) return false;
+    held = Buffer.concat([held, next.value]);
     return true;
   }
 

@@ -43,9 +43,12 @@ async function send(
   variables: RepositoryName & { readonly branch: string },
 ): Promise<{ readonly data: PullRequestAnswer; readonly refused: RefusedParts }> {
   try {
-    return { data: await octokit.graphql<PullRequestAnswer>(PULL_REQUEST_QUERY, { ...variables }), refused: nothingRefused };
+    return {
+      data: await octokit.graphql<PullRequestAnswer>(PULL_REQUEST_QUERY, { ...variables }),
+      refused: nothingRefused,
+    };
   } catch (error) {
-    const found = besideRefused<PullRequestAnswer>(error);
+    const found = besideRefused(error);
     if (found === null) throw error;
     return found;
   }

@@ -1,6 +1,7 @@
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import type { PullRequestAnswer } from './pull-request-query.ts';
 
 /** What the token may not read of the checks of a pull request. */
 export interface RefusedParts {
@@ -20,16 +21,16 @@ interface PartialError {
 type Permission = 'checks: read' | 'actions: read' | 'statuses: read';
 
 /** GraphQL answers with data and errors at once where a token may read only some of it; null when anything but checks was refused, or all. */
-export function besideRefused<T extends object>(
+export function besideRefused(
   error: unknown,
-): { readonly data: T; readonly refused: RefusedParts } | null {
+): { readonly data: PullRequestAnswer; readonly refused: RefusedParts } | null {
   const { errors = [], data } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly PartialError[];
-    readonly data?: (T & { readonly repository?: unknown }) | null;
+    readonly data?: Partial<PullRequestAnswer> | null;
   };
   const found = errors.map((one) => ({ permission: permissionFor(one.path ?? []), message: one.message ?? '' }));
-  if (data?.repository == null || found.length === 0 || found.some(({ permission }) => permission === null))
-    return null;
+  const repository = data?.repository ?? null;
+  if (repository === null || found.length === 0 || found.some(({ permission }) => permission === null)) return null;
   const why = (...of: readonly Permission[]): string | null => {
     const refused = found.filter(({ permission }) => permission !== null && of.includes(permission));
     const [first] = refused;
@@ -37,7 +38,10 @@ export function besideRefused<T extends object>(
     const lacking = of.filter((permission) => refused.some((one) => one.permission === permission));
     return whyRefused(first.message, lacking);
   };
-  return { data, refused: { checks: why('checks: read', 'actions: read'), statuses: why('statuses: read') } };
+  return {
+    data: { repository },
+    refused: { checks: why('checks: read', 'actions: read'), statuses: why('statuses: read') },
+  };
 }
 
 /** What the field at the end of this path takes; null: it is not part of a check. */
