@@ -1,5 +1,7 @@
-import { GraphQLError } from 'graphql';
+import type { GraphQLError } from 'graphql';
 import { accountOf, type Person } from './accounts.ts';
+import { pullFields, refFields } from './feedback/pull-fields.ts';
+import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { editComment } from './people.ts';
 import type { Call } from './route.ts';
 import type { StoredComment, StoredEdit, StoredEvent, StoredIssue } from './state.ts';
@@ -16,6 +18,17 @@ export function createRoot(call: Call): object {
         throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
       return {
         issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
+        ref: async ({ qualifiedName }: { readonly qualifiedName: string }) => {
+          if (token.permissions.contents === undefined) throw forbidden();
+          return refFields(await pullSurroundings(), qualifiedName);
+        },
+        pullRequest: async ({ number }: Numbered) => {
+          if (token.permissions.pull_requests === undefined) throw forbidden();
+          const pull = state.pulls.find((candidate) => candidate.number === number);
+          if (pull === undefined)
+            throw failure('NOT_FOUND', `Could not resolve to a PullRequest with the number of ${String(number)}.`);
+          return pullFields(await pullSurroundings(), pull);
+        },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
     },
@@ -27,6 +40,16 @@ export function createRoot(call: Call): object {
         throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
       pull.draft = false;
       return { pullRequest: { isDraft: false } };
+    },
+
+    resolveReviewThread: ({ input }: { readonly input: { readonly threadId: string } }) => {
+      const { pull_requests: pulls, contents } = token.permissions;
+      if (pulls !== 'write' || contents !== 'write') throw forbidden();
+      const thread = state.threads.find(({ id }) => input.threadId === `PRRT_${String(id)}`);
+      if (thread === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.threadId}'.`);
+      thread.isResolved = true;
+      return { thread: { isResolved: true } };
     },
 
     updateIssueComment: ({ input }: { readonly input: { readonly id: string; readonly body: string } }) => {
@@ -55,6 +78,10 @@ export function createRoot(call: Call): object {
       };
     },
   };
+
+  async function pullSurroundings() {
+    return { call, branches: await call.branches(), actor, forbidden };
+  }
 
   function found(number: number, issue: StoredIssue | undefined, what: string): object {
     const { issues, pull_requests: pulls } = token.permissions;
@@ -151,36 +178,4 @@ const eventTypes: Readonly<Record<StoredEvent['kind'], { readonly name: string; 
 
 interface Numbered {
   readonly number: number;
-}
-
-interface Slice {
-  readonly first?: number | null;
-  readonly last?: number | null;
-}
-
-/** GitHub wants to know how many, and gives at most 100. */
-function connection(entries: readonly object[], { first, last }: Slice): object {
-  const size = first ?? last ?? 0;
-  if (size < 1 || size > 100)
-    throw failure(
-      size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES',
-      'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.',
-    );
-  const isCut = entries.length > size;
-  const fromStart = typeof first === 'number';
-  return {
-    totalCount: entries.length,
-    nodes: fromStart ? entries.slice(0, size) : entries.slice(-size),
-    pageInfo: { hasNextPage: fromStart && isCut, hasPreviousPage: !fromStart && isCut },
-  };
-}
-
-/** GitHub puts the type of an error beside its message; the package would have it under `extensions`. */
-function failure(type: string, message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { type } });
-}
-
-/** GitHub's instants have no fraction of a second. */
-function instant(at: number): string {
-  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

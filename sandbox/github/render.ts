@@ -26,6 +26,8 @@ export interface Renderer {
   user(login: string): object;
   /** The whole address of an API path. */
   address(path: string): string;
+  /** The whole address of a page of the repository. */
+  site(path: string): string;
   cache(cache: StoredCache): object;
   job(job: StoredJob): object;
   rate(): object;
@@ -42,6 +44,7 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
 
   const renderer: Renderer = {
     address: (path) => `${apiUrl}${path}`,
+    site: (path) => `${site}${path}`,
     user: (login) => ({
       ...renderer.person(personOf(state, login)),
       ...Object.fromEntries(

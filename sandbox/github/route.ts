@@ -1,6 +1,6 @@
 import type { Person } from './accounts.ts';
 import type { Renderer } from './render.ts';
-import type { CacheShelf, GitHubState } from './state.ts';
+import type { CacheShelf, GitHubState, Mergeability, StoredPull } from './state.ts';
 
 /** One operation of the stand-in. `needs`: any one of these rights is enough. */
 export interface Route {
@@ -12,7 +12,16 @@ export interface Route {
 }
 
 type Right = `${Area}=${'read' | 'write'}`;
-export type Area = 'metadata' | 'contents' | 'issues' | 'pull_requests' | 'actions' | 'secrets' | 'administration';
+export type Area =
+  | 'metadata'
+  | 'contents'
+  | 'issues'
+  | 'pull_requests'
+  | 'actions'
+  | 'checks'
+  | 'statuses'
+  | 'secrets'
+  | 'administration';
 
 /** Who a token stands for. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it does not see the repository. */
 export interface TokenIdentity {
@@ -38,6 +47,9 @@ export interface Call {
   readonly branches: () => Promise<Readonly<Record<string, string>>>;
   /** A file of the default branch; null: it is not there. */
   readonly textOf: (path: string) => Promise<string | null>;
+  readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
+  /** Where logs are kept. */
+  readonly logStorage: string;
 }
 
 export interface Answer {

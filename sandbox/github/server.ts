@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { createValidator, type Violation } from '../openapi/validator.ts';
 import { personOf } from './accounts.ts';
+import { feedbackRoutes } from './feedback/routes-feedback.ts';
+import { type LogStorage, startLogStorage } from './feedback/log-storage.ts';
 import { createFaults, type FaultEffect, type Faults } from './faults.ts';
 import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql.ts';
 import { createRenderer } from './render.ts';
@@ -11,7 +13,15 @@ import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
 import { repositoryRoutes } from './routes-repository.ts';
 import { settingRoutes } from './routes-settings.ts';
-import { type CacheShelf, createState, type GitHubState, type Rate, shelfOf } from './state.ts';
+import {
+  type CacheShelf,
+  createState,
+  type GitHubState,
+  type Mergeability,
+  type Rate,
+  shelfOf,
+  type StoredPull,
+} from './state.ts';
 
 export interface GitHubOptions {
   readonly repository: GitHubState['repository'];
@@ -20,6 +30,8 @@ export interface GitHubOptions {
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
   /** A file of the default branch; null: it is not there. Without it there is none. */
   readonly textOf?: (path: string) => Promise<string | null>;
+  /** Whether a pull request can be merged, where the state does not say; without it, it can. */
+  readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
   /** A cache service's; without one the state's own list. */
   readonly caches?: CacheShelf;
   /** Where an Enterprise server has its REST API; GraphQL is at `/api/graphql` then. */
@@ -44,11 +56,13 @@ export interface GitHub extends AsyncDisposable {
   readonly violations: readonly Violation[];
   readonly requests: readonly RecordedRequest[];
   readonly faults: Faults;
+  readonly logStorage: LogStorage;
 }
 
 /** GitHub's REST API for one repository, and what a run asks of GraphQL, on loopback: stateful, and judged on both sides by GitHub's OpenAPI description and its GraphQL schema. */
 export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   const state = createState(options.repository, options.now());
+  const logStorage = await startLogStorage(state);
   const faults = createFaults();
   const validator = createValidator();
   const violations: Violation[] = [];
@@ -73,7 +87,9 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     violations,
     requests,
     faults,
+    logStorage,
     async [Symbol.asyncDispose]() {
+      await logStorage[Symbol.asyncDispose]();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -129,6 +145,8 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       now: options.now(),
       caches: options.caches ?? shelfOf(state.caches),
       branches: async () => options.branches(),
+      mergeable: async (pull) => state.mergeable.get(pull.number) ?? (await options.mergeable?.(pull)) ?? 'MERGEABLE',
+      logStorage: logStorage.url,
       textOf: async (file) => (await options.textOf?.(file)) ?? null,
     };
     if (isGraphql) return answerGraphql({ ...call, parameters: {} });
@@ -171,10 +189,12 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   }
 }
 
-const routes = [...repositoryRoutes, ...settingRoutes, ...issueRoutes, ...pullRoutes].map((route) => ({
-  route,
-  pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
-}));
+const routes = [...repositoryRoutes, ...settingRoutes, ...issueRoutes, ...pullRoutes, ...feedbackRoutes].map(
+  (route) => ({
+    route,
+    pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+  }),
+);
 
 function findRoute(
   method: string,

@@ -1,4 +1,6 @@
 import { type KnownAccounts, type Person, personOf } from './accounts.ts';
+import type { StoredStatus, StoredSuite } from './feedback/checks.ts';
+import type { StoredReview, StoredThread } from './feedback/reviews.ts';
 
 /** Everything that the GitHub stand-in remembers. Tests and the sandbox read it, and change it as people would. Instants in ms. */
 export interface GitHubState extends KnownAccounts {
@@ -16,6 +18,13 @@ export interface GitHubState extends KnownAccounts {
   /** Issues that were deleted or transferred, by number. */
   readonly gone: Map<number, Gone>;
   readonly comments: StoredComment[];
+  readonly reviews: StoredReview[];
+  readonly threads: StoredThread[];
+  readonly suites: StoredSuite[];
+  /** Oldest first; the newest of a context counts. */
+  readonly statuses: StoredStatus[];
+  /** Whether a pull request can be merged, by number; what is not named is found out. */
+  readonly mergeable: Map<number, Mergeability>;
   readonly reactions: StoredReaction[];
   /** Jobs of workflow runs. */
   readonly jobs: StoredJob[];
@@ -24,6 +33,8 @@ export interface GitHubState extends KnownAccounts {
   readonly setUp: SetUp;
   nextId: number;
 }
+
+export type Mergeability = 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
 
 /** The switches of a repository that change what the API answers. */
 interface Settings {
@@ -191,6 +202,11 @@ export function createState(repository: GitHubState['repository'], now: number):
     pulls: [],
     gone: new Map(),
     comments: [],
+    reviews: [],
+    threads: [],
+    suites: [],
+    statuses: [],
+    mergeable: new Map(),
     reactions: [],
     jobs: [],
     caches: [],

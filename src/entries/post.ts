@@ -34,7 +34,7 @@ const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_0
 /** A healthy command takes a second or two, a healthy request less than one. */
 const PATIENCE: Patience = {
   gitCommandMs: 8_000,
-  request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000 },
+  request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
 
 /** Stands for the record of a run of which nothing is known. */

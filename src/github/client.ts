@@ -30,17 +30,19 @@ export interface ForgeOptions {
 /**
  * `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. `retries` after
  * a server error or a broken connection, 1 and 4 seconds later; 0: nor after a pause that GitHub asks for. `outageMs`: a server
- * that has not answered for so long is asked once by each further request, and briefly, until it answers again.
+ * that has not answered for so long is asked once by each further request, and briefly, until it answers again. `downloadMs`: limit
+ * of a file that GitHub keeps elsewhere.
  */
 export interface Pace {
   readonly requestMs: number;
   readonly secondMs: number;
   readonly retries: number;
   readonly outageMs: number;
+  readonly downloadMs: number;
 }
 
 /** GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once for each thing it asks. */
-export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000 };
+export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000, downloadMs: 30_000 };
 /** Of `requestMs`, what an attempt gets while the server is out. */
 const SHARE_IN_OUTAGE = 1 / 6;
 

@@ -4,7 +4,7 @@ import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';
 import { createComments } from './comments.ts';
 import { createDependencies } from './dependencies.ts';
-import { createFeedback } from './feedback.ts';
+import { createFeedback } from './feedback/feedback.ts';
 import { createHistories } from './histories.ts';
 import { createIssues } from './issues.ts';
 import { createJobs } from './jobs.ts';
@@ -27,7 +27,7 @@ export function createForge(options: ForgeOptions): Forge {
     ...createPullRequests(client, log),
     ...createCaches(client, options),
     ...createJobs(client),
-    ...createFeedback(client),
+    ...createFeedback(client, options),
     settings: (query) => readSettings(client, query),
     requests: client.requests,
   };

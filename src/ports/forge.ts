@@ -91,7 +91,7 @@ export interface Forge {
   pullRequestOf(branch: string): Promise<PullRequest | null>;
   /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
-  /** Job, step, annotations and end of the log of a failed check: at most three requests. Never throws for what cannot be read; says what is missing. */
+  /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
   /** Answers in the thread of a review whose first comment is `replyTo`. */
   replyInThread(number: number, reply: { readonly replyTo: number; readonly body: string }): Promise<WrittenComment>;

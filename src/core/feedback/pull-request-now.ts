@@ -36,12 +36,12 @@ export interface ThreadNow {
   /** The lines when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
-  /** The thread's first comment, which names the thread, and the newest 49 of the others; oldest first. */
+  /** The first, and the newest 50, oldest first. Hidden ones are left out, but for the first, which has no text then. */
   readonly comments: readonly ThreadComment[];
 }
 
 export interface ThreadComment {
-  /** REST id: an answer names the thread's first comment by it. */
+  /** REST id: answers name the thread's first comment by it. */
   readonly id: number;
   /** REST id of its review; null: it belongs to none. */
   readonly review: number | null;

@@ -41,6 +41,7 @@ export async function openForge(
     readonly requestMs?: number;
     readonly retries?: number;
     readonly secondMs?: number;
+    readonly downloadMs?: number;
     readonly now?: () => number;
     readonly caches?: CacheShelf;
     readonly basePath?: '/api/v3';
@@ -76,6 +77,7 @@ export async function openForge(
         secondMs: options.secondMs ?? 1,
         retries: options.retries ?? 2,
         outageMs: 10_000,
+        downloadMs: options.downloadMs ?? 10_000,
       },
     });
   return {

@@ -43,7 +43,7 @@ test("the runner's proxy is used, with its password, except for what no_proxy na
       userAgent: 'ralph-action',
       log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
       now: () => now,
-      pace: { requestMs: 10_000, secondMs: 1, retries: 0, outageMs: 10_000 },
+      pace: { requestMs: 10_000, secondMs: 1, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
     });
   vi.stubEnv('http_proxy', proxy.url);
   expect(await forge().defaultBranch()).toBe('main');

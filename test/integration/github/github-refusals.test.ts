@@ -466,7 +466,7 @@ test('an API address that is none ends with an explanation', async () => {
     repository: { owner: 'octo', repo: 'demo' },
     log,
     now: () => now,
-    pace: { requestMs: 1000, secondMs: 1, retries: 2, outageMs: 10_000 },
+    pace: { requestMs: 1000, secondMs: 1, retries: 2, outageMs: 10_000, downloadMs: 10_000 },
   });
   expect((await refusedWith(forge.defaultBranch())).message).toContain(
     'GitHub could not be reached to read the repository, at nonsense: ',

@@ -1,0 +1,238 @@
+import { checksum } from '../accounts.ts';
+import { type GitHubState, newId } from '../state.ts';
+
+type Status = 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'WAITING' | 'REQUESTED' | 'PENDING';
+type Conclusion =
+  | 'ACTION_REQUIRED'
+  | 'CANCELLED'
+  | 'FAILURE'
+  | 'NEUTRAL'
+  | 'SKIPPED'
+  | 'STALE'
+  | 'STARTUP_FAILURE'
+  | 'SUCCESS'
+  | 'TIMED_OUT';
+
+/** A run of a workflow, or all that another app checks of a commit. */
+export interface StoredSuite {
+  readonly id: number;
+  readonly head: string;
+  /** Slug of the app. */
+  readonly app: string;
+  /** null: the app is not GitHub Actions. */
+  readonly workflow: StoredWorkflowRun | null;
+  status: Status;
+  conclusion: Conclusion | null;
+  readonly createdAt: number;
+  readonly runs: StoredCheckRun[];
+}
+
+export interface StoredWorkflowRun {
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  readonly event: string;
+}
+
+/** A check run; of GitHub Actions it is a job of the same id. */
+export interface StoredCheckRun {
+  readonly id: number;
+  readonly name: string;
+  status: Status;
+  conclusion: Conclusion | null;
+  readonly startedAt: number;
+  completedAt: number | null;
+  readonly title: string | null;
+  readonly summary: string | null;
+  readonly annotations: readonly StoredAnnotation[];
+  readonly steps: readonly StoredCheckStep[];
+  readonly log: StoredLog;
+}
+
+interface StoredAnnotation {
+  readonly path: string;
+  readonly line: number;
+  readonly level: 'notice' | 'warning' | 'failure';
+  readonly message: string;
+}
+
+interface StoredCheckStep {
+  readonly name: string;
+  readonly conclusion: 'success' | 'failure' | 'skipped' | 'cancelled';
+  readonly startedAt: number;
+  readonly completedAt: number;
+}
+
+/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. */
+export type StoredLog =
+  { readonly kind: 'text' | 'zip' | 'never-ends'; readonly content: string | Buffer } | { readonly kind: 'expired' };
+
+export interface StoredStatus {
+  readonly head: string;
+  readonly context: string;
+  readonly state: 'ERROR' | 'EXPECTED' | 'FAILURE' | 'PENDING' | 'SUCCESS';
+  readonly description: string | null;
+  readonly targetUrl: string | null;
+  readonly createdAt: number;
+}
+
+interface Step {
+  readonly name: string;
+  readonly conclusion?: StoredCheckStep['conclusion'];
+  /** What it writes into the log. */
+  readonly lines?: readonly string[];
+}
+
+/** How long each step of a stand-in's job takes. */
+export const STEP_MS = 10_000;
+
+/** A check as a workflow or an app would report it. */
+export interface ReportedCheck {
+  readonly head: string;
+  readonly name: string;
+  /** null: another app's. */
+  readonly workflow?: { readonly name: string; readonly path?: string; readonly event?: string } | null;
+  readonly app?: string;
+  /** null: it runs. */
+  readonly conclusion: Conclusion | null;
+  readonly status?: Status;
+  readonly title?: string;
+  readonly summary?: string;
+  readonly annotations?: readonly StoredAnnotation[];
+  /** One after another, of ten seconds each; without them a job has set up and one step that ends as the job does. */
+  readonly steps?: readonly Step[];
+  /** Lines of the failing step, unless `steps` have their own; or all of the log as GitHub keeps it. */
+  readonly log?: string | StoredLog;
+}
+
+/** Reports a check. One of the same head and workflow joins those that are there: with the same name, it is run again. */
+export function addCheck(state: GitHubState, check: ReportedCheck, now: number): StoredCheckRun {
+  const { workflow = { name: 'CI' }, conclusion } = check;
+  const app = workflow === null ? (check.app ?? 'some-ci') : 'github-actions';
+  const suite = suiteOf(state, { head: check.head, app, workflow }, now);
+  const steps = check.steps ?? usualSteps(check);
+  const run: StoredCheckRun = {
+    id: newId(state),
+    name: check.name,
+    status: check.status ?? (conclusion === null ? 'IN_PROGRESS' : 'COMPLETED'),
+    conclusion,
+    startedAt: now,
+    completedAt: conclusion === null ? null : now + steps.length * STEP_MS,
+    title: check.title ?? null,
+    summary: check.summary ?? null,
+    annotations: check.annotations ?? [],
+    steps: steps.map(({ name, conclusion: ended = 'success' }, index) => ({
+      name,
+      conclusion: ended,
+      startedAt: now + index * STEP_MS,
+      completedAt: now + (index + 1) * STEP_MS,
+    })),
+    log: typeof check.log === 'object' ? check.log : { kind: 'text', content: logOf(steps, now) },
+  };
+  suite.runs.push(run);
+  settle(suite);
+  return run;
+}
+
+/** A run of a workflow that has no jobs: it waits for a person, is on its way, or its file is wrong. */
+export function addWorkflowRun(
+  state: GitHubState,
+  run: {
+    readonly head: string;
+    readonly workflow: NonNullable<ReportedCheck['workflow']>;
+    readonly status: Status;
+    readonly conclusion: Conclusion | null;
+  },
+  now: number,
+): StoredSuite {
+  const suite = suiteOf(state, { head: run.head, app: 'github-actions', workflow: run.workflow }, now);
+  return Object.assign(suite, { status: run.status, conclusion: run.conclusion });
+}
+
+export function addStatus(
+  state: GitHubState,
+  status: Pick<StoredStatus, 'head' | 'context' | 'state'> & Partial<Pick<StoredStatus, 'description' | 'targetUrl'>>,
+  now: number,
+): StoredStatus {
+  const added: StoredStatus = { description: null, targetUrl: null, ...status, createdAt: now };
+  state.statuses.push(added);
+  return added;
+}
+
+/** The job of this id and what it belongs to; null: there is none. */
+export function checkRunOf(
+  state: GitHubState,
+  id: number,
+): { readonly run: StoredCheckRun; readonly suite: StoredSuite } | null {
+  for (const suite of state.suites) {
+    const run = suite.runs.find((candidate) => candidate.id === id);
+    if (run !== undefined) return { run, suite };
+  }
+  return null;
+}
+
+function suiteOf(
+  state: GitHubState,
+  { head, app, workflow }: Pick<StoredSuite, 'head' | 'app'> & Required<Pick<ReportedCheck, 'workflow'>>,
+  now: number,
+): StoredSuite {
+  const isSame = (suite: StoredSuite): boolean =>
+    suite.head === head && suite.app === app && suite.workflow?.name === workflow?.name;
+  const known = state.suites.find(isSame);
+  if (known !== undefined) return known;
+  const added: StoredSuite = {
+    id: newId(state),
+    head,
+    app,
+    workflow: workflow === null ? null : workflowRun(state, workflow),
+    status: 'QUEUED',
+    conclusion: null,
+    createdAt: now,
+    runs: [],
+  };
+  state.suites.push(added);
+  return added;
+}
+
+function workflowRun(
+  state: GitHubState,
+  { name, path, event = 'pull_request' }: NonNullable<ReportedCheck['workflow']>,
+): StoredWorkflowRun {
+  return { id: newId(state), name, path: path ?? `.github/workflows/${name.toLowerCase()}.yml`, event };
+}
+
+/** The newest run of each name decides. */
+function settle(suite: StoredSuite): void {
+  const newest = [...new Map(suite.runs.map((run) => [run.name, run])).values()];
+  if (newest.some(({ status }) => status !== 'COMPLETED')) {
+    Object.assign(suite, { status: 'IN_PROGRESS', conclusion: null });
+    return;
+  }
+  const bad = newest.find(({ conclusion }) => !['SUCCESS', 'NEUTRAL', 'SKIPPED'].includes(conclusion ?? ''));
+  Object.assign(suite, { status: 'COMPLETED', conclusion: bad?.conclusion ?? 'SUCCESS' });
+}
+
+function usualSteps({ conclusion, log }: ReportedCheck): readonly Step[] {
+  const ended = conclusion === 'SUCCESS' ? 'success' : conclusion === 'TIMED_OUT' ? 'cancelled' : 'failure';
+  const lines = typeof log === 'string' ? log.split('\n') : [`##[group]Run npm test`, `##[error]Process completed`];
+  return [
+    { name: 'Set up job', lines: ['Current runner version'] },
+    { name: 'Run npm test', conclusion: ended, lines },
+    { name: 'Complete job', lines: ['Cleaning up orphan processes'] },
+  ];
+}
+
+/** Every line begins with the instant at which it was written. */
+function logOf(steps: readonly Step[], startedAt: number): string {
+  return steps
+    .flatMap(({ lines = [] }, index) => {
+      const at = new Date(startedAt + index * STEP_MS + 1000).toISOString().replace('Z', '0000Z');
+      return lines.map((line) => `${at} ${line}\n`);
+    })
+    .join('');
+}
+
+/** Of the key that opens a log's address. */
+export function signatureOf(run: StoredCheckRun): string {
+  return checksum(`log ${String(run.id)}`).toString(16);
+}

@@ -1,0 +1,205 @@
+import type { GraphQLError } from 'graphql';
+import type { Person } from '../accounts.ts';
+import { connection, instant, type Slice } from '../graphql-parts.ts';
+import type { Call } from '../route.ts';
+import type { StoredPull } from '../state.ts';
+import type { StoredCheckRun, StoredSuite } from './checks.ts';
+import type { StoredReview, StoredReviewComment, StoredThread } from './reviews.ts';
+
+/** What the fields of a pull request share with all others. */
+interface Surroundings {
+  readonly call: Call;
+  readonly branches: Readonly<Record<string, string>>;
+  readonly actor: (person: Person) => object | null;
+  readonly forbidden: () => GraphQLError;
+}
+
+interface RunFilter {
+  readonly checkType?: 'ALL' | 'LATEST' | null;
+  readonly conclusions?: readonly string[] | null;
+}
+
+/** A branch of this repository, with its pull requests; null: it is not there. */
+export function refFields(at: Surroundings, qualifiedName: string): object | null {
+  const { state, token } = at.call;
+  const name = qualifiedName.replace(/^refs\/heads\//, '');
+  if (at.branches[name] === undefined) return null;
+  return {
+    __typename: 'Ref',
+    name,
+    associatedPullRequests: ({ states, ...slice }: Slice & { readonly states?: readonly string[] | null }) => {
+      if (token.permissions.pull_requests === undefined) throw at.forbidden();
+      const found = state.pulls
+        .filter((pull) => pull.fork === null && pull.head === name && (states?.includes(stateOf(at, pull)) ?? true))
+        .toSorted((left, right) => right.number - left.number);
+      return connection(
+        found.map((pull) => pullFields(at, pull)),
+        slice,
+      );
+    },
+  };
+}
+
+/** What people and CI say of a pull request. */
+export function pullFields(at: Surroundings, pull: StoredPull): object {
+  const { state, render } = at.call;
+  const base = at.branches[pull.base];
+  const head = headOf(at, pull);
+  return {
+    __typename: 'PullRequest',
+    number: pull.number,
+    url: render.site(`/pull/${String(pull.number)}`),
+    isCrossRepository: pull.fork !== null,
+    isDraft: pull.draft,
+    headRefName: pull.head,
+    headRefOid: head,
+    baseRefName: pull.base,
+    baseRefOid: base ?? pull.baseSha,
+    baseRef: base === undefined ? null : { name: pull.base, target: commitFields(at, base) },
+    mergeable: () => at.call.mergeable({ ...pull, headSha: head, baseSha: base ?? pull.baseSha }),
+    commits: (slice: Slice) => connection([{ commit: commitFields(at, head) }], slice),
+    reviewThreads: (slice: Slice) =>
+      connection(
+        state.threads.filter((thread) => thread.pull === pull.number).map((thread) => threadFields(at, thread)),
+        slice,
+      ),
+    reviews: (slice: Slice) =>
+      connection(
+        state.reviews
+          .filter((review) => review.pull === pull.number && isSeen(at, review))
+          .map((review) => reviewFields(at, review)),
+        slice,
+      ),
+  };
+}
+
+function stateOf({ call: { state } }: Surroundings, { number, mergedAt }: StoredPull): 'OPEN' | 'CLOSED' | 'MERGED' {
+  if (mergedAt !== null) return 'MERGED';
+  return state.issues.find((issue) => issue.number === number)?.state === 'open' ? 'OPEN' : 'CLOSED';
+}
+
+function headOf(at: Surroundings, pull: StoredPull): string {
+  return stateOf(at, pull) === 'OPEN' && pull.fork === null ? (at.branches[pull.head] ?? pull.headSha) : pull.headSha;
+}
+
+/** What is not submitted yet is seen by its author only. */
+function isSeen({ call }: Surroundings, { state, author }: StoredReview): boolean {
+  return state !== 'PENDING' || author.login === call.viewer.login;
+}
+
+function threadFields(at: Surroundings, thread: StoredThread): object {
+  const { comments, side, hunk, id, ...fields } = thread;
+  return {
+    __typename: 'PullRequestReviewThread',
+    ...fields,
+    id: `PRRT_${String(id)}`,
+    diffSide: side,
+    comments: (slice: Slice) =>
+      connection(
+        comments.map((comment) => commentFields(at, comment, hunk)),
+        slice,
+      ),
+  };
+}
+
+function commentFields({ call: { state }, actor }: Surroundings, comment: StoredReviewComment, hunk: string): object {
+  const review = state.reviews.find(({ id }) => id === comment.review);
+  return {
+    __typename: 'PullRequestReviewComment',
+    fullDatabaseId: String(comment.id),
+    state: review?.state === 'PENDING' ? 'PENDING' : 'SUBMITTED',
+    isMinimized: comment.minimized,
+    body: comment.body,
+    createdAt: instant(comment.createdAt),
+    diffHunk: hunk,
+    author: actor(comment.author),
+    pullRequestReview: review === undefined ? null : { fullDatabaseId: String(review.id) },
+  };
+}
+
+function reviewFields({ call: { render }, actor }: Surroundings, review: StoredReview): object {
+  const { id, pull, state, body, submittedAt, author } = review;
+  return {
+    __typename: 'PullRequestReview',
+    fullDatabaseId: String(id),
+    url: render.site(`/pull/${String(pull)}#pullrequestreview-${String(id)}`),
+    state,
+    body,
+    submittedAt: submittedAt === null ? null : instant(submittedAt),
+    author: actor(author),
+  };
+}
+
+function commitFields(at: Surroundings, oid: string): object {
+  const { state, token } = at.call;
+  return {
+    __typename: 'Commit',
+    oid,
+    checkSuites: (slice: Slice) => {
+      if (token.permissions.checks === undefined) throw at.forbidden();
+      return connection(
+        state.suites.filter(({ head }) => head === oid).map((suite) => suiteFields(at, suite)),
+        slice,
+      );
+    },
+    status: () => {
+      if (token.permissions.statuses === undefined) throw at.forbidden();
+      const newest = new Map(state.statuses.filter(({ head }) => head === oid).map((one) => [one.context, one]));
+      if (newest.size === 0) return null;
+      return { contexts: [...newest.values()].map((one) => ({ ...one, createdAt: instant(one.createdAt) })) };
+    },
+  };
+}
+
+function suiteFields(at: Surroundings, suite: StoredSuite): object {
+  const { render, token } = at.call;
+  const { workflow } = suite;
+  return {
+    __typename: 'CheckSuite',
+    databaseId: suite.id,
+    status: suite.status,
+    conclusion: suite.conclusion,
+    createdAt: instant(suite.createdAt),
+    url: render.site(`/commit/${suite.head}/checks?check_suite_id=${String(suite.id)}`),
+    app: { slug: suite.app },
+    workflowRun: () => {
+      if (workflow === null) return null;
+      if (token.permissions.actions === undefined) throw at.forbidden();
+      return {
+        databaseId: workflow.id,
+        event: workflow.event,
+        url: render.site(`/actions/runs/${String(workflow.id)}`),
+        workflow: { name: workflow.name },
+        file: { path: workflow.path },
+      };
+    },
+    checkRuns: ({ filterBy, ...slice }: Slice & { readonly filterBy?: RunFilter | null }) =>
+      connection(
+        filtered(suite.runs, filterBy ?? {}).map((run) => runFields(at, run, suite)),
+        slice,
+      ),
+  };
+}
+
+/** GitHub lists the newest first. */
+function filtered(
+  runs: readonly StoredCheckRun[],
+  { checkType = 'LATEST', conclusions }: RunFilter,
+): readonly StoredCheckRun[] {
+  const wanted = checkType === 'ALL' ? runs : [...new Map(runs.map((run) => [run.name, run])).values()];
+  return wanted.filter(({ conclusion }) => conclusions?.includes(conclusion ?? '') ?? true).toReversed();
+}
+
+function runFields({ call: { render } }: Surroundings, run: StoredCheckRun, { workflow }: StoredSuite): object {
+  const { id, name, status, conclusion, startedAt, completedAt, title, summary } = run;
+  return {
+    __typename: 'CheckRun',
+    ...{ databaseId: id, name, status, conclusion, title, summary },
+    startedAt: instant(startedAt),
+    completedAt: completedAt === null ? null : instant(completedAt),
+    detailsUrl:
+      workflow === null
+        ? render.site(`/runs/${String(id)}`)
+        : render.site(`/actions/runs/${String(workflow.id)}/job/${String(id)}`),
+  };
+}

@@ -1,0 +1,147 @@
+import { type Person, personOf } from '../accounts.ts';
+import { type GitHubState, newId } from '../state.ts';
+
+type ReviewState = 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+
+export interface StoredReview {
+  readonly id: number;
+  readonly pull: number;
+  readonly author: Person;
+  state: ReviewState;
+  body: string;
+  /** null: its author still writes it, and nobody else sees it. */
+  readonly submittedAt: number | null;
+}
+
+/** A conversation about lines of a pull request. */
+export interface StoredThread {
+  readonly id: number;
+  readonly pull: number;
+  readonly path: string;
+  /** Of the newest head; null: they are not there any more, or it is about the file. */
+  line: number | null;
+  startLine: number | null;
+  readonly originalLine: number | null;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly hunk: string;
+  isOutdated: boolean;
+  isResolved: boolean;
+  readonly comments: StoredReviewComment[];
+}
+
+export interface StoredReviewComment {
+  readonly id: number;
+  readonly review: number;
+  readonly author: Person;
+  readonly createdAt: number;
+  body: string;
+  updatedAt: number;
+  minimized: boolean;
+}
+
+/** What a reviewer writes at a line, or at `startLine` to `line`. */
+export interface WrittenAtLine {
+  readonly path: string;
+  /** null: of the file as a whole. */
+  readonly line: number | null;
+  readonly startLine?: number;
+  readonly side?: 'LEFT' | 'RIGHT';
+  /** The part of the diff that ends with the line. */
+  readonly hunk?: string;
+  readonly body: string;
+}
+
+/** Submits a review as `by` would on the site: each of its comments begins a thread. */
+export function submitReview(
+  state: GitHubState,
+  review: {
+    readonly pull: number;
+    readonly by: string;
+    readonly state: ReviewState;
+    readonly body?: string;
+    readonly comments?: readonly WrittenAtLine[];
+  },
+  now: number,
+): { readonly review: StoredReview; readonly threads: readonly StoredThread[] } {
+  const author = personOf(state, review.by);
+  const submitted: StoredReview = {
+    id: newId(state),
+    pull: review.pull,
+    author,
+    state: review.state,
+    body: review.body ?? '',
+    submittedAt: review.state === 'PENDING' ? null : now,
+  };
+  const threads = (review.comments ?? []).map((written) =>
+    beginThread(state, written, { pull: review.pull, comment: { review: submitted.id, author, now } }),
+  );
+  state.reviews.push(submitted);
+  state.threads.push(...threads);
+  return { review: submitted, threads };
+}
+
+type Written = Pick<StoredReviewComment, 'review' | 'author'> & { readonly now: number };
+
+function beginThread(
+  state: GitHubState,
+  { path, line, startLine, side = 'RIGHT', hunk, body }: WrittenAtLine,
+  { pull, comment }: { readonly pull: number; readonly comment: Written },
+): StoredThread {
+  return {
+    id: newId(state),
+    pull,
+    path,
+    line,
+    startLine: startLine ?? null,
+    originalLine: line,
+    side,
+    hunk: hunk ?? `@@ -1,${String(line ?? 1)} +1,${String(line ?? 1)} @@`,
+    isOutdated: false,
+    isResolved: false,
+    comments: [newComment(state, body, comment)],
+  };
+}
+
+function newComment(state: GitHubState, body: string, { review, author, now }: Written): StoredReviewComment {
+  return { id: newId(state), review, author, createdAt: now, body, updatedAt: now, minimized: false };
+}
+
+/** Answers in a thread; GitHub makes a review of its own of that. */
+export function answerThread(
+  state: GitHubState,
+  thread: StoredThread,
+  { by, body, now }: { readonly by: string; readonly body: string; readonly now: number },
+): StoredReviewComment {
+  const { review } = submitReview(state, { pull: thread.pull, by, state: 'COMMENTED' }, now);
+  const comment = newComment(state, body, { review: review.id, author: review.author, now });
+  thread.comments.push(comment);
+  return comment;
+}
+
+export function editReviewComment(
+  comment: StoredReviewComment,
+  { body, now }: { readonly body: string; readonly now: number },
+): void {
+  Object.assign(comment, { body, updatedAt: now });
+}
+
+/** A thread goes with its last comment. */
+export function deleteReviewComment(state: GitHubState, id: number): void {
+  const thread = threadWith(state, id);
+  if (thread === null) throw new Error(`The stand-in has no review comment ${String(id)}.`);
+  thread.comments.splice(
+    thread.comments.findIndex((comment) => comment.id === id),
+    1,
+  );
+  if (thread.comments.length === 0) state.threads.splice(state.threads.indexOf(thread), 1);
+}
+
+/** The lines of the thread were changed since. */
+export function outdateThread(thread: StoredThread): void {
+  Object.assign(thread, { isOutdated: true, line: null, startLine: null });
+}
+
+/** null: there is none with that comment. */
+export function threadWith(state: GitHubState, comment: number): StoredThread | null {
+  return state.threads.find(({ comments }) => comments.some(({ id }) => id === comment)) ?? null;
+}

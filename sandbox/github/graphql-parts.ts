@@ -1,0 +1,50 @@
+import { GraphQLError } from 'graphql';
+
+export interface Slice {
+  readonly first?: number | null;
+  readonly last?: number | null;
+  /** Cursor: where an entry stands. */
+  readonly before?: string | null;
+}
+
+/** A part of a list. GitHub wants to know how many, and gives at most 100. */
+export function connection(entries: readonly object[], { first, last, before }: Slice): object {
+  const size = first ?? last ?? 0;
+  if (size < 1 || size > 100)
+    throw failure(
+      size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES',
+      'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.',
+    );
+  const end = before == null ? entries.length : placeOf(before);
+  const fromStart = typeof first === 'number';
+  const start = fromStart ? 0 : Math.max(0, end - size);
+  const nodes = entries.slice(start, fromStart ? Math.min(end, size) : end);
+  return {
+    totalCount: entries.length,
+    nodes,
+    pageInfo: {
+      hasNextPage: fromStart && nodes.length < end,
+      hasPreviousPage: !fromStart && start > 0,
+      startCursor: nodes.length === 0 ? null : cursorOf(start),
+      endCursor: nodes.length === 0 ? null : cursorOf(start + nodes.length - 1),
+    },
+  };
+}
+
+function cursorOf(place: number): string {
+  return Buffer.from(`cursor:${String(place)}`).toString('base64');
+}
+
+function placeOf(cursor: string): number {
+  return Number(Buffer.from(cursor, 'base64').toString('utf8').replace('cursor:', ''));
+}
+
+/** GitHub puts the type of an error beside its message; the package would have it under `extensions`. */
+export function failure(type: string, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { type } });
+}
+
+/** GitHub's instants have no fraction of a second. */
+export function instant(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,77 @@
+import { cut } from '../text/cut.ts';
+import { SECOND_MS } from '../time.ts';
+
+/** Of the end of a log. */
+export const MAX_LOG_LINES = 200;
+export const MAX_LOG_CHARS = 64 * 1024;
+/** Of one line: a bundle, or a file that somebody printed. Its beginning says what it is. */
+const MAX_LINE_CHARS = 2_000;
+/** Room for the instant in front of it. */
+const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
+
+/** Instants in ms between which a step ran, as GitHub says them: in whole seconds. null: not known. */
+export interface LogWindow {
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** Takes a log piece by piece and keeps no more than its end. */
+export interface LogTail {
+  push(text: string): void;
+  /** The last lines of the step, without the instants in front of them; of the whole log where no line is of the step. */
+  end(): string;
+}
+
+/** The end of a job's log, or of what one step wrote into it: lines begin with an instant, and nothing else says whose they are. */
+export function createLogTail({ from, to }: LogWindow): LogTail {
+  const ofStep: string[] = [];
+  const ofAll: string[] = [];
+  let unread = '';
+  let isOfStep = from === null && to === null;
+
+  function take(line: string): void {
+    const { at, text } = timed(line.replace(/^\uFEFF/, '').replace(/\r$/, ''));
+    // A line without an instant goes with the one before.
+    if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
+    const kept = text.length > MAX_LINE_CHARS ? `${cut(text, MAX_LINE_CHARS)}…` : text;
+    keep(ofAll, kept);
+    if (isOfStep) keep(ofStep, kept);
+  }
+
+  return {
+    push(text) {
+      const [first = '', ...others] = text.split('\n');
+      unread = (unread + first.slice(0, MAX_UNREAD_CHARS)).slice(0, MAX_UNREAD_CHARS);
+      for (const other of others) {
+        take(unread);
+        unread = other.slice(0, MAX_UNREAD_CHARS);
+      }
+    },
+    end() {
+      if (unread !== '') take(unread);
+      unread = '';
+      return lastChars(ofStep.length > 0 ? ofStep : ofAll).join('\n');
+    },
+  };
+}
+
+/** `2026-11-21T12:00:00.1234567Z text`. */
+function timed(line: string): { readonly at: number | null; readonly text: string } {
+  const [whole, second = '', fraction = ''] =
+    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z(?: |$)/.exec(line) ?? [];
+  if (whole === undefined) return { at: null, text: line };
+  const at = Date.parse(`${second}.${fraction.padEnd(3, '0')}Z`);
+  return { at: Number.isNaN(at) ? null : at, text: line.slice(whole.length) };
+}
+
+function keep(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > MAX_LOG_LINES) lines.shift();
+}
+
+/** The last lines that fit. */
+function lastChars(lines: readonly string[]): readonly string[] {
+  let chars = 0;
+  const first = lines.findLastIndex((line) => (chars += line.length + 1) > MAX_LOG_CHARS);
+  return lines.slice(first + 1);
+}

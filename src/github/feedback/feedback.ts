@@ -1,0 +1,44 @@
+import type { Forge } from '../../ports/forge.ts';
+import { fitBody } from '../body.ts';
+import type { Client, ForgeOptions } from '../client.ts';
+import { detailsOf } from './check-details.ts';
+import { readPullRequest } from './pull-request-now.ts';
+
+type FeedbackMethods = Pick<Forge, 'pullRequestNow' | 'checkDetails' | 'replyInThread' | 'resolveThread'>;
+
+/** What people and CI say of a pull request, and answers to it. */
+export function createFeedback(
+  client: Client,
+  options: Pick<ForgeOptions, 'apiUrl' | 'log' | 'pace'>,
+): FeedbackMethods {
+  const { ask } = client;
+  return {
+    pullRequestNow: readPullRequest(client, options.log),
+    checkDetails: (check) => detailsOf(client, check, options),
+
+    replyInThread: (number, { replyTo, body }) =>
+      ask({ doing: `answer a review of #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
+        const { data } = await octokit.rest.pulls.createReplyForReviewComment({
+          ...at,
+          pull_number: number,
+          comment_id: replyTo,
+          body: fitBody(body),
+          // GitHub may have written it before it failed, and a thread gets one answer.
+          request: { retries: 0 },
+        });
+        return { id: data.id };
+      }),
+
+    resolveThread: (thread) =>
+      // GitHub asks for the right to push as well.
+      ask(
+        { doing: 'resolve a thread of a review', needs: ['pull-requests: write', 'contents: write'] },
+        async (octokit) => {
+          await octokit.graphql(
+            'mutation ($thread: ID!) { resolveReviewThread(input: { threadId: $thread }) { thread { isResolved } } }',
+            { thread },
+          );
+        },
+      ),
+  };
+}

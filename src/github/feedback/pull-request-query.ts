@@ -1,0 +1,180 @@
+import { ACCOUNT_FRAGMENT, type Actor } from '../accounts.ts';
+
+/** Of threads that are not resolved; and the most of a page. */
+export const MOST_THREADS = 100;
+
+const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
+
+/** GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
+const THREAD_FRAGMENTS = `fragment Thread on PullRequestReviewThread {
+  id isResolved isOutdated path line startLine originalLine diffSide
+  first: comments(first: 1) { nodes { ...Said } }
+  newest: comments(last: 50) { nodes { ...Said } }
+}
+fragment Said on PullRequestReviewComment {
+  fullDatabaseId state isMinimized body createdAt diffHunk author { ...Account } pullRequestReview { fullDatabaseId }
+}
+${ACCOUNT_FRAGMENT}`;
+
+/** The most of one commit: a workflow run, or what another app checks, is a suite. */
+const SUITES = 50;
+
+const suite = (runs: string) => `checkSuites(first: ${String(SUITES)}) {
+  nodes {
+    status conclusion createdAt url app { slug } workflowRun { databaseId url workflow { name } file { path } }
+    ${runs}
+  }
+}
+status { contexts { context state description targetUrl createdAt } }`;
+
+/** Failed ones are asked for by themselves: a large matrix has more jobs than a page. */
+const CHECK_FRAGMENTS = `fragment Head on Commit {
+  ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: ALL }) { nodes { ...Run summary } }
+    failed: checkRuns(first: 50, filterBy: { checkType: ALL, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run summary } }`)}
+}
+fragment Base on Commit {
+  ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: LATEST }) { nodes { ...Run } }
+    failed: checkRuns(first: 50, filterBy: { checkType: LATEST, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run } }`)}
+}
+fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
+
+/** All of it at once. A branch of this repository is asked for its pull request: a fork may have a branch of the same name. */
+export const PULL_REQUEST_QUERY = `query ($owner: String!, $repo: String!, $branch: String!) {
+  repository(owner: $owner, name: $repo) {
+    ref(qualifiedName: $branch) {
+      associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
+        nodes {
+          number url isCrossRepository headRefOid mergeable baseRefName baseRefOid
+          baseRef { target { oid ...Base } }
+          commits(last: 1) { nodes { commit { ...Head } } }
+          reviewThreads(last: ${String(MOST_THREADS)}) { ${THREADS} }
+          reviews(last: 100) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
+        }
+      }
+    }
+  }
+}
+${CHECK_FRAGMENTS}
+${THREAD_FRAGMENTS}`;
+
+/** Threads before those that are known. */
+export const THREADS_QUERY = `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
+  repository(owner: $owner, name: $repo) {
+    pullRequest(number: $number) { reviewThreads(last: ${String(MOST_THREADS)}, before: $before) { ${THREADS} } }
+  }
+}
+${THREAD_FRAGMENTS}`;
+
+export interface PullRequestAnswer {
+  readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<PullAnswer> } | null };
+}
+
+export interface ThreadsAnswer {
+  readonly repository: { readonly pullRequest: { readonly reviewThreads: ThreadPage } };
+}
+
+/** A list of GraphQL has null for an entry that it could not show, and a list that was refused is null itself. */
+export interface Nodes<T> {
+  readonly nodes: readonly (T | null)[] | null;
+}
+
+export interface PullAnswer {
+  readonly number: number;
+  readonly url: string;
+  readonly isCrossRepository: boolean;
+  readonly headRefOid: string;
+  readonly mergeable: 'MERGEABLE' | 'CONFLICTING' | 'UNKNOWN';
+  readonly baseRefName: string;
+  readonly baseRefOid: string;
+  /** null: the base branch was deleted. */
+  readonly baseRef: { readonly target: (CommitAnswer & { readonly oid: string }) | null } | null;
+  readonly commits: Nodes<{ readonly commit: CommitAnswer }>;
+  readonly reviewThreads: ThreadPage;
+  readonly reviews: Nodes<ReviewAnswer> | null;
+}
+
+export interface ThreadPage extends Nodes<ThreadAnswer> {
+  readonly totalCount: number;
+  readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null };
+}
+
+export interface ThreadAnswer {
+  readonly id: string;
+  readonly isResolved: boolean;
+  readonly isOutdated: boolean;
+  readonly path: string;
+  readonly line: number | null;
+  readonly startLine: number | null;
+  readonly originalLine: number | null;
+  readonly diffSide: 'LEFT' | 'RIGHT';
+  readonly first: Nodes<CommentAnswer>;
+  readonly newest: Nodes<CommentAnswer>;
+}
+
+export interface CommentAnswer {
+  readonly fullDatabaseId: string | null;
+  readonly state: 'PENDING' | 'SUBMITTED';
+  readonly isMinimized: boolean;
+  readonly body: string;
+  readonly createdAt: string;
+  readonly diffHunk: string;
+  readonly author: Actor | null;
+  readonly pullRequestReview: { readonly fullDatabaseId: string | null } | null;
+}
+
+export interface ReviewAnswer {
+  readonly fullDatabaseId: string | null;
+  readonly url: string;
+  readonly state: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+  readonly body: string;
+  readonly submittedAt: string | null;
+  readonly author: Actor | null;
+}
+
+export interface CommitAnswer {
+  readonly checkSuites: Nodes<SuiteAnswer> | null;
+  readonly status: { readonly contexts: readonly StatusAnswer[] } | null;
+}
+
+export interface SuiteAnswer {
+  readonly status: string;
+  readonly conclusion: string | null;
+  readonly createdAt: string;
+  readonly url: string;
+  readonly app: { readonly slug: string } | null;
+  /** null: no workflow of GitHub Actions. */
+  readonly workflowRun: {
+    readonly databaseId: number | null;
+    readonly url: string;
+    readonly workflow: { readonly name: string };
+    readonly file: { readonly path: string } | null;
+  } | null;
+  readonly runs: Nodes<RunAnswer> | null;
+  readonly failed: Nodes<RunAnswer> | null;
+}
+
+export interface RunAnswer {
+  readonly databaseId: number | null;
+  readonly name: string;
+  readonly status: string;
+  readonly conclusion: string | null;
+  readonly startedAt: string | null;
+  readonly completedAt: string | null;
+  readonly detailsUrl: string | null;
+  readonly title: string | null;
+  /** Asked of the head only. */
+  readonly summary?: string | null;
+}
+
+export interface StatusAnswer {
+  readonly context: string;
+  readonly state: string;
+  readonly description: string | null;
+  readonly targetUrl: string | null;
+  readonly createdAt: string;
+}
+
+/** The entries that GitHub could show. */
+export function shown<T>(list: Nodes<T> | null | undefined): readonly T[] {
+  return (list?.nodes ?? []).filter((node) => node !== null);
+}
