@@ -12,7 +12,16 @@ export interface Route {
 }
 
 type Right = `${Area}=${'read' | 'write'}`;
-export type Area = 'metadata' | 'contents' | 'issues' | 'pull_requests' | 'actions' | 'secrets' | 'administration';
+export type Area =
+  | 'metadata'
+  | 'contents'
+  | 'issues'
+  | 'pull_requests'
+  | 'checks'
+  | 'statuses'
+  | 'actions'
+  | 'secrets'
+  | 'administration';
 
 /** Who a token stands for. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it does not see the repository. */
 export interface TokenIdentity {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { finisher, steadyWorker } from './stage/behaviours.ts';
-import { addIssue, createProject, runOnce, senderOf, type Event } from './stage/river.ts';
+import { finisher, steadyWorker } from '../stage/behaviours.ts';
+import { addIssue, createProject, runOnce, senderOf, type Event } from '../stage/river.ts';
 
 const COMMIT = 'a'.repeat(40);
 const repo = { full_name: 'acme/shop' };
