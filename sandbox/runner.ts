@@ -118,6 +118,7 @@ export async function startMachine(job: MachineRequest): Promise<Machine> {
     GITHUB_REF_NAME: 'main',
     GITHUB_ACTOR: 'octocat',
     GITHUB_WORKFLOW: 'ralph',
+    GITHUB_WORKFLOW_REF: `${job.repository}/.github/workflows/ralph.yml@refs/heads/main`,
     GITHUB_JOB: 'ralph',
     RUNNER_TEMP: temp,
     RUNNER_OS: 'Linux',

@@ -26,6 +26,9 @@ const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7
 const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
 const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
 
+/** The default branch for what is said of a pull request, and for everything else the event's own. */
+const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
+
 /** A label, or a list of them as JSON. */
 const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on) || inputs.runs-on }}";
 
@@ -63,14 +66,25 @@ permissions: {}
 
 jobs:
   gate:
-    # A comment starts a runner if it is a command, a label or an issue if it is about a task.
-    if: \${{ !github.event.issue || startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (!github.event.comment && !github.event.label && contains(github.event.issue.labels.*.name, inputs.task-label)) }}
+    # A comment starts a runner if it is a command, a label or an issue if it is about a task; a review, a reply or a check
+    # if it is of one of Ralph's branches. Comments of a review come with it, and a check that passed asks for nothing.
+    if: >-
+      startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (
+      github.event.issue && !github.event.comment && !github.event.label &&
+      contains(github.event.issue.labels.*.name, inputs.task-label)) || (
+      !github.event.issue && (!github.event.comment || github.event.comment.in_reply_to_id) &&
+      startsWith(github.event.pull_request.head.ref || inputs.branch-prefix, inputs.branch-prefix) &&
+      startsWith(github.event.workflow_run.head_branch || github.event.check_suite.head_branch || inputs.branch-prefix, inputs.branch-prefix) &&
+      (github.event.workflow_run.conclusion || github.event.check_suite.conclusion) != 'success')
     runs-on: ${RUNS_ON}
     timeout-minutes: 15
     permissions:
       contents: write # make the branch, keep the state on refs/ralph/state/
       issues: write # read issues, react, keep the status comment
-      pull-requests: write # read the pull request
+      pull-requests: write # read the pull request and its reviews
+      checks: read # see which checks of the pull request failed, and why
+      statuses: read # the same for CI that sets commit statuses
+      actions: read # read the log of a failed job
     outputs:
       handed-over: \${{ steps.ralph.outputs.handed-over }}
       handoff-digest: \${{ steps.ralph.outputs.handoff-digest }}
@@ -78,6 +92,7 @@ ${ofJob}
     steps:
       - uses: ${CHECKOUT}
         with:
+          ref: ${REF} # a review is of Ralph's branch, whose code must not set up a job
           fetch-depth: 0
           persist-credentials: false
       - id: ralph
@@ -105,6 +120,7 @@ ${passed}
     steps:
       - uses: ${CHECKOUT}
         with:
+          ref: ${REF} # a review is of Ralph's branch, whose code must not set up a job
           fetch-depth: 0
           persist-credentials: false
       # What the project needs to build and test, as its own steps; from the branch that was just checked out, not from Ralph's.
@@ -140,7 +156,7 @@ ${passed}
     permissions:
       contents: write # push branches that begin with ralph/, keep the state on refs/ralph/state/
       issues: write # keep the status comment, set labels, notify people
-      pull-requests: write # open and update the pull request, request its review
+      pull-requests: write # open and update the pull request, answer its reviews, request its review
     outputs:
 ${ofJob}
     steps:

@@ -19,6 +19,7 @@ const read = z.object({
   inputs: z.record(z.string(), z.unknown()).nullish(),
   sender: z.object({ login: z.string() }).nullish(),
   pull_request: pullRequest.nullish(),
+  workflow_run: z.object({ name: z.string() }).nullish(),
 });
 
 /** The events whose workflows may write to the cache; what anybody can bring about may only read it. */
@@ -33,6 +34,8 @@ export interface Happening {
   readonly cron: string | null;
   /** The branch that was pushed to, or that the pull request wants to change; null: neither. */
   readonly branch: string | null;
+  /** The workflow of which a run ended; null: none did. */
+  readonly workflow: string | null;
   readonly actor: string;
   /** What was given with a dispatch. */
   readonly given: Readonly<Record<string, unknown>>;
@@ -47,13 +50,14 @@ export interface Happening {
 
 /** Reads an event as GitHub does. */
 export function readEvent({ name, payload }: { readonly name: string; readonly payload: unknown }): Happening {
-  const { action, schedule, ref, inputs, sender, pull_request: pull } = read.parse(payload);
+  const { action, schedule, ref, inputs, sender, pull_request: pull, workflow_run: run } = read.parse(payload);
   const pushed = name === 'push' && ref?.startsWith('refs/heads/') === true ? ref.slice('refs/heads/'.length) : null;
   return {
     name,
     type: action ?? null,
     cron: schedule ?? null,
     branch: pull?.base.ref ?? pushed,
+    workflow: run?.name ?? null,
     actor: sender?.login ?? REPOSITORY.owner,
     given: (name === 'workflow_dispatch' && inputs) || {},
     headRef: pull?.head.ref ?? '',

@@ -2,7 +2,7 @@ import type { Area } from '../github/route.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Permissions } from './workflow.ts';
 
-const AREAS: readonly Area[] = ['contents', 'issues', 'pull_requests', 'actions', 'checks', 'statuses'];
+const AREAS: readonly Area[] = ['contents', 'issues', 'pull_requests', 'checks', 'statuses', 'actions'];
 
 /** Does something with the token that a workflow's `permissions:` make (undefined: the sandbox's own), of which a fork's pull request gets reading only. */
 export async function withPermissions<T>(

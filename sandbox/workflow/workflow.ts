@@ -60,6 +60,8 @@ const filters = z
   .strictObject({
     types: names,
     branches: names,
+    /** Of `workflow_run`: the names of the workflows. */
+    workflows: names,
     inputs: z.record(
       z.string(),
       z.looseObject({ type: z.string().optional(), default: text.optional(), options: z.array(text).optional() }),
@@ -149,6 +151,8 @@ export function whyNot({ on: { schedule, events } }: Workflow, event: Happening)
     return `on: ${event.name} does not name the type ${event.type ?? '(none)'}`;
   if (wanted.branches !== undefined && !(event.branch !== null && isNamed(event.branch, wanted.branches)))
     return `on: ${event.name} does not name the branch ${event.branch ?? '(none)'}`;
+  if (wanted.workflows !== undefined && !wanted.workflows.includes(event.workflow ?? ''))
+    return `on: ${event.name} does not name the workflow ${event.workflow ?? '(none)'}`;
   return null;
 }
 

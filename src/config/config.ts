@@ -139,6 +139,8 @@ export interface RunContext {
   readonly logUrl: string;
   /** As GitHub names it; '': not known. */
   readonly runnerName: string;
+  /** The file of the workflow that runs, `.github/workflows/ralph.yml`; null: not known. */
+  readonly workflowPath: string | null;
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Why the agent cannot log in, as sentences; empty when it can. */
   readonly loginProblems: readonly string[];

@@ -280,19 +280,22 @@ export function inputProblems(texts: Readonly<Record<string, string>>): readonly
 export type Reach = Pick<
   Config,
   'githubToken' | 'notify' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
->;
+> & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
 /** null: without a token nobody can be reached. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputs;
+  const { reviews, checks } = inputs.answers;
+  const answers = { reviews, checks };
   const { settings } = parseTexts<Reach>(
-    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix },
+    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, answers },
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()])),
   );
   const { githubToken } = settings;
   if (githubToken === undefined || githubToken === '') return null;
   const nothing = { taskLabel: '', taskSources: [], allowedBots: [], command: '', branchPrefix: '' };
-  return { ...nothing, notify: { kind: 'auto' }, ...settings, githubToken };
+  const answered = { reviews: true, checks: true, ...settings.answers };
+  return { ...nothing, notify: { kind: 'auto' }, ...settings, answers: answered, githubToken };
 }
 
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {

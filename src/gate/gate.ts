@@ -6,6 +6,7 @@ import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Dismissed, Intent } from './event/intent.ts';
+import { answerFeedback } from './feedback/answer.ts';
 import { findForeign } from './found.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
@@ -19,7 +20,13 @@ export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): 
   return { ...intake, notes: { ...intake.notes, found } };
 }
 
-const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = ['work-queue', 'work-issue', 'command', 'dispatched-command'];
+const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = [
+  'work-queue',
+  'work-issue',
+  'answer',
+  'command',
+  'dispatched-command',
+];
 
 /** Which tasks are eligible, whether this run may work, on which branch. */
 async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
@@ -36,6 +43,8 @@ async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promi
       return recheckApproval(deps, intent.issue);
     case 'end-lane':
       return endLane(deps, intent);
+    case 'answer':
+      return answerFeedback(deps, intent);
     case 'command':
       return obeyIfAllowed(deps, intent);
     case 'dispatched-command':

@@ -12,6 +12,8 @@ export function askedOf(intent: Intent): PublishDeps['asked'] {
       return { by: person(intent.actor), thread: intent.issue };
     case 'command':
       return { by: person(intent.actor), thread: intent.thread.number };
+    case 'answer':
+      return { by: intent.actor === null ? null : person(intent.actor), thread: intent.pullRequest.number };
     case 'work-queue':
     case 'dispatched-command':
       return { by: intent.actor, thread: null };
@@ -22,7 +24,7 @@ export function askedOf(intent: Intent): PublishDeps['asked'] {
 
 /** Whether the event asks for work or an answer, on behalf of somebody who may: a run that failed before the gate has not looked. */
 export async function isAskedFor(
-  run: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
+  run: { readonly config: Pick<Config, 'allowedBots' | 'branchPrefix'>; readonly forge: Forge },
   intent: Intent,
 ): Promise<boolean> {
   switch (intent.kind) {
@@ -32,6 +34,9 @@ export async function isAskedFor(
     case 'work-issue':
     case 'command':
       return trusts(run, intent.actor);
+    case 'answer':
+      // Without a usable prefix every branch looks like one of Ralph's.
+      return run.config.branchPrefix !== '' && (intent.actor === null || trusts(run, intent.actor));
     default:
       return false;
   }

@@ -1,7 +1,7 @@
 import { unstoredTasks } from '../core/sharing/believed.ts';
 import { isLaneId, issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { parseIntent } from '../gate/event/events.ts';
+import { intentOf } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
@@ -81,7 +81,7 @@ export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
 
 /** The lanes that an event can make this run claim. What another run has claimed, this one cannot give back. */
 function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
-  const intent = parseIntent(context.event, config);
+  const intent = intentOf({ context, config });
   switch (intent.kind) {
     case 'not-for-us':
     case 'refused':
@@ -90,6 +90,8 @@ function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
       const { thread } = intent;
       return [QUEUE, issueLane(thread.number)];
     }
+    case 'answer':
+      return [intent.pullRequest.branch.slice(config.branchPrefix.length)].filter(isLaneId);
     case 'work-queue':
     case 'dispatched-command':
     case 'end-lane':
@@ -105,7 +107,7 @@ function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
 /** Whether this run can have worked there. A pull request where a command was given may be of any of our branches. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   const { config, context } = deps;
-  const isNamed = lanesOf(deps).includes(lane.id) || parseIntent(context.event, config).kind === 'command';
+  const isNamed = lanesOf(deps).includes(lane.id) || intentOf({ context, config }).kind === 'command';
   return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
 }
 

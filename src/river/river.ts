@@ -1,4 +1,4 @@
-import { parseIntent } from '../gate/event/events.ts';
+import { intentOf } from '../gate/event/events.ts';
 import { dismiss, gate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/renew.ts';
@@ -110,7 +110,7 @@ type Entered =
 
 async function enter(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
   const { connect } = deps;
-  const intent = parseIntent(deps.context.event, deps.config);
+  const intent = intentOf(deps);
   // Most events of a repository: they end before the code of any adapter is loaded.
   if (intent.kind === 'not-for-us' || intent.kind === 'refused')
     return { kind: 'ended', report: endBeforeLoop(deps, recording, endIntake(dismiss(intent, deps.log))) };

@@ -1,4 +1,4 @@
-import { parseIntent } from '../gate/event/events.ts';
+import { intentOf } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
@@ -43,7 +43,7 @@ async function tryToNotify(deps: RiverDeps, outcome: Failure, report: RunReport)
   // The job of the loop has no token, and what it has taken from nobody it cannot hand over either.
   if (deps.config.handoff.phase === 'loop') return;
   try {
-    const intent = parseIntent(deps.context.event, deps.config);
+    const intent = intentOf(deps);
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     if (await isAskedFor(stages, intent)) await notifyOfConfiguration(stages, report);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
 import { findStart } from '../gate/lane/start.ts';
-import { parseIntent } from '../gate/event/events.ts';
+import { intentOf } from '../gate/event/events.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
@@ -28,7 +28,7 @@ export async function connectStages(
   ]);
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
-  const asked = askedOf(parseIntent(context.event, config));
+  const asked = askedOf(intentOf({ context, config }));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {

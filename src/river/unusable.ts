@@ -1,6 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { Reach } from '../config/inputs.ts';
-import { parseIntent } from '../gate/event/events.ts';
+import { intentOf } from '../gate/event/events.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
@@ -30,7 +30,7 @@ export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Prom
 
 async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
   const { reach: config, context, clock, redact } = deps;
-  const intent = parseIntent(context.event, config);
+  const intent = intentOf({ context, config });
   const forge = await deps.connectForge(config);
   if (!(await isAskedFor({ config, forge }, intent))) return;
   const { owner, repo } = context.repository;

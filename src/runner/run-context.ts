@@ -48,6 +48,8 @@ export async function readRunContext(
     runUrl,
     logUrl: runUrl,
     runnerName: environment['RUNNER_NAME'] ?? '',
+    // owner/repo/.github/workflows/ralph.yml@refs/heads/main; of a reusable workflow the one that calls it.
+    workflowPath: /^[^/]+\/[^/]+\/([^@]+)@/.exec(environment['GITHUB_WORKFLOW_REF'] ?? '')?.[1] ?? null,
     event: { name: eventName, payload: github.payload },
   };
 }

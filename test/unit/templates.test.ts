@@ -51,8 +51,14 @@ describe('the workflow', () => {
     );
   });
 
+  test('checks out the default branch for what is said of a pull request, whose own code would set up the job', () => {
+    expect(workflow).toMatch(
+      /^ {10}ref: \$\{\{ github\.event\.pull_request && github\.event\.repository\.default_branch \|\| '' \}\}$/m,
+    );
+  });
+
   test('has no line that safety could be thought to depend on: the gate and the lease keep runs right without', () => {
-    for (const key of ['concurrency', 'ref', 'command', 'env'])
+    for (const key of ['concurrency', 'command', 'env'])
       expect(workflow).not.toMatch(new RegExp(`^ {4,}${key}:.`, 'm'));
   });
 });

@@ -5,6 +5,7 @@ import { elixir } from './elixir.ts';
 import { SETUP_PATHS } from './files.ts';
 import { javascript, parsedObject } from './javascript.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
+import { checkName } from './ci.ts';
 import { hasMark } from './ownership.ts';
 import type { Listing, OtherRalph, Place, Project, Stack } from './project.ts';
 import { php } from './php.ts';
@@ -38,6 +39,7 @@ const READ_NAMES: ReadonlySet<string> = new Set([
   ...['requirements-dev.txt', 'setup.cfg', 'Makefile', 'makefile', 'GNUmakefile', '.tool-versions'],
 ]);
 const MAX_READ = 60;
+const MAX_WATCHED = 10;
 const MAX_FOLDERS = 8;
 const MAX_DEPTH = 3;
 const NOT_OURS =
@@ -115,6 +117,11 @@ export function detectProject(listing: Listing): Project {
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
+    ci: [...listing.texts]
+      .flatMap(([path, text]) =>
+        isWorkflow(path) && presentWorkflow(text).kind === 'another' ? checkName(path, text) : [],
+      )
+      .slice(0, MAX_WATCHED),
     withServices: [...listing.texts].flatMap(([path, text]) => (isWorkflow(path) && hasServices(text) ? [path] : [])),
   };
 }

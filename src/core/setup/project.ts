@@ -39,6 +39,8 @@ export interface Project {
   readonly ralphWorkflow: string;
   /** Other workflows. */
   readonly workflows: readonly string[];
+  /** Names of those of them that check a pull request. */
+  readonly ci: readonly string[];
   /** Those of them that start services, such as a database. */
   readonly withServices: readonly string[];
 }

@@ -33,7 +33,7 @@ export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: strin
 const SETUP_PLACE = /^ {6}# What the project needs[^\n]*\n/m;
 const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
-const CONDITION_PLACE = /^( {4}if: )(\$\{\{[^\n]*\}\})$/m;
+const WATCHED_PLACE = /^( {4}workflows: )\[[^\n]*\]$/m;
 const LABEL_PLACE = /\blabel\.name == '[^']*'/;
 const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
 
@@ -54,10 +54,17 @@ export function renderWorkflow(
       ? []
       : ['allowed-tools: |', ...[...allowedTools.split(','), ...tools].map((rule) => `  ${rule}`)]),
   ];
-  const template = templates[choices.shape];
+  const template = watching(templates[choices.shape], project.ci);
   return choices.shape === 'single'
     ? renderSingle(template, project, choices, inputs)
     : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
+}
+
+/** The template with the workflows whose failures start a run; where none was found, as it is. */
+function watching(template: string, names: readonly string[]): string {
+  return names.length === 0
+    ? template
+    : template.replace(WATCHED_PLACE, (_, start: string) => `${start}[${names.map(yamlText).join(', ')}]`);
 }
 
 /** The reusable workflow compares labels before anything reads a file, so its input names the label as well. */
@@ -127,10 +134,7 @@ function renderSingle(template: string, project: Project, choices: WorkflowChoic
   return template
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
-    .replace(CONDITION_PLACE, (line, start: string, condition: string) => {
-      const asked = condition.replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`);
-      return asked === condition ? line : `${start}${/[^\w ./-]/.test(choices.label) ? JSON.stringify(asked) : asked}`;
-    })
+    .replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`)
     .replace(KEY_PLACE, (line) =>
       choices.key === 'api-key' ? line : `          ${SUBSCRIPTION_INPUT}: \${{ secrets.${SECRETS.subscription} }}`,
     )

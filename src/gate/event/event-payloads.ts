@@ -1,22 +1,9 @@
 import { z } from 'zod';
 import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, parseCommand, type Command } from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
-import type { Account } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
 import { withdrawals, type EventInputs, type Intent } from './intent.ts';
-
-// What GitHub itself allows is shorter: a payload beyond it was not made by GitHub.
-const name = z.string().max(1000);
-const text = z
-  .string()
-  .max(262_144)
-  .nullish()
-  .transform((body) => body ?? '');
-const number = z.int().positive();
-
-const account = z
-  .object({ login: z.string().max(100), id: number, type: z.string().max(40) })
-  .transform(({ login, id, type }): Account => ({ login, id, kind: type === 'Bot' ? 'bot' : 'user' }));
+import { account, ends, name, notForUs, notOfRalph, number, text } from './payload-parts.ts';
 
 const issue = z
   .object({
@@ -53,16 +40,7 @@ const unlabeled = z.object({ label });
 const reopened = z.object({ issue });
 const edited = z.object({ issue, changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }) });
 const commented = z.object({ comment: z.object({ id: number, body: text }), issue, sender: account });
-const repository = z.object({ full_name: z.string().max(300) });
-const closedPull = z.object({
-  pull_request: z.object({
-    number,
-    merged: z.boolean().nullable(),
-    head: z.object({ ref: name, sha: z.string().regex(/^[\da-f]{40,64}$/), repo: repository.nullable() }),
-    base: z.object({ repo: repository }),
-  }),
-  sender: account,
-});
+const closedPull = z.object({ pull_request: z.object({ ...ends, merged: z.boolean().nullable() }), sender: account });
 
 /** Parses `workflow_dispatch`. A server need not say who dispatched. */
 export function parseDispatch(payload: unknown, inputs: EventInputs): Intent | null {
@@ -182,25 +160,17 @@ export function parseComment(payload: unknown): Intent | null {
 }
 
 /** Parses `pull_request: closed`. */
-export function parseClosedPull(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
+export function parseClosedPull(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = closedPull.safeParse(payload);
   if (!parsed.success) return null;
   const { pull_request: pull, sender } = parsed.data;
-  const { head, base } = pull;
-  if (head.repo?.full_name !== base.repo.full_name)
-    return {
-      kind: 'refused',
-      why: `Pull request #${String(pull.number)} comes from a fork. Ralph works on branches of this repository only.`,
-    };
-  if (!head.ref.startsWith(branchPrefix))
-    return notForUs(
-      `Pull request #${String(pull.number)} is not one of Ralph's: its branch does not start with ${branchPrefix}.`,
-    );
-  return {
-    kind: 'end-lane',
-    pullRequest: { number: pull.number, branch: head.ref, head: head.sha, merged: pull.merged === true },
-    actor: sender,
-  };
+  return (
+    notOfRalph(pull, inputs) ?? {
+      kind: 'end-lane',
+      pullRequest: { number: pull.number, branch: pull.head.ref, head: pull.head.sha, merged: pull.merged === true },
+      actor: sender,
+    }
+  );
 }
 
 function hasTaskLabel({ labels }: z.output<typeof issue>, inputs: EventInputs): boolean {
@@ -213,8 +183,4 @@ function noTask(its: number, { taskLabel }: EventInputs): Intent {
 
 function noIssue(its: number): Intent {
   return notForUs(`#${String(its)} is a pull request, not an issue.`);
-}
-
-function notForUs(why: string): Intent {
-  return { kind: 'not-for-us', why };
 }

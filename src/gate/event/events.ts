@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RunContext } from '../../config/config.ts';
 import { UserError } from '../../errors.ts';
 import {
   parseClosedPull,
@@ -11,7 +12,9 @@ import {
   parseRepositoryDispatch,
   parseWithdrawal,
 } from './event-payloads.ts';
+import { parseCheckSuite, parseStatus, parseWorkflowRun } from './check-payloads.ts';
 import type { EventInputs, Intent } from './intent.ts';
+import { parseReview, parseReviewComment } from './review-payloads.ts';
 
 /** One event with its types, and what a run does for it. */
 export interface EventRow {
@@ -92,7 +95,48 @@ export const EVENTS: readonly EventRow[] = [
     does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
     parse: parseClosedPull,
   },
+  {
+    event: 'pull_request_review',
+    types: ['submitted', 'edited', 'dismissed'],
+    does: "On one of Ralph's pull requests: answers every open thread, if somebody with write permission wrote the review. Approvals and dismissed reviews ask for nothing.",
+    parse: parseReview,
+  },
+  {
+    event: 'pull_request_review_comment',
+    types: ['created', 'edited', 'deleted'],
+    does: 'The same for a reply in a thread, and for a comment that was edited. Other comments come with their review, and deleted ones ask for nothing.',
+    parse: parseReviewComment,
+  },
+  {
+    event: 'check_suite',
+    types: ['completed'],
+    does: "Failed on one of Ralph's branches: works on the failure. GitHub does not send it for workflows of GitHub Actions.",
+    parse: parseCheckSuite,
+  },
+  {
+    event: 'workflow_run',
+    types: ['completed'],
+    does: "The same for the workflows that `workflows:` names. Runs of Ralph's own workflow and of forks are ignored.",
+    parse: parseWorkflowRun,
+  },
+  {
+    event: 'status',
+    types: null,
+    does: "The same for a commit status that is `failure` or `error` on one of Ralph's branches.",
+    parse: parseStatus,
+  },
 ];
+
+/** The intent of a run's own event. */
+export function intentOf({
+  context,
+  config,
+}: {
+  readonly context: Pick<RunContext, 'event' | 'workflowPath'>;
+  readonly config: Omit<EventInputs, 'ownWorkflow'>;
+}): Intent {
+  return parseIntent(context.event, { ...config, ownWorkflow: context.workflowPath });
+}
 
 const typed = z.object({ action: z.string().max(100) });
 

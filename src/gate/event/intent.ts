@@ -18,6 +18,14 @@ export type Intent =
   /** Title or body of an issue with the task label was changed. */
   | { readonly kind: 'recheck'; readonly issue: number }
   | { readonly kind: 'end-lane'; readonly pullRequest: ClosedPullRequest; readonly actor: Account }
+  /** People or CI said something of a pull request of ours. */
+  | {
+      readonly kind: 'answer';
+      readonly pullRequest: SaidOf;
+      readonly about: 'review' | 'check';
+      /** Who said it; null: CI did. */
+      readonly actor: Account | null;
+    }
   | {
       readonly kind: 'command';
       readonly command: Command;
@@ -52,9 +60,22 @@ interface ClosedPullRequest {
   readonly merged: boolean;
 }
 
-/** What of the step's inputs an event is read with. */
+/** The pull request that an event is about, as far as its payload says. */
+export interface SaidOf {
+  /** null: the payload has only the branch. */
+  readonly number: number | null;
+  readonly branch: string;
+  /** The commit that was looked at; null: the payload does not say. */
+  readonly head: string | null;
+}
+
+/** What of the step's inputs, and of its workflow, an event is read with. */
 export interface EventInputs {
   readonly taskLabel: string;
   readonly command: string;
   readonly branchPrefix: string;
+  /** Which of the two are answered. */
+  readonly answers: { readonly reviews: boolean; readonly checks: boolean };
+  /** The file of the run's own workflow, `.github/workflows/ralph.yml`; null: not known. */
+  readonly ownWorkflow: string | null;
 }

@@ -49,6 +49,7 @@ export function homeWorld(setting: HomeSetting): World {
       runUrl: '',
       logUrl: '',
       runnerName: '',
+      workflowPath: null,
       // What a person starts by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,

@@ -175,6 +175,7 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
     logUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
     runnerName: 'GitHub Actions 1',
+    workflowPath: '.github/workflows/ralph.yml',
     event,
     loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };

@@ -64,6 +64,7 @@ describe('links', () => {
     'docs/recipes.md',
     'docs/moving.md',
     'docs/agents.md',
+    'docs/reviews-and-checks.md',
   ])('at the top of %s name its sections, all and in order', (path) => {
     const [top = ''] = read(path).split('\n## ');
     const listed = [...top.matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, name]) => name);
@@ -231,6 +232,7 @@ test('messages that troubleshooting quotes are messages of the source', () => {
 const FROM_ELSEWHERE = [
   'GitHub Actions is not permitted to create or approve pull requests',
   'Resource not accessible by integration',
+  "The nested job 'gate' is requesting",
   'refusing to allow a GitHub App to create or update workflow',
   'The agent cannot work: Invalid API key',
   'Credit balance is too low',

@@ -1,37 +1,20 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENTS, parseIntent } from '../../../src/gate/event/events.ts';
 import type { EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { UserError } from '../../../src/errors.ts';
 import { runs } from '../../runs.ts';
+import { changed, examples, examplesOf, type Payload } from './webhooks.ts';
 
-type Payload = Readonly<Record<string, unknown>>;
-
-/** GitHub's own examples, by event. */
-const examples = new Map(
-  (
-    JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('@octokit/webhooks-examples')), 'utf8')) as {
-      readonly name: string;
-      readonly examples: readonly Payload[];
-    }[]
-  ).map(({ name, examples: of }) => [name, of]),
-);
-const examplesOf = (name: string, action: string | null): readonly Payload[] =>
-  (examples.get(name) ?? []).filter((payload) => action === null || payload.action === action);
-
-const inputs: EventInputs = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/' };
+const inputs: EventInputs = {
+  taskLabel: 'ralph',
+  command: '',
+  branchPrefix: 'ralph/',
+  answers: { reviews: true, checks: true },
+  ownWorkflow: '.github/workflows/ralph.yml',
+};
 const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent =>
   parseIntent({ name, payload }, { ...inputs, ...change });
-
-/** The payload with other values at some places; `issue.labels` goes two levels down. */
-function changed(payload: Payload, values: Payload): Payload {
-  return Object.entries(values).reduce((whole, [path, value]) => put(whole, path.split('.'), value), payload);
-}
-function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unknown): Payload {
-  return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
-}
 
 const task = { 'issue.labels': [{ id: 1, name: 'Ralph', color: 'ffffff' }] };
 const ours = { 'pull_request.head.ref': 'ralph/issue-7' };
@@ -174,6 +157,11 @@ test('the list of supported events in an error is the table', () => {
     'issues',
     'issue_comment',
     'pull_request',
+    'pull_request_review',
+    'pull_request_review_comment',
+    'check_suite',
+    'workflow_run',
+    'status',
   ]);
   for (const { event, types } of EVENTS)
     for (const word of [event, ...(types ?? [])]) expect(() => read('gollum', {})).toThrow(word);
@@ -234,6 +222,11 @@ test('no JSON makes it throw anything but a UserError', () => {
       comment: fc.jsonValue(),
       sender: fc.jsonValue(),
       pull_request: fc.jsonValue(),
+      review: fc.jsonValue(),
+      check_suite: fc.jsonValue(),
+      workflow_run: fc.jsonValue(),
+      state: fc.jsonValue(),
+      branches: fc.jsonValue(),
       changes: fc.jsonValue(),
       ref: fc.jsonValue(),
       client_payload: fc.jsonValue(),

@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { OWN_COMMENT_MARKER, type Command } from '../../../src/core/people/command.ts';
 import { parseIntent } from '../../../src/gate/event/events.ts';
+import type { EventInputs } from '../../../src/gate/event/intent.ts';
 import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { commented, labeled } from '../../loop/stage/river.ts';
 
 /** A step without the input `command`. */
-const asks = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/' };
+const asks: EventInputs = {
+  taskLabel: 'ralph',
+  command: '',
+  branchPrefix: 'ralph/',
+  answers: { reviews: true, checks: true },
+  ownWorkflow: null,
+};
 
 describe('events', () => {
   test.each([
@@ -42,12 +49,12 @@ describe('events', () => {
     expect(parseIntent(event, asks).kind).toBe('not-for-us');
   });
 
-  test.each(['pull_request_target', 'pull_request_review', 'issue', '', 'constructor'])(
+  test.each(['pull_request_target', 'pull_request_review_thread', 'issue', '', 'constructor'])(
     'the event "%s" is refused by its name, with the list of supported ones',
     (name) => {
       expect(() => parseIntent({ name, payload: {} }, asks)).toThrow(
         new RegExp(
-          `The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\) and pull_request \\(types: \\[closed\\]\\): change`,
+          `The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\), pull_request \\(types: \\[closed\\]\\), .* and status: change`,
         ),
       );
     },
@@ -59,6 +66,10 @@ describe('events', () => {
     ['issue_comment', 'edited'],
     ['issue_comment', 'deleted'],
     ['pull_request', 'synchronize'],
+    ['pull_request_review', 'requested'],
+    ['check_suite', 'requested'],
+    ['check_suite', 'rerequested'],
+    ['workflow_run', 'in_progress'],
   ])('the type of %s: %s is refused by its name', (name, action) => {
     expect(() => parseIntent({ name, payload: { action } }, asks)).toThrow(
       `The event "${name}" with the type "${action}" is not supported`,

@@ -154,8 +154,18 @@ describe("the runner's variables", () => {
       runUrl: 'https://github.test/acme/shop/actions/runs/42',
       logUrl: 'https://github.test/acme/shop/actions/runs/42',
       runnerName: '',
+      workflowPath: null,
       event: { name: 'issues', payload: { action: 'labeled' } },
     });
+  });
+
+  test.each([
+    ['acme/shop/.github/workflows/ralph.yml@refs/heads/main', '.github/workflows/ralph.yml'],
+    ['acme/shop/.github/workflows/my ralph.yaml@refs/pull/3/merge', '.github/workflows/my ralph.yaml'],
+    ['acme/shop', null],
+    ['', null],
+  ])('name the workflow: %j is of %j', async (reference, workflowPath) => {
+    expect(await inOwnProcess({ ...environment(), GITHUB_WORKFLOW_REF: reference })).toMatchObject({ workflowPath });
   });
 
   test('that are missing are named all at once', async () => {

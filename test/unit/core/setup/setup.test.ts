@@ -564,3 +564,23 @@ test('the preview is a unified diff', () => {
     '+a',
   ]);
 });
+
+test('the workflow starts when one of the checks of the project fails, by the names that GitHub knows', () => {
+  const files = {
+    'package.json': node(),
+    '.github/workflows/ci.yml': 'name: "Build: all"\non: [push, pull_request]\n',
+    '.github/workflows/lint.yaml': 'on:\n  pull_request:\n',
+    '.github/workflows/nightly.yml': 'name: Nightly\non:\n  schedule:\n    - cron: "1 * * * *"\n',
+  };
+  for (const shape of ['single', 'three-jobs'] as const) {
+    const written = parse(workflowOf(files, { ...choicesFor(files), shape })) as {
+      readonly on: { readonly workflow_run: object };
+    };
+    expect(written.on.workflow_run).toEqual({
+      workflows: ['Build: all', '.github/workflows/lint.yaml'],
+      types: ['completed'],
+    });
+  }
+  const ralph = 'name: other\non: push\njobs:\n  x:\n    steps:\n      - uses: acme/ralph-action@v1\n';
+  expect(projectOf({ '.github/workflows/other.yml': ralph, [OWN]: ralph }).ci).toEqual([]);
+});

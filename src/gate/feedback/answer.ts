@@ -1,0 +1,52 @@
+import { isLaneId, issueLane, issueOfId, QUEUE } from '../../core/tasks/ids.ts';
+import { endIntake, type Intake } from '../../handover/intake.ts';
+import type { GateDeps } from '../deps.ts';
+import type { Intent } from '../event/intent.ts';
+import { admit } from '../lane/admit.ts';
+import { updated } from '../lane/withdraw.ts';
+import { trusts } from '../people/trust.ts';
+import { hasTaskLabel, workQueue } from '../work.ts';
+
+/** People or CI said something of a pull request of ours: the lane of its branch is worked on, which finds out what. */
+export async function answerFeedback(
+  deps: GateDeps,
+  { pullRequest, actor }: Extract<Intent, { kind: 'answer' }>,
+): Promise<Intake> {
+  const { branch } = pullRequest;
+  const lane = branch.slice(deps.config.branchPrefix.length);
+  if (!isLaneId(lane))
+    return updated(deps, `The branch ${branch} is neither the queue's nor an issue's. There is nothing to do.`);
+  // What strangers write is not answered, so it must not start work either.
+  if (actor !== null && !(await trusts(deps, actor))) {
+    deps.log.info(
+      `Nothing to do: ${actor.login} does not have write permission in this repository, so the review is not answered.`,
+    );
+    return endIntake({ kind: 'idle', reason: 'not_for_us' });
+  }
+  const issue = issueOfId(lane);
+  return lane === QUEUE || issue === null ? workQueue(deps, { asked: false, byHand: false }) : goOn(deps, issue);
+}
+
+/** The issue's own lane goes on, as long as its issue is a task. */
+async function goOn(deps: GateDeps, number: number): Promise<Intake> {
+  const issue = await deps.forge.issue(number);
+  const name = `Issue #${String(number)}`;
+  if (issue?.state !== 'open') return updated(deps, `${name} is closed, so its pull request is not answered.`);
+  if (!hasTaskLabel(deps, issue))
+    return updated(
+      deps,
+      `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
+    );
+  return admit(deps, {
+    id: issueLane(number),
+    requested: 'by-itself',
+    asked: false,
+    byHand: false,
+    redo: false,
+    issues: [issue],
+    files: null,
+    prompt: null,
+    promptAgain: false,
+    approvedText: null,
+  });
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export type Payload = Readonly<Record<string, unknown>>;
+
+/** GitHub's own examples, by event. */
+export const examples = new Map(
+  (
+    JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('@octokit/webhooks-examples')), 'utf8')) as {
+      readonly name: string;
+      readonly examples: readonly Payload[];
+    }[]
+  ).map(({ name, examples: of }) => [name, of]),
+);
+
+/** Those of one event, and where `action` is not null of that type. */
+export function examplesOf(name: string, action: string | null): readonly Payload[] {
+  return (examples.get(name) ?? []).filter((payload) => action === null || payload.action === action);
+}
+
+/** The payload with other values at some places; `issue.labels` goes two levels down. */
+export function changed(payload: Payload, values: Payload): Payload {
+  return Object.entries(values).reduce((whole, [path, value]) => put(whole, path.split('.'), value), payload);
+}
+
+function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unknown): Payload {
+  return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
+}
