@@ -87,13 +87,15 @@ async function ready(
   await rules.scanner.scan('');
   await work(workspace);
   const source = { quarantineFolder: quarantineFolder(workFolder), workFolder, env, hide: [] };
+  // No server is asked of commits that merge nothing.
+  const server = { baseBranch: null, url: '', ask: () => Promise.reject(new Error('nobody is asked')) };
   return {
     since: opened.head,
     ours: async () => {
       const after = await repository.snapshot();
       const { head } = await repository.commit({ before, after, message: 'Work', trailers: {} });
       const objection = await withPushRepository(source, (git) =>
-        inspectOutgoing(git, { commit: head, since: opened.head }, rules),
+        inspectOutgoing(git, { commit: head, since: opened.head }, { ...source, ...server, rules }),
       );
       if (objection !== null) throw new Error(objection);
     },

@@ -225,16 +225,26 @@ export async function commitsOf(objects: Objects, ids: readonly ObjectId[]): Pro
   return commits;
 }
 
-/** The commits behind `since` up to `tip`, oldest first, when each is the only child of the one before; null: they are no such chain, or more than `most`. */
+/** A row of commits: those behind `since` up to `tip`, if they are not more than `most`. */
+interface Chain {
+  readonly since: ObjectId;
+  readonly tip: ObjectId;
+  readonly most: number;
+  /** Whether a commit may have this one as its second parent. */
+  readonly mayMerge: (merged: ObjectId) => boolean;
+}
+
+/** The commits of a chain, oldest first, when each is the only child of the one before; null: they are no such chain, or too many. */
 export async function chainBetween(
   objects: Objects,
-  { since, tip, most }: { readonly since: ObjectId; readonly tip: ObjectId; readonly most: number },
+  { since, tip, most, mayMerge }: Chain,
 ): Promise<readonly Commit[] | null> {
   const chain: Commit[] = [];
   for (let at = tip; at !== since;) {
     const [commit] = chain.length < most ? await commitsOf(objects, [at]) : [];
-    const [parent] = commit?.parents ?? [];
-    if (commit?.parents.length !== 1 || parent === undefined) return null;
+    const [parent, merged, ...more] = commit?.parents ?? [];
+    if (commit === undefined || parent === undefined || more.length > 0) return null;
+    if (merged !== undefined && !mayMerge(merged)) return null;
     chain.push(commit);
     at = parent;
   }

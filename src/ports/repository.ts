@@ -192,9 +192,10 @@ interface Push {
   readonly since: ObjectId;
 }
 
-/** A branch that left its base at `fork` and is at `since` on the server; what was made beyond that is in a bundle whose newest commit must be `commit`; null: nothing was. */
+/** A branch that left its base at `fork` and is at `since` on the server; `base` is the one commit that it may have merged since; what was made beyond that is in a bundle whose newest commit must be `commit`; null: nothing was. */
 export interface ReceivedBranch {
   readonly fork: ObjectId;
+  readonly base: ObjectId;
   readonly since: ObjectId;
   readonly bundle: { readonly path: string; readonly commit: ObjectId } | null;
   /** What people call the tasks that its commits may be part of: `#12`. */

@@ -27,6 +27,7 @@ export async function connectRemote(world: World, rules: PublishingRules, patien
     url: world.remoteUrl,
     token: world.config.githubToken,
     branchPrefix: world.config.branchPrefix,
+    baseBranch: world.config.baseBranch,
     folder: world.config.workingDirectory,
     workFolder: join(world.runFolder, 'push'),
     quarantineFolder: quarantineFolder(gitFolder(world)),

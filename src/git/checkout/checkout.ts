@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
-import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
+import type { MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
@@ -9,6 +9,9 @@ import { hideCredentials } from './credentials/credentials.ts';
 import { authorization } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { openLane, type Lane } from './lane.ts';
+import { mergeTrees } from './merge/auto-merge.ts';
+import { commitMerge, publishableMerge } from './merge/commit-merge.ts';
+import { onto, overlaid, type OpenMerge } from './merge/open-merge.ts';
 import { withObjects, type Change } from '../objects.ts';
 import { notAWorkTree, openCheckout, type Opened, type RepositoryOptions } from './opened.ts';
 import { lostObjects } from './private-repository.ts';
@@ -44,6 +47,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
     null;
   let withheld: WithheldPaths = new Map();
+  /** null: none is to be finished. */
+  let merge: OpenMerge | null = null;
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
   /** What git ignored before the agent worked; null: nothing. */
@@ -111,9 +116,22 @@ export function createRepository(options: RepositoryOptions): Checkout {
     const { tree } = await withObjects(quarantine.git, async (objects) => {
       const base = await objects.treeOf(tip);
       if (base === null) throw lostObjects(workspace);
-      return publishableTree(committer, objects, { base, now: content });
+      return merge === null
+        ? publishableTree(committer, objects, { base, now: content })
+        : publishableMerge(committer, objects, { merge, now: content, instead: merge.laid });
     });
     return await side.withoutNotes(tree);
+  }
+
+  /** Lays what merging changes over the work tree as it was read; `only`: these files of it, null: all. */
+  async function layMerge(begun: OpenMerge, on: ObjectId, only: readonly string[] | null): Promise<void> {
+    if (quarantined === null) throw new Error('no lane is open');
+    const { quarantine, side } = quarantined;
+    const wanted = await withObjects(quarantine.git, (objects) =>
+      overlaid(quarantine, objects, { on, from: begun.tip, to: begun.laid, withheld: [...withheld.keys()], only }),
+    );
+    lastRead = null;
+    await side.putBack(wanted);
   }
 
   /** What judges and commits by way of a quarantine. */
@@ -130,14 +148,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, base, fork, answer } = await openLane(source, wanted, found ?? null);
+      const { lane: started, base, fork, roots, answer } = await openLane(source, wanted, found ?? null);
       // A branch may lack a folder that the base has had since.
       await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
       withheld = new Map();
+      merge = null;
       lastRead = null;
       const heads = [started.tip, base];
-      const roots = [...new Set([fork, base])];
       const quarantine = await createQuarantine(workspace, repository, {
         workFolder: options.workFolder,
         heads,
@@ -146,7 +164,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.keep(started.tip);
       const exchange = createExchange({ workspace, checkout: repository, own: quarantine, roots, heads });
       const side = createLocalSide({ workspace, folder: workingDirectory, own: quarantine, exchange, restore });
-      quarantined = { ...over(quarantine), fork, side };
+      quarantined = { ...over(quarantine), fork, base: { branch: wanted.baseBranch, commit: base }, side };
       return answer;
     },
 
@@ -167,27 +185,46 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const known = lane.tip;
       // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
       const { head, content: now } = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
-      const { before, tree, changes, withheldPaths, ...made } = await withObjects(quarantine.git, async (objects) => {
+      const done = await withObjects(quarantine.git, async (objects) => {
         const tipTree = await objects.treeOf(known);
         if (tipTree === null) throw lostObjects(workspace);
         const tip = { commit: known, tree: tipTree };
         const content = { tip, head, now, withheldBefore: withheld, iteration };
-        return { before: tipTree, ...(await commitIteration(committer, objects, content)) };
+        const finished =
+          merge === null
+            ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
+            : await commitMerge(committer, objects, { ...content, merge });
+        return { before: tipTree, ...finished };
       });
+      const has = head === null ? [known] : [...new Set([known, head])];
+      if (done.kind === 'open') {
+        withheld = done.withheldPaths;
+        await side.leavePlainCheckout({ ...lane, has, hasIndex: false });
+        if (done.putBack.length > 0 && merge !== null) await layMerge(merge, now.tree, done.putBack);
+        const { withheld: newly } = done;
+        return {
+          ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: named(withheld) },
+          ...{ publishedPaths: [], published: await snapshot(), merge: 'open' },
+        };
+      }
+      const { tree, changes, withheldPaths, ...made } = done.made;
+      const { before } = done;
+      const isMerge = merge !== null;
+      if (merge !== null) quarantined = { ...quarantined, fork: merge.base };
+      merge = null;
       withheld = withheldPaths;
       committed = { before, after: tree, changes };
       lane = { ...lane, tip: made.head };
       if (lastRead !== null) lastRead = { ...lastRead, head: made.head };
       await quarantine.keep(made.head);
-      const has = head === null ? [known] : [...new Set([known, head])];
       await side.leavePlainCheckout({ ...lane, has, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
       return {
         ...made,
-        withheldNow: [...withheld].map(([path, why]) => ({ path, why })),
+        withheldNow: named(withheld),
         publishedPaths: changes.map(({ path }) => path),
         published: { head: made.head, tree: evidence },
-        merge: 'none',
+        merge: isMerge ? 'made' : 'none',
       };
     },
 
@@ -204,27 +241,48 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { quarantine, committer, side } = quarantined;
       await quarantine.seal();
       const known = lane.tip;
-      const made = await withObjects(quarantine.git, async (objects) => {
+      const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
         const tree = await objects.treeOf(known);
         if (tree === null) throw lostObjects(workspace);
         const texts = Object.fromEntries(
           Object.entries(wanted.texts).map(([path, text]) => [fromRoot(workingDirectory, path), text]),
         );
-        return await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
+        const committed = await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
+        return { ...committed, open: merge === null ? null : await onto(committer, objects, merge, committed.head) };
       });
       if (made.head === known) return made;
+      merge = open;
       lane = { ...lane, tip: made.head };
       await quarantine.keep(made.head);
       await side.leavePlainCheckout({ ...lane, has: [known], hasIndex: false });
       return made;
     },
 
-    beginMerge() {
-      throw new Error('not built yet');
+    async beginMerge() {
+      if (lane === null || quarantined === null) throw new Error('beginMerge() before openLane()');
+      const { quarantine, committer, fork, base } = quarantined;
+      if (fork === base.commit) return { kind: 'up-to-date' };
+      if (merge !== null) return begunOf(merge);
+      const sides = { fork, lane: { branch: lane.branch, commit: lane.tip }, base };
+      await quarantine.seal();
+      // Its index and work tree are nobody's.
+      const repository = await quarantine.detach();
+      const { content } = await readContent();
+      const merged = await withObjects(repository.git, (objects) =>
+        mergeTrees({ repository, inspection: committer.inspection }, objects, sides),
+      );
+      const begun = { ...merged, base: base.commit, tip: lane.tip, before: content.tree };
+      await layMerge(begun, content.tree, null);
+      merge = begun;
+      return begunOf(begun);
     },
 
-    abandonMerge() {
-      return Promise.resolve();
+    async abandonMerge() {
+      if (merge === null || quarantined === null) return;
+      const { before } = merge;
+      merge = null;
+      lastRead = null;
+      await quarantined.side.putBack(before);
     },
 
     async putBack() {
@@ -234,7 +292,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
     async review() {
       if (quarantined === null || lane === null) return null;
       const { quarantine, fork } = quarantined;
-      return await reviewBranch(quarantine.git, { fork, tip: lane.tip, folder: workingDirectory });
+      const { roots } = quarantine;
+      return await reviewBranch(quarantine.git, { fork, roots, tip: lane.tip, folder: workingDirectory });
     },
 
     async keepIgnored(signal) {
@@ -251,7 +310,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async bundle(file) {
       if (quarantined === null) throw new Error('bundle() before openLane()');
-      await quarantined.quarantine.bundle(file);
+      const { quarantine, base } = quarantined;
+      await quarantine.bundle({ ...file, base: base.commit });
     },
 
     async hideCredentials() {
@@ -305,8 +365,18 @@ interface Quarantined {
   readonly quarantine: Quarantine;
   /** Where the lane left the base branch. */
   readonly fork: ObjectId;
+  /** Tip of the base branch. */
+  readonly base: { readonly branch: string; readonly commit: ObjectId };
   readonly committer: Committer;
   readonly side: WorkTreeSide;
+}
+
+function named(paths: WithheldPaths): readonly Withheld[] {
+  return [...paths].map(([path, why]) => ({ path, why }));
+}
+
+function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {
+  return { kind: 'begun', conflicts, lockFiles };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -76,7 +76,7 @@ export async function commitIteration(
   const made =
     tree === base.tree
       ? null
-      : await commitTree(committer, { tree, parent: base.commit, message: withTrailers(message, iteration.trailers) });
+      : await commitTree(committer, { tree, parents: [base.commit], message: withTrailers(message, iteration.trailers) });
 
   const newHead = made ?? base.commit;
   const changes = await objects.changesBetween(tip.tree, tree);
@@ -111,7 +111,7 @@ export async function commitTextsOn(
   });
   const withheld = await inspection.inspect(objects, await objects.changesBetween(tip.tree, tree), new Map());
   if (withheld.size > 0) return { head: tip.commit, withheld: [...withheld].map(([path, why]) => ({ path, why })) };
-  const head = await commitTree(committer, { tree, parent: tip.commit, message: withTrailers(message, trailers) });
+  const head = await commitTree(committer, { tree, parents: [tip.commit], message: withTrailers(message, trailers) });
   return { head, withheld: [] };
 }
 
@@ -125,7 +125,7 @@ async function ownCommits(
   objects: Objects,
   { tip, head }: { readonly tip: ObjectId; readonly head: ObjectId | null },
 ): Promise<OwnCommits> {
-  const chain = head === null ? [] : await chainBetween(objects, { since: tip, tip: head, most: MOST_COMMITS });
+  const chain = head === null ? [] : await chainBetween(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
   if (chain !== null) return { kind: 'chain', commits: chain };
   const listed = await git.answer(['rev-list', '--topo-order', '--reverse', `${tip}..${head}`]);
   const commits = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
@@ -143,7 +143,7 @@ async function remake(
   for (const { tree, message } of commits) {
     if (tree === last.tree) continue;
     const words = withTrailers(cleanCommitMessage(message) || iteration.message, iteration.trailers);
-    last = { tree, commit: await commitTree(committer, { tree, parent: last.commit, message: words }) };
+    last = { tree, commit: await commitTree(committer, { tree, parents: [last.commit], message: words }) };
   }
   return last;
 }
@@ -195,7 +195,7 @@ async function subjectsOf(objects: Objects, { kind, commits }: OwnCommits): Prom
 }
 
 /** Names the commits that were folded into one; a subject that must not be published itself is not repeated. */
-async function messageWithSubjects(
+export async function messageWithSubjects(
   { inspection }: Committer,
   message: string,
   subjects: readonly string[],
@@ -208,14 +208,15 @@ async function messageWithSubjects(
 }
 
 /** `git interpret-trailers` would run commands that a config names, so the trailers are put together here. */
-function withTrailers(message: string, trailers: Readonly<Record<string, string>>): string {
+export function withTrailers(message: string, trailers: Readonly<Record<string, string>>): string {
   const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ').trim()}`);
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
 }
 
-async function commitTree(
+/** Makes a commit in our name. */
+export async function commitTree(
   { repository, identity }: Committer,
-  commit: { tree: ObjectId; parent: ObjectId; message: string },
+  commit: { tree: ObjectId; parents: readonly ObjectId[]; message: string },
 ): Promise<ObjectId> {
   const variables = {
     GIT_AUTHOR_NAME: identity.name,
@@ -223,14 +224,15 @@ async function commitTree(
     GIT_COMMITTER_NAME: identity.name,
     GIT_COMMITTER_EMAIL: identity.email,
   };
-  return await repository.git.text(['commit-tree', commit.tree, '-p', commit.parent, '-F', '-'], {
+  const parents = commit.parents.flatMap((parent) => ['-p', parent]);
+  return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
     input: commit.message,
     variables,
   });
 }
 
 /** A withheld file stays in the work tree and is left out again each time; it is reported once, for the iteration that changed it. */
-async function newlyWithheld(
+export async function newlyWithheld(
   objects: Objects,
   { withheldBefore, iteration, now }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },

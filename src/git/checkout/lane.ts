@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import { lastWords } from '../git.ts';
+import { lastWords, type Git } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { readWorkTree } from './tree/work-tree.ts';
@@ -14,11 +14,12 @@ export interface Lane {
   readonly tip: ObjectId;
 }
 
-/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it. */
+/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on. */
 interface StartedLane {
   readonly lane: Lane;
   readonly base: ObjectId;
   readonly fork: ObjectId;
+  readonly roots: readonly ObjectId[];
   readonly answer: OpenedLane;
 }
 
@@ -68,6 +69,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     lane: { branch, tip },
     base,
     fork,
+    roots: [...new Set([fork, base, ...(isNew ? [] : await edgeOf(git, { base, tip }))])],
     answer: {
       head: tip,
       base,
@@ -76,6 +78,12 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
       ahead: isNew ? 0 : Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
     },
   };
+}
+
+/** A lane that has merged its base branch builds on several commits of it. */
+async function edgeOf(git: Git, { base, tip }: { base: ObjectId; tip: ObjectId }): Promise<readonly ObjectId[]> {
+  const listed = await git.text(['rev-list', '--boundary', `${base}..${tip}`]);
+  return [...listed.matchAll(/^-([0-9a-f]+)$/gm)].map(([, id = '']) => id);
 }
 
 /** Fetches the branch of a lane without checking it out, unless its tip is here already. */

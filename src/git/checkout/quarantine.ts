@@ -23,8 +23,8 @@ export interface Quarantine extends PrivateRepository {
   receive(pack: Readable, of: 'commits' | 'content'): Promise<boolean>;
   /** Keeps a commit reachable, and the one that is published next. */
   keep(head: ObjectId): Promise<void>;
-  /** Writes the kept commit and what it builds on down to `since` into a bundle file. */
-  bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
+  /** Writes the kept commit and what it builds on down to `since` and `base` into a bundle file. */
+  bundle(file: { readonly path: string; readonly since: ObjectId; readonly base: ObjectId }): Promise<void>;
   /** The same over an empty folder in the work tree's place: no command of it comes near the work tree. */
   detach(): Promise<Quarantine>;
 }
@@ -112,9 +112,9 @@ function quarantineOf(
       await rm(join(folder, `${PUBLISHED_REF}.lock`), { recursive: true, force: true });
       await writeRegular(join(folder, PUBLISHED_REF), `${head}\n`);
     },
-    bundle: async ({ path, since }) => {
+    bundle: async ({ path, since, base }) => {
       await own.seal();
-      await git.text(['bundle', 'create', '--quiet', path, PUBLISHED_REF, `^${since}`]);
+      await git.text(['bundle', 'create', '--quiet', path, PUBLISHED_REF, `^${since}`, `^${base}`]);
     },
     detach: async () => quarantineOf(await detach(), { roots, detach }),
   };

@@ -26,6 +26,8 @@ type Inspect = (
 
 export interface Inspection {
   readonly inspect: Inspect;
+  /** The same by names and modes alone, whatever they hold. */
+  inspectPaths(changes: readonly Change[]): ReadonlyMap<string, string>;
   /** Why a commit's own text must not be published; null when it may. */
   inspectText(text: string): Promise<string | null>;
 }
@@ -174,7 +176,16 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     }
   }
 
-  return { inspect, inspectText };
+  function inspectPaths(changes: readonly Change[]): ReadonlyMap<string, string> {
+    return new Map(
+      changes.flatMap((change) => {
+        const why = judgePath(change);
+        return why === null ? [] : [[change.path, why] as const];
+      }),
+    );
+  }
+
+  return { inspect, inspectPaths, inspectText };
 }
 
 /** Paths that a content filter applies to. */

@@ -18,13 +18,23 @@ import { changesOfEach, withObjects, type Change, type Objects } from '../object
 /** More commits of a branch are not measured. */
 const MOST_COMMITS = 1000;
 
-/** All that a branch has changed: `fork` is where it left its base, both are commits; `folder`: the working directory. */
+/** Commits of a branch: `fork` is where it left its base, `roots` are other commits of the base that it builds on. */
+interface BranchCommits {
+  readonly fork: ObjectId;
+  readonly roots: readonly ObjectId[];
+  readonly tip: ObjectId;
+}
+
+/** All that a branch has changed; `folder`: the working directory. */
 export async function reviewBranch(
   git: Git,
-  { fork, tip, folder }: { readonly fork: ObjectId; readonly tip: ObjectId; readonly folder: Folder },
+  { folder, ...branch }: BranchCommits & { readonly folder: Folder },
 ): Promise<Review> {
   return withObjects(git, async (objects) => {
-    const [changes, sizes] = await Promise.all([objects.changesBetween(fork, tip), sizesByTask(git, fork, tip)]);
+    const [changes, sizes] = await Promise.all([
+      objects.changesBetween(branch.fork, branch.tip),
+      sizesByTask(git, branch),
+    ]);
     return {
       lookAt: await lookAtOf(objects, changes, folder),
       lines: changes
@@ -36,8 +46,8 @@ export async function reviewBranch(
 }
 
 /** What the commits of each task changed; a line that a later one changes again counts again. */
-async function sizesByTask(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review['sizes']> {
-  const commits = await commitsOfTasks(git, fork, tip);
+async function sizesByTask(git: Git, branch: BranchCommits): Promise<Review['sizes']> {
+  const commits = await commitsOfTasks(git, branch);
   const changes = await changesOfEach(
     git,
     commits.map(({ commit }) => commit),
@@ -64,14 +74,15 @@ interface TaskCommit {
 }
 
 /** The commits of the branch that name a task in our trailer; commits of people name none. */
-async function commitsOfTasks(git: Git, fork: ObjectId, tip: ObjectId): Promise<readonly TaskCommit[]> {
+async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Promise<readonly TaskCommit[]> {
   const lines = await git.text([
     'log',
     '--no-merges',
     '--first-parent',
     `--max-count=${String(MOST_COMMITS)}`,
     '--format=%H %P %(trailers:key=Ralph-Task,valueonly,separator=%x20)',
-    `${fork}..${tip}`,
+    tip,
+    ...[fork, ...roots].map((known) => `^${known}`),
   ]);
   return lines.split('\n').flatMap((line) => {
     const [, commit = '', parent, task = ''] =

@@ -5,6 +5,7 @@ import { namesOf } from '../../core/text/lists.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import type { Git } from '../git.ts';
+import { knownMerges, objectionsToMerge, type BaseSource } from './merges.ts';
 import { chainBetween, changesOfCommits, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -50,7 +51,7 @@ export async function withPushRepository<T>(
 export async function inspectOutgoing(
   git: Git,
   { commit, since }: Outgoing,
-  rules: PublishingRules,
+  { rules, ...base }: BaseSource & Pick<OutgoingSource, 'rules'>,
 ): Promise<string | null> {
   if (commit === since) return null;
   const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
@@ -60,13 +61,18 @@ export async function inspectOutgoing(
   const copied = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
   if (copied.exitCode !== 0) return LOST_COMMITS;
   return withObjects(git, async (objects) => {
-    const commits = await chainBetween(objects, { since, tip: commit, most: Infinity });
+    const commits = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
+    const [single, several] = [true, false].map((is) => commits.filter(({ parents }) => (parents.length === 1) === is));
+    const merges = await knownMerges(several ?? [], since, base);
+    if (typeof merges === 'string') return merges;
 
     // How much an iteration may change was judged when it was committed; here there may be several. So were filters: no work tree is here.
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
-    const ids = commits.map(({ id }) => id);
-    const objections = await inspection.inspect(objects, await changesOfCommits(git, ids), new Map());
+    const ids = (single ?? []).map(({ id }) => id);
+    const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));
+    for (const merge of merges)
+      for (const [path, why] of await objectionsToMerge(inspection, objects, merge)) objections.set(path, why);
     const texts: string[] = [];
     for (const { id, text } of commits) {
       const why = await inspection.inspectText(text);

@@ -37,7 +37,7 @@ const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '-
  * bundle is run or checked out; what it holds is inspected before it is pushed.
  */
 export async function receiveBranch(
-  { fork, since, bundle, names }: ReceivedBranch,
+  { fork, base, since, bundle, names }: ReceivedBranch,
   { url, quarantineFolder, workFolder, folder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
 ): Promise<Received> {
   const objects = join(quarantineFolder, 'objects');
@@ -51,21 +51,31 @@ export async function receiveBranch(
           `The commit ${commit ?? ''} that the work builds on could not be fetched: ${sentence(lastWords(known.stderr))}`,
         );
     }
+    let left = fork;
     if (bundle !== null) {
-      const taken = await git.answer(['fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
-        variables: { GIT_ALLOW_PROTOCOL: 'file' },
-      });
+      const take = (): Promise<GitAnswer> =>
+        git.answer(['fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
+          variables: { GIT_ALLOW_PROTOCOL: 'file' },
+        });
+      let taken = await take();
+      if (taken.exitCode !== 0 && base !== fork) {
+        // It may hold a merge of the base branch, whose own commits are not in it.
+        await ask(git, ['fetch', ...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
+        taken = await take();
+      }
       if (taken.exitCode !== 0) return refused(`Its commits cannot be read: ${sentence(lastWords(taken.stderr))}`);
       const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
       const malformed = await problemOfForm(git, { commit: tip, since });
       if (malformed !== null) return refused(`Its commits are not well formed: ${sentence(malformed)}`);
-      const foreign = await problemOfWords(git, { tip, since }, { identity, coAuthors, names });
-      if (foreign !== null) return refused(foreign);
+      const words = await readWords(git, { tip, since, base }, { identity, coAuthors, names });
+      if (words.why !== null) return refused(words.why);
+      if (words.hasMerged) left = base;
     }
     const shallow = await readRegular(join(gitFolder, 'shallow'));
     if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
-    return { kind: 'received', review: await reviewBranch(git, { fork, tip: bundle?.commit ?? since, folder }) };
+    const branch = { fork: left, roots: [fork], tip: bundle?.commit ?? since };
+    return { kind: 'received', review: await reviewBranch(git, { ...branch, folder }) };
   });
 }
 
@@ -82,23 +92,24 @@ async function problemOfForm(
   return checked.exitCode === 0 ? null : lastWords(checked.stderr);
 }
 
-/** Each commit has one parent, our name, and a message that was made here: what the job of the loop may have written says nothing in our name. */
-async function problemOfWords(
+/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do. */
+async function readWords(
   git: Git,
-  { tip, since }: { readonly tip: string; readonly since: string },
+  { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
   { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
-): Promise<string | null> {
+): Promise<{ readonly why: string | null; readonly hasMerged: boolean }> {
   return withObjects(git, async (objects) => {
-    const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS });
-    if (commits === null) return `Its commits do not build on ${since} one by one.`;
+    const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
+    if (commits === null) return { why: `Its commits do not build on ${since} one by one.`, hasMerged: false };
     const by = `${identity.name} <${identity.email}> `;
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
       const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
-      if (why !== null) return `Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`;
+      if (why !== null)
+        return { why: `Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`, hasMerged: false };
     }
-    return null;
+    return { why: null, hasMerged: commits.some(({ parents }) => parents.length > 1) };
   });
 }
 

@@ -22,6 +22,8 @@ export interface RemoteOptions {
   readonly token: string;
   /** Only branches that start with it are ever pushed. */
   readonly branchPrefix: string;
+  /** The one branch whose commits a branch may merge; null: the default branch. */
+  readonly baseBranch: string | null;
   /** The working directory, empty for the root: what is changed outside of it is shown to reviewers. */
   readonly folder: Folder;
   /** A folder outside of the checkout. */
@@ -71,6 +73,16 @@ function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MIN
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
+/** What inspecting commits takes; the server itself is asked which commits its base branch has. */
+function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
+  const network = networkOf(options);
+  return {
+    ...sourceOf(options),
+    baseBranch: options.baseBranch,
+    ask: (from, args) => ask(from, args, network),
+  };
+}
+
 async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {
   // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
@@ -111,7 +123,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
       ? since
       : await newestPublished(git, commit, { ...sourceOf(options), ask: (from, args) => ask(from, args, network) });
   if (published === null) return rejected(NOT_PUBLISHED);
-  const objection = await inspectOutgoing(git, { commit, since: published }, options.rules);
+  const objection = await inspectOutgoing(git, { commit, since: published }, baseOf(options));
   if (objection !== null) return rejected(objection);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)
@@ -186,7 +198,7 @@ async function outgoingProblem(
   options: RemoteOptions,
   { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
 ): Promise<string | null> {
-  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, options.rules));
+  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
 }
 
 /** One request: the server refuses it unless the branch is where it was left. */

@@ -73,12 +73,13 @@ async function withCommits(
   received: WholeWork,
 ): Promise<WholeWork | Extract<ReceivedWork, { kind: 'unusable' }>> {
   const { work, commits } = received;
-  const { fork, head: since } = handed.intake.opened;
+  const { fork, base, head: since } = handed.intake.opened;
   const folder = await connect.handoff();
   const name = commits === null ? null : await namedBundle(folder, commits);
   if (commits !== null && name === null) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
   const bundle = name === null ? null : { path: await folder.pathOf(name), commit: work.head };
-  const branch = await (await connect.remote()).receive({ fork, since, bundle, names: work.tasks.map(nameInMessage) });
+  const names = work.tasks.map(nameInMessage);
+  const branch = await (await connect.remote()).receive({ fork, base, since, bundle, names });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   return { ...received, work: reviewed(work, branch.review) };
 }

@@ -134,6 +134,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         url: server.url,
         token: TOKEN,
         branchPrefix: 'ralph/',
+        baseBranch: null,
         folder: '',
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),

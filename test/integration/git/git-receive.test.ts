@@ -8,20 +8,20 @@ import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-
 /** A run whose loop works here and whose job that publishes is another machine, which has nothing but the bundle. */
 async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
   const here = await setScene();
-  const { head: since, fork } = await openFresh(here);
+  const { head: since, fork, base } = await openFresh(here);
   const { committed } = await iterate(here, () => agent(here));
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
   await here.repository.bundle({ path, since });
   // The same server; its folder for work, the quarantine in it, is another.
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-publishing-'));
   const remote = here.remote({ workFolder, quarantineFolder: join(workFolder, 'git', 'quarantine') });
-  return { here, remote, since, fork, path, head: committed.head };
+  return { here, remote, since, fork, base, path, head: committed.head };
 }
 
 test('commits come from a bundle alone, are measured, inspected and pushed', async () => {
-  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\ntwo\n'));
+  const { here, remote, since, fork, base, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\ntwo\n'));
   await using scene = here;
-  const received = await remote.receive({ fork, since, bundle: { path, commit: head }, names: [] });
+  const received = await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
   expect(received).toMatchObject({ kind: 'received', review: { lines: 2 } });
   expect(await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } })).toEqual({
     kind: 'pushed',
@@ -30,14 +30,14 @@ test('commits come from a bundle alone, are measured, inspected and pushed', asy
 });
 
 test('a branch that goes on is measured from where it left its base, also without new commits', async () => {
-  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
-  await remote.receive({ fork, since, bundle: { path, commit: head }, names: [] });
+  await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
   await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } });
   // Main goes on, and the branch is not at its tip any more.
   const main = await scene.serverGit('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'later');
   await scene.serverGit('update-ref', 'refs/heads/main', main);
-  const received = await remote.receive({ fork, since: head, bundle: null, names: [] });
+  const received = await remote.receive({ fork, base, since: head, bundle: null, names: [] });
   expect(received).toMatchObject({ kind: 'received', review: { lines: 1 } });
 });
 
@@ -62,10 +62,10 @@ test.each<[string, (path: string, head: string) => Promise<{ path?: string; comm
   ['another commit than was said', () => Promise.resolve({ commit: 'a'.repeat(40) }), /end at/],
   ['a file that is not there', (path) => Promise.resolve({ path: `${path}.gone` }), /cannot be read/],
 ])('%s is refused, with the reason', async (_, change, why) => {
-  const { here, remote, since, fork, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const bundle = { path, commit: head, ...(await change(path, head)) };
-  expect(await remote.receive({ fork, since, bundle, names: [] })).toMatchObject({
+  expect(await remote.receive({ fork, base, since, bundle, names: [] })).toMatchObject({
     kind: 'refused',
     why: expect.stringMatching(why),
   });
@@ -81,7 +81,7 @@ async function forged(scene: Scene, path: string, make: () => Promise<string>): 
 }
 
 test('an object that is not well formed does not get in', async () => {
-  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, async () => {
     // A folder of the name that no tree may have: checked out, it would be a repository's own.
@@ -93,7 +93,7 @@ test('an object that is not well formed does not get in', async () => {
     await scene.git('hash-object', '-t', 'tree', '-w', '/dev/null');
     return await scene.git('commit-tree', tree.toString().trim(), '-p', since, '-m', 'evil');
   });
-  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: [] })).toMatchObject({
+  expect(await remote.receive({ fork, base, since, bundle: { path, commit }, names: [] })).toMatchObject({
     kind: 'refused',
     why: expect.stringMatching(/not well formed.*\.git/s),
   });
@@ -108,7 +108,7 @@ const OURS = {
 };
 
 test('well-formed commits in our name are inspected like any others before the push', async () => {
-  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, async () => {
     await scene.write('.github/workflows/evil.yml', 'on: push\n');
@@ -119,7 +119,7 @@ test('well-formed commits in our name are inspected like any others before the p
     return await git('commit-tree', await git('write-tree'), '-p', since, '-m', 'Add a feature');
   });
   const bundle = { path, commit };
-  expect(await remote.receive({ fork, since, bundle, names: [] })).toMatchObject({ kind: 'received' });
+  expect(await remote.receive({ fork, base, since, bundle, names: [] })).toMatchObject({ kind: 'received' });
   expect(await remote.push({ branch: BRANCH, commit, since, start: { kind: 'fresh' } })).toMatchObject({
     kind: 'rejected',
     why: expect.stringContaining('.github/workflows/evil.yml'),
@@ -134,24 +134,24 @@ test.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
   ['whose message keeps CI from running', OURS, 'Add a feature [skip ci]', /steers/],
   ['with a co-author of nobody', OURS, 'Add a feature\n\nCo-authored-by: Ada <ada@example.com>', /trailers/],
 ])('commits %s are not taken', async (_, identity, message, why) => {
-  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, () =>
     runGit(scene.folder, ['commit-tree', 'main^{tree}', '-p', since, '-m', message], identity),
   );
-  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: ['#1'] })).toMatchObject({
+  expect(await remote.receive({ fork, base, since, bundle: { path, commit }, names: ['#1'] })).toMatchObject({
     kind: 'refused',
     why: expect.stringMatching(why),
   });
 });
 
 test('commits that build on something else than the gate found are not taken', async () => {
-  const { here, remote, since, fork, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   const commit = await forged(scene, path, () =>
     runGit(scene.folder, ['commit-tree', 'main^{tree}', '-m', 'no parent'], OURS),
   );
-  expect(await remote.receive({ fork, since, bundle: { path, commit }, names: [] })).toMatchObject({
+  expect(await remote.receive({ fork, base, since, bundle: { path, commit }, names: [] })).toMatchObject({
     kind: 'refused',
     why: expect.stringContaining('one by one'),
   });

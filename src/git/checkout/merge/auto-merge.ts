@@ -1,0 +1,189 @@
+import type { ObjectId } from '../../../core/evidence.ts';
+import { isLockFile } from '../../../core/review/lock-files.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
+import { UserError } from '../../../errors.ts';
+import { lastWords } from '../../git.ts';
+import type { Inspection } from '../../inspection/inspection.ts';
+import { treeWith, type Change, type Objects } from '../../objects.ts';
+import type { PrivateRepository } from '../private-repository.ts';
+
+/** Commits to merge, and what their branches are called. */
+export interface MergeSides {
+  /** Where the lane left the base branch. */
+  readonly fork: ObjectId;
+  readonly lane: { readonly branch: string; readonly commit: ObjectId };
+  readonly base: { readonly branch: string; readonly commit: ObjectId };
+}
+
+/** What git makes of both sides. `laid`: with conflict markers; `settled`: with the base's version of what conflicts. */
+export interface MergedTrees {
+  readonly laid: ObjectId;
+  readonly settled: ObjectId;
+  /** Files that a person should look at: with markers, or of which one side was taken. */
+  readonly conflicts: readonly string[];
+  /** Of these, those with markers. */
+  readonly marked: readonly string[];
+  /** Of these, files that git gave another name, since both sides have something else at theirs. */
+  readonly beside: readonly string[];
+  /** Lock files that conflicted, which are as the base has them. */
+  readonly lockFiles: readonly string[];
+}
+
+/** A merge of large trees takes long. */
+const MERGE_MS = 3 * MINUTE_MS;
+
+/** Merges trees as objects: nothing comes near a work tree, no attributes apply, and no driver runs. `repository` has no work tree of anybody. */
+export async function mergeTrees(
+  { repository, inspection }: { readonly repository: PrivateRepository; readonly inspection: Inspection },
+  objects: Objects,
+  sides: MergeSides,
+): Promise<MergedTrees> {
+  const { lane, base } = sides;
+  const merged = await repository.withIndex('empty', (indexFile) => mergeInIndex(repository, indexFile, sides));
+  const [fromBase, fromLane, ofLane] = await Promise.all([
+    byPath(objects, base.commit, merged.tree),
+    byPath(objects, lane.commit, merged.tree),
+    byPath(objects, sides.fork, lane.commit),
+  ]);
+  const judged = Map.groupBy(merged.conflicts, ({ path }) => path);
+  // Of what nobody may change without a person's word, the base's version counts, unless the lane alone changed it before.
+  const kept = inspection.inspectPaths([...fromBase.values()]);
+  const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
+  const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
+  const found = [...judged]
+    .filter(([path]) => isNameable(path) && !kept.has(path))
+    .map(([path, stages]) =>
+      settle(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
+    );
+  const put = async (tree: ObjectId, changes: readonly Change[]): Promise<ObjectId> =>
+    changes.length === 0
+      ? tree
+      : await repository.withIndex('empty', (indexFile) =>
+          treeWith(repository.git, indexFile, { base: tree, changes }),
+        );
+  const laid = await put(merged.tree, [
+    ...restored.filter(({ path }) => isNameable(path)).map(backwards),
+    ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
+  ]);
+  const settled = await put(
+    laid,
+    found.flatMap(({ is, base: version }) => (is === 'marked' || is === 'beside' ? version : [])),
+  );
+  const pathsOf = (...kinds: readonly Settled['is'][]): readonly string[] =>
+    found.filter(({ is }) => kinds.includes(is)).map(({ path }) => path);
+  return {
+    laid,
+    settled,
+    conflicts: pathsOf('marked', 'base', 'beside', 'kept'),
+    marked: pathsOf('marked'),
+    beside: pathsOf('beside'),
+    lockFiles: pathsOf('lock-file'),
+  };
+}
+
+/** One version of a file in conflict: 1 is the fork's, 2 the lane's, 3 the base's. */
+interface Stage {
+  readonly path: string;
+  readonly stage: 1 | 2 | 3;
+  readonly mode: string;
+  readonly id: ObjectId;
+}
+
+interface Merged {
+  readonly tree: ObjectId;
+  readonly conflicts: readonly Stage[];
+}
+
+/** Copies of the commits without a past, so that what git has of it does not count; refs give markers the names of branches. */
+async function mergeInIndex(
+  { git }: PrivateRepository,
+  indexFile: string,
+  { fork, lane, base }: MergeSides,
+): Promise<Merged> {
+  const variables = { GIT_INDEX_FILE: indexFile };
+  const copy = (commit: ObjectId, ...parents: readonly string[]): Promise<string> =>
+    git.text(['commit-tree', `${commit}^{tree}`, ...parents, '-m', 'side'], { variables: nobody });
+  const root = await copy(fork);
+  const named = await Promise.all(
+    [lane, base].map(async ({ branch, commit }) => ({
+      branch,
+      ref: `refs/tags/${branch}`,
+      commit: await copy(commit, '-p', root),
+    })),
+  );
+  for (const { ref, commit } of named) await git.text(['update-ref', ref, commit]);
+  try {
+    const merged = await git.answer(
+      [
+        // A file stays where its side put it, whatever became of the folder.
+        ...['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '-z', '--no-messages', '--'],
+        ...named.map(({ branch }) => branch),
+      ],
+      { variables, timeoutMs: MERGE_MS },
+    );
+    const [tree = '', ...records] = merged.stdout.toString().split('\0');
+    if (![0, 1].includes(merged.exitCode) || !/^[0-9a-f]{40,64}$/.test(tree))
+      throw new UserError(
+        'infrastructure',
+        `Branch ${base.branch} could not be merged into ${lane.branch}: ${lastWords(merged.stderr)}`,
+      );
+    return { tree, conflicts: records.flatMap(parseStage) };
+  } finally {
+    for (const { ref } of named) await git.answer(['update-ref', '-d', ref]);
+  }
+}
+
+function parseStage(record: string): readonly Stage[] {
+  const [, mode = '', id = '', stage = '', path = ''] = /^(\d+) ([0-9a-f]+) ([123])\t([^]*)$/.exec(record) ?? [];
+  return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
+}
+
+/** How a conflict is laid, and the base's version of it, if it is to be put there. */
+interface Settled {
+  readonly path: string;
+  /** `base`: the base's version, since both cannot be in one file; `kept`: the version of the one side that has any. */
+  readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
+  readonly base: readonly Change[];
+}
+
+/** `fromLane` and `fromBase`: from the tree of that side to the merged one; null: it is the same there. */
+function settle(
+  path: string,
+  stages: readonly Stage[],
+  { fromLane, fromBase }: { readonly fromLane: Change | null; readonly fromBase: Change | null },
+): Settled {
+  const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
+  if (isLockFile(path) && theirs !== undefined) return { path, is: 'lock-file', base: [versionOf(theirs)] };
+  const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;
+  if (!isThere) return { path, is: 'gone', base: [] };
+  if (fromBase?.oldId === null && fromLane?.oldId === null && stages.length === 1)
+    return { path, is: 'beside', base: [backwards(fromBase)] };
+  if (ours === undefined || theirs === undefined) return { path, is: 'kept', base: [] };
+  const merged = (fromBase ?? fromLane)?.newId;
+  const isText = fromBase !== null && fromLane !== null && merged !== ours.id && merged !== theirs.id;
+  return { path, is: isText ? 'marked' : 'base', base: [versionOf(theirs)] };
+}
+
+function versionOf({ path, mode, id }: Stage): Change {
+  return { path, oldMode: mode, newMode: mode, oldId: null, newId: id, insertions: null, deletions: null };
+}
+
+function backwards({ path, oldMode, newMode, oldId, newId }: Change): Change {
+  return { path, oldMode: newMode, newMode: oldMode, oldId: newId, newId: oldId, insertions: null, deletions: null };
+}
+
+/** What is not UTF-8 cannot be put into a tree by its name. */
+function isNameable(path: string): boolean {
+  return !path.includes('\u{FFFD}');
+}
+
+async function byPath(objects: Objects, before: ObjectId, after: ObjectId): Promise<ReadonlyMap<string, Change>> {
+  return new Map((await objects.changesBetween(before, after)).map((change) => [change.path, change]));
+}
+
+const nobody = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@localhost',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@localhost',
+};

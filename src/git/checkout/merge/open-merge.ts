@@ -1,0 +1,157 @@
+import { holdsMarkers } from '../../../core/feedback/conflict-markers.ts';
+import type { ObjectId } from '../../../core/evidence.ts';
+import { isLoopState } from '../../inspection/protected-paths.ts';
+import { treeWith, type Change, type Objects } from '../../objects.ts';
+import type { PrivateRepository } from '../private-repository.ts';
+import type { MergedTrees } from './auto-merge.ts';
+
+/** A merge of the base branch that lies in the work tree and is no commit yet. */
+export interface OpenMerge extends MergedTrees {
+  /** Tip of the base branch. */
+  readonly base: ObjectId;
+  /** The lane's newest commit. */
+  readonly tip: ObjectId;
+  /** The whole work tree before. */
+  readonly before: ObjectId;
+}
+
+/** Why a file of a merge is left out, while it is as git left it. */
+const MARKED = 'it still has conflict markers';
+const BESIDE = 'both branches have something else at its place: give it a name of its own, or remove it';
+const UNDONE = 'what the base branch changed in it was undone, so it was merged once more';
+
+/** What is laid over a tree: what differs from one commit or tree to another. */
+interface Overlay {
+  readonly on: ObjectId;
+  readonly from: ObjectId;
+  readonly to: ObjectId;
+  /** What stays as it is, unless something else takes its place. */
+  readonly withheld: readonly string[];
+  /** These alone; null: all. */
+  readonly only: readonly string[] | null;
+}
+
+/** The tree with what is laid over it. */
+export async function overlaid(
+  repository: PrivateRepository,
+  objects: Objects,
+  { on, from, to, withheld, only }: Overlay,
+): Promise<ObjectId> {
+  const kept = new Set(withheld);
+  const isWanted = (path: string): boolean => (only === null ? !kept.has(path) : only.includes(path));
+  const brought = (await objects.changesBetween(from, to)).filter(
+    ({ path }) => isWanted(path) && !path.includes('\u{FFFD}'),
+  );
+  if (brought.length === 0) return on;
+  const there = (await objects.changesBetween(from, on)).filter(({ newId }) => newId !== null);
+  const replaced = there.filter(({ path }) => brought.some((change) => isInWay(path, change)));
+  const removed = replaced.map((change) => ({ ...change, oldId: change.newId, newId: null }));
+  return await repository.withIndex('empty', (indexFile) =>
+    treeWith(repository.git, indexFile, { base: on, changes: [...removed, ...brought] }),
+  );
+}
+
+/** A file where the other one needs a folder, or the other way round. */
+function isInWay(path: string, { path: other, newId }: Change): boolean {
+  return newId !== null && (path.startsWith(`${other}/`) || other.startsWith(`${path}/`));
+}
+
+/** What of a merge is as if it had not been begun, where all of it is that git merged by itself: somebody put the work tree back. Empty: nothing of the kind. */
+export async function undoneIn(
+  objects: Objects,
+  merge: OpenMerge,
+  { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
+): Promise<readonly string[]> {
+  const brought = await objects.changesBetween(tip, merge.laid);
+  const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
+  const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
+  const byGit = brought.filter(({ path }) => !inConflict.has(path) && !isLoopState(path));
+  if (byGit.length === 0 || byGit.some(({ path }) => changed.has(path))) return [];
+  return brought.filter(({ path }) => !changed.has(path)).map(({ path }) => path);
+}
+
+/** Larger files are not looked at: nobody merges them by hand. */
+const LARGEST_MERGED_BYTES = 32 * 1024 * 1024;
+
+/** Files that are not merged yet, and why. */
+export async function unfinishedIn(
+  objects: Objects,
+  merge: OpenMerge,
+  { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
+): Promise<ReadonlyMap<string, string>> {
+  const [fromLane, fromBase, sinceLaid] = await Promise.all([
+    objects.changesBetween(tip, now),
+    objects.changesBetween(merge.base, now),
+    objects.changesBetween(merge.laid, now),
+  ]);
+  const [lane, base] = [fromLane, fromBase].map((changes) => new Map(changes.map((change) => [change.path, change])));
+  const marked = new Set(merge.marked);
+  const touched = new Set([...marked, ...sinceLaid.map(({ path }) => path)]);
+  // What is as one of the sides has it is as somebody wanted it.
+  const asked = [...touched].flatMap((path) => {
+    const [ours, theirs] = [lane?.get(path), base?.get(path)];
+    return ours?.newId == null || theirs === undefined
+      ? []
+      : [{ path, now: ours.newId, sides: [ours.oldId, theirs.oldId] }];
+  });
+  const texts = await textsOf(
+    objects,
+    asked.flatMap(({ now: id, sides }) => [id, ...sides]),
+  );
+  const left = asked.filter(({ path, now: id, sides }) => {
+    const text = texts.get(id);
+    const known = sides.map((side) => (side === null ? null : (texts.get(side) ?? null)));
+    return text !== undefined && holdsMarkers({ now: text, sides: known, conflicted: marked.has(path) });
+  });
+  const moved = new Set(sinceLaid.map(({ path }) => path));
+  return new Map([
+    ...left.map(({ path }) => [path, MARKED] as const),
+    ...merge.beside.filter((path) => !moved.has(path)).map((path) => [path, BESIDE] as const),
+  ]);
+}
+
+/** The same merge on top of a newer commit of the lane. */
+export async function onto(
+  { repository }: { readonly repository: PrivateRepository },
+  objects: Objects,
+  merge: OpenMerge,
+  tip: ObjectId,
+): Promise<OpenMerge> {
+  const change = { from: merge.tip, to: tip, withheld: [], only: null };
+  const laid = await overlaid(repository, objects, { ...change, on: merge.laid });
+  return { ...merge, laid, settled: await overlaid(repository, objects, { ...change, on: merge.settled }), tip };
+}
+
+/** Why each of them is no part of a commit. */
+export function asUndone(paths: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(paths.map((path) => [path, UNDONE]));
+}
+
+/** Those that are texts and not too large. */
+async function textsOf(
+  objects: Objects,
+  ids: readonly (ObjectId | null)[],
+): Promise<ReadonlyMap<ObjectId | null, string>> {
+  const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);
+  const texts = new Map<ObjectId | null, string>();
+  await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_MERGED_BYTES)), (id, content) => {
+    if (!content.includes(0)) texts.set(id, content.toString());
+  });
+  return texts;
+}
+
+/** What is committed of an open merge. `judged`: changes that are the agent's own; what of the rest is the base's. */
+export interface MergeChanges {
+  readonly all: readonly Change[];
+  readonly judged: readonly Change[];
+}
+
+/** What differs from the merge as it was laid. What is as the base branch has it is nobody's work. */
+export async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
+  const [all, fromBase] = await Promise.all([
+    objects.changesBetween(merge.laid, now),
+    objects.changesBetween(merge.base, now),
+  ]);
+  const own = new Set(fromBase.map(({ path }) => path));
+  return { all, judged: all.filter(({ path }) => own.has(path)) };
+}
