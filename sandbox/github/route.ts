@@ -1,6 +1,6 @@
 import type { Person } from './accounts.ts';
 import type { Renderer } from './render.ts';
-import type { CacheShelf, GitHubState } from './state.ts';
+import type { CacheShelf, GitHubState, Mergeability, StoredPull } from './state.ts';
 
 /** One operation of the stand-in. `needs`: any one of these rights is enough. */
 export interface Route {
@@ -17,9 +17,9 @@ export type Area =
   | 'contents'
   | 'issues'
   | 'pull_requests'
+  | 'actions'
   | 'checks'
   | 'statuses'
-  | 'actions'
   | 'secrets'
   | 'administration';
 
@@ -47,6 +47,9 @@ export interface Call {
   readonly branches: () => Promise<Readonly<Record<string, string>>>;
   /** A file of the default branch; null: it is not there. */
   readonly textOf: (path: string) => Promise<string | null>;
+  readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
+  /** Where logs are kept. */
+  readonly logStorage: string;
 }
 
 export interface Answer {

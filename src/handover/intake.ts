@@ -1,4 +1,3 @@
-import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';

@@ -3,7 +3,6 @@ import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { bookEntry } from '../core/journal/book.ts';
 import { answerAfter } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
-import { isFeedback } from '../core/feedback/subject.ts';
 import { addRun, leaveOut } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
@@ -60,8 +59,8 @@ export async function iterate(
         iteration.startedAt,
       );
       const { isForgotten } = iteration.turn;
-      const isAskedAnew = isFeedback(task.id) && progressOf(iteration.work.state.tasks, task.id).attempts === 0;
-      const ready = isAskedAnew ? { ...called, feedback: beginRound(called.feedback, task.id) } : called;
+      const then = progressOf(iteration.work.state.tasks, task.id);
+      const ready = { ...called, feedback: beginRound(called.feedback, task.id, then) };
       const begun: Work = {
         ...iteration.work,
         state: isForgotten ? resetSession(ready, 'unknown_session', iteration.startedAt) : ready,

@@ -24,7 +24,6 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
       words: words === null || words === '' ? null : cut(words, MAX_ANSWER_CHARS),
       isOurs: false,
       at: entry.endedAt,
-      posted: false,
     }),
   });
   if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary ?? recommendation);

@@ -1,5 +1,9 @@
+import type { FeedbackRound } from './memory.ts';
+
 /** What the gate saw of the checks of a pull request's head, beside those that are tasks. Names are raw. */
 export interface ChecksSummary {
+  /** Of the head; null: they could not be read. */
+  readonly counts: NonNullable<FeedbackRound['checks']> | null;
   /** They fail on the base branch as well, so that nobody works on them here. */
   readonly alsoOnBase: readonly string[];
   /** They passed and failed on the same commit. */

@@ -14,6 +14,7 @@ import { amount, count, instant } from '../numbers.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
+import { isSettled } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS } from './lease.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';

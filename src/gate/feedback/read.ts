@@ -1,7 +1,10 @@
 import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
-import type { JudgedChecks, OwnRuns } from '../../core/feedback/checks.ts';
+import { judgeChecks, taskIdOfCheck, unstartedChecks, type JudgedChecks, type OwnRuns } from '../../core/feedback/checks.ts';
+import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
+import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
+import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -10,9 +13,11 @@ import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
 
 /** So many failed checks are worked on in one run: each takes three requests to read. */
-const MAX_CHECKS = 3;
+const MAX_CHECKS = 2;
+/** Names of checks that people get to see. */
+const MAX_NAMED = 10;
 
-/** What is asked of a lane's open pull request, as tasks in no order, and the state that remembers it. */
+/** What is asked of a lane's open pull request, as tasks, and the state that remembers it. */
 export interface ReadFeedback {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
@@ -21,90 +26,150 @@ export interface ReadFeedback {
   readonly warnings: readonly string[];
 }
 
-/** Reads what people and CI say of the pull request of a branch: one request, as many more as people are to be asked about, and three for a failed check. */
+/** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, and three for a failed check. */
 export async function readFeedback(
   deps: GateDeps,
   { branch, hasBranch, state }: { readonly branch: string; readonly hasBranch: boolean; readonly state: LaneState },
 ): Promise<ReadFeedback> {
-  const { reviews, checks: answersChecks } = deps.config.answers;
+  const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
   const nothing: ReadFeedback = { tasks: [], state, checks: null, warnings: [] };
   if (!hasBranch || (!reviews && !answersChecks)) return nothing;
   const now = await deps.forge.pullRequestNow(branch);
   if (now === null) return nothing;
-  // Brings a Markdown parser along, which a run without a pull request does not need.
-  const rules = await import('../../core/feedback/found.ts');
-  const people = reviews ? await saidByPeople(deps, now, state, rules) : { tasks: [], more: 0 };
-  const checks = answersChecks ? judgeNow(deps, now, rules) : null;
-  const failed = checks?.judged?.failed ?? [];
-  const subjects = [
-    ...(answersChecks && now.mergeable === 'conflicting' ? [rules.conflictOf(now)] : []),
-    ...people.tasks,
-    ...failed.map((check) => rules.checkOf(now, check, null)),
-  ];
-  const undecided = new Set<TaskId>([
-    ...(now.mergeable === 'unknown' || !answersChecks ? [CONFLICT_TASK] : []),
-    ...(checks?.judged === undefined || checks.judged === null ? [] : checks.judged.running.map(rules.taskIdOfCheck)),
-  ]);
-  const taken = rules.takeIn(state, {
-    subjects: subjects.flatMap((task) => rules.subjectFound(task) ?? []),
-    isUndecided: (id, kind) =>
-      undecided.has(id) ||
-      (kind === 'check' && (checks === null || checks.judged === null)) ||
-      ((kind === 'thread' || kind === 'review') && !reviews),
+  const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0 };
+  const seen = answersChecks ? judgeNow(deps, now, state) : null;
+  const failed = seen?.judged?.failed ?? [];
+  const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
+  const subjects = [...people.tasks, ...ofCi];
+  const running = new Set((seen?.judged?.running ?? []).map(taskIdOfCheck));
+  const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
+    switch (kind) {
+      case 'thread':
+        return !reviews || hidesThreads(now);
+      case 'review':
+        return !reviews;
+      case 'check':
+        return seen?.judged == null || running.has(id);
+      case 'conflict':
+        return !answersChecks || now.mergeable === 'unknown';
+    }
+  };
+  const taken = takeIn(state, {
+    subjects: subjects.flatMap((task) => subjectFound(task) ?? []),
+    isUndecided,
     personHead: personsHead(state, now),
-    maxRounds: deps.config.answers.maxRounds,
+    maxRounds,
   });
   const open = new Set(taken.open);
-  const toRead = failed.filter((check) => open.has(rules.taskIdOfCheck(check))).slice(0, MAX_CHECKS);
-  const details = await detailsOf(deps, toRead, taken.spent, rules.taskIdOfCheck);
-  const tasks = subjects
-    .filter(({ id, source }) => open.has(id) && (source.kind !== 'feedback' || source.on.kind !== 'check'))
-    .concat(toRead.map((check) => rules.checkOf(now, check, details.get(check) ?? null)));
+  const workable = failed.filter((check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)));
+  const details = await detailsOf(deps, workable.slice(0, MAX_CHECKS));
+  const withDetails = answersChecks ? await saidByCi(now, failed, details) : [];
+  const later = new Set(workable.slice(MAX_CHECKS).map(taskIdOfCheck));
   return {
-    tasks,
-    state: { ...state, feedback: taken.feedback, tasks: taken.tasks },
-    checks: checks?.summary ?? null,
+    tasks: [...people.tasks, ...withDetails].filter(({ id }) => open.has(id) && !later.has(id)),
+    state: { ...state, feedback: { ...taken.feedback, unstarted: unstartedOn(seen, now) }, tasks: taken.tasks },
+    checks: seen?.summary ?? null,
     warnings: [
       ...(people.more === 0
         ? []
-        : [`${String(people.more)} more threads of the pull request are open than one run reads; later runs read them.`]),
-      ...(checks !== null && checks.summary.unreadable !== null
-        ? [`The checks of the pull request could not be read: ${checks.summary.unreadable}`]
-        : []),
+        : [`${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`]),
+      ...(later.size === 0 ? [] : [`${String(later.size)} more checks fail; later runs work on them.`]),
+      ...(seen === null || seen.summary.unreadable === null
+        ? []
+        : [`The checks of the pull request could not be read: ${seen.summary.unreadable}`]),
     ],
   };
 }
-
-type Rules = typeof import('../../core/feedback/found.ts');
 
 async function saidByPeople(
   deps: GateDeps,
   now: PullRequestNow,
   { feedback }: LaneState,
-  rules: Rules,
 ): Promise<{ readonly tasks: readonly Task[]; readonly more: number }> {
-  const isTrusted = await trustAmong(deps, rules.authorsOf(now));
-  const threads = rules.askedThreads(now, isTrusted);
-  const reviews = rules.askedReviews(now, isTrusted, feedback.items);
+  const isTrusted = await trustAmong(deps, authorsOf(now));
+  const threads = askedThreads(now, isTrusted);
+  const reviews = askedReviews(now, isTrusted, feedback.items);
+  const more = threads.more + reviews.more;
+  if (threads.asked.length + reviews.asked.length === 0) return { tasks: [], more };
+  // Brings a Markdown parser along.
+  const { taskOfReview, taskOfThread } = await import('../../core/feedback/thread-task.ts');
+  const tasks = [
+    ...threads.asked.map((one) => taskOfThread(one, now)),
+    ...reviews.asked.map((one) => taskOfReview(one, now)),
+  ];
+  return { tasks: tasks.filter((task) => task !== null), more };
+}
+
+/** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
+async function saidByCi(
+  now: PullRequestNow,
+  failed: readonly CheckNow[],
+  details: ReadonlyMap<CheckNow, CheckDetails>,
+): Promise<readonly Task[]> {
+  const conflicts = now.mergeable === 'conflicting';
+  if (!conflicts && failed.length === 0) return [];
+  // They bring a Markdown parser along.
+  const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
+    import('../../core/feedback/check-task.ts'),
+    import('../../core/feedback/conflict-task.ts'),
+  ]);
+  const { number: pullRequest, url, head, base } = now;
+  return [
+    ...(conflicts ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url })] : []),
+    ...failed.map((check) => taskOfCheck(check, details.get(check) ?? noDetails, { pullRequest, url, head })),
+  ];
+}
+
+const noDetails: CheckDetails = { job: null, step: null, annotations: [], log: null, missing: null };
+
+interface SeenChecks {
+  /** null: they could not be read. */
+  readonly judged: JudgedChecks | null;
+  readonly summary: ChecksSummary;
+}
+
+function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow, state: LaneState): SeenChecks {
+  if (checks.kind === 'unreadable') return { judged: null, summary: { ...noChecks, unreadable: checks.why } };
+  const own: OwnRuns = { workflow: context.workflowPath, run: Number(context.runId) };
+  const judged = judgeChecks(checks, own);
+  const { lastRun, feedback } = state;
+  // A person's push starts workflows by itself.
+  const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
+  const ranBefore = feedback.rounds.some((round) => round.checks !== null && round.checks.passed + round.checks.failed > 0);
+  const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
+  const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
-    tasks: [
-      ...threads.asked.map((one) => rules.taskOfThread(one, now)),
-      ...reviews.asked.map((one) => rules.taskOfReview(one, now)),
-    ],
-    more: threads.more + reviews.more,
+    judged,
+    summary: {
+      counts: {
+        passed,
+        failed: failed.length + alsoOnBase.length,
+        running: running.length,
+        waiting: waiting.length,
+      },
+      alsoOnBase: names(alsoOnBase),
+      flaky: names(flaky),
+      waiting: names(waiting),
+      unstarted: unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+      unreadable: null,
+      runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed,
+    },
   };
 }
 
-function judgeNow(
-  { context, clock }: GateDeps,
-  now: PullRequestNow,
-  rules: Rules,
-): { readonly judged: JudgedChecks | null; readonly summary: ChecksSummary } {
-  const { checks } = now;
-  if (checks.kind === 'unreadable') return { judged: null, summary: { ...rules.nothingSeen, unreadable: checks.why } };
-  const own: OwnRuns = { workflow: context.workflowPath, run: Number(context.runId) };
-  const judged = rules.judgeChecks(checks, own);
-  return { judged, summary: rules.summaryOf(checks, judged, { own, sincePushMs: rules.sincePush(now, clock.now()) }) };
+const noChecks: ChecksSummary = {
+  counts: null,
+  alsoOnBase: [],
+  flaky: [],
+  waiting: [],
+  unstarted: false,
+  unreadable: null,
+  runs: 0,
+};
+
+/** The head on which checks were expected and did not start; null: they start, or nobody knows. */
+function unstartedOn(seen: SeenChecks | null, { head }: PullRequestNow): string | null {
+  return seen?.summary.unstarted === true ? head : null;
 }
 
 /** The head, where it is not what we published last: a person pushed it. */
@@ -113,17 +178,13 @@ function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string |
   return published !== null && published !== head ? head : null;
 }
 
-/** Secrets of the job are taken out before anything is cut. Of those that nobody works on any more nothing is read. */
+/** Secrets of the job are taken out before anything is cut. */
 async function detailsOf(
   { forge, redact }: GateDeps,
   checks: readonly CheckNow[],
-  spent: readonly TaskId[],
-  idOf: (check: CheckNow) => TaskId,
 ): Promise<ReadonlyMap<CheckNow, CheckDetails>> {
   const read = await Promise.all(
-    checks
-      .filter((check) => !spent.includes(idOf(check)))
-      .map(async (check) => [check, mapTexts(await forge.checkDetails(check), redact)] as const),
+    checks.map(async (check) => [check, mapTexts(await forge.checkDetails(check), redact)] as const),
   );
   return new Map(read);
 }

@@ -25,13 +25,12 @@ export async function layMerge(deps: LoopDeps, work: Work, id: TaskId): Promise<
   }
   const { state } = work;
   const progress = { ...progressOf(state.tasks, id), state: 'done' as const, reason: null, doneCommit: work.head };
-  const feedback = answerWith(beginRound(state.feedback, id), id, {
+  const feedback = answerWith(beginRound(state.feedback, id, progressOf(state.tasks, id)), id, {
     kind: 'unchanged',
     commit: null,
     words: `The branch has the newest commit of ${work.lane.baseBranch} already.`,
     isOurs: true,
     at: clock.now(),
-    posted: false,
   });
   return {
     kind: 'settled',

@@ -1,4 +1,4 @@
-import { applySuggestions } from '../../core/feedback/suggestions.ts';
+import { applySuggestion } from '../../core/feedback/suggestions.ts';
 import { answerWith, beginRound } from '../../core/feedback/rounds.ts';
 import type { ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
@@ -49,8 +49,9 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   const path = seenFrom(config.workingDirectory, on.path);
   const old = (await repository.publishedTexts([path]))[path];
   if (old === undefined) return work;
-  const { text, stale } = applySuggestions(old, [on.suggestion]);
-  if (stale.length > 0) return work;
+  const made = applySuggestion(old, on.suggestion);
+  if (made.kind === 'stale') return work;
+  const { text } = made;
   const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
   if (text === old) return answered(deps, work, task, { kind: 'unchanged', words: 'The file has this text already.' });
   const { head, withheld } = await repository.commitTexts({
@@ -85,13 +86,12 @@ function answered(
   const commit = kind === 'changed' ? work.head : null;
   const { state } = work;
   const progress = { ...progressOf(state.tasks, id), state: 'done' as const, reason: null, doneCommit: work.head };
-  const feedback = answerWith(beginRound(state.feedback, id), id, {
+  const feedback = answerWith(beginRound(state.feedback, id, progressOf(state.tasks, id)), id, {
     kind,
     commit,
     words: deps.redact(words),
     isOurs: true,
     at: now,
-    posted: false,
   });
   const settled: Work = { ...work, state: { ...state, feedback, tasks: { ...state.tasks, [id]: progress } } };
   deps.record(settled);

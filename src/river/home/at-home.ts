@@ -205,6 +205,7 @@ export async function gateOf(
     readLeftCircuit: machine.readLeftCircuit,
     examine: () => Promise.resolve([]),
     claiming: recording.claiming,
+    redact: deps.redact,
   };
 }
 

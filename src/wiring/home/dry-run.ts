@@ -123,7 +123,7 @@ export async function showWhatWouldRun(
     const { notes } = await readAside({ files, prompt: userPrompt });
     const prompt = await promptFor(
       { config, prompt: userPrompt, readLearnings },
-      { work, soFar, step },
+      { work, soFar, step, merge: null },
       {
         listed: await readFileTasks({ files, config }, tasks),
         notes,
