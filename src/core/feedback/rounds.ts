@@ -84,7 +84,7 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
     const then = progressOf(tasks, id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
     // A round that has begun goes on to its end; what is spent says so as long as it is.
-    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && (now.attempts === 0 || isOutOfRounds(now));
+    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && now.attempts === 0;
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
     if (next === untouched) progress.delete(id);
