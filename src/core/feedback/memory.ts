@@ -109,8 +109,8 @@ export function withoutWords(feedback: Feedback): Feedback {
     ...item,
     title: '',
     url: null,
-    // What nobody vouches for is not posted.
-    answer: item.answer === null ? null : { ...item.answer, commit: null, words: null, posted: true },
+    // What nobody vouches for is not posted: it is asked once more.
+    answer: isPosted(item) && item.answer !== null ? { ...item.answer, commit: null, words: null } : null,
   }));
 }
 

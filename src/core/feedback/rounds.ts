@@ -65,33 +65,37 @@ export function subjectFound({ id, title, source }: Task): FoundSubject | null {
 export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
   const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
-  const items: Record<TaskId, FeedbackItem> = {};
-  const progress: Record<TaskId, TaskProgress> = { ...tasks };
+  const items = new Map<TaskId, FeedbackItem>();
+  const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
     if (item.answer !== null || subjects.has(id) || found.isUndecided(id, item.kind))
-      items[id] = isPushed ? { ...item, rounds: 0 } : item;
-    else delete progress[id];
+      items.set(id, isPushed ? { ...item, rounds: 0 } : item);
+    else progress.delete(id);
   }
 
   const open: TaskId[] = [];
   const spent: TaskId[] = [];
   for (const [id, subject] of subjects) {
-    const before = Object.hasOwn(items, id) ? items[id] : undefined;
+    const before = items.get(id);
     const item = itemNow(subject, before);
-    items[id] = item;
+    items.set(id, item);
     if (item.answer !== null) continue;
     open.push(id);
     const then = progressOf(tasks, id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
     // A round that has begun goes on to its end; what is spent says so as long as it is.
-    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && (now.attempts === 0 || isOutOfRounds(now));
+    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && now.attempts === 0;
     if (isSpent) spent.push(id);
-    const next: TaskProgress = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
-    if (next === untouched) delete progress[id];
-    else progress[id] = next;
+    const next = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
+    if (next === untouched) progress.delete(id);
+    else progress.set(id, next);
   }
-  const personHead = found.personHead ?? feedback.personHead;
-  return { feedback: { ...feedback, personHead, items: newestItems(items, MAX_ITEMS) }, tasks: progress, open, spent };
+  const memory: Feedback = {
+    ...feedback,
+    personHead: found.personHead ?? feedback.personHead,
+    items: newestItems(Object.fromEntries(items), MAX_ITEMS),
+  };
+  return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
 }
 
 /** The memory when an iteration is made, or a suggestion applied, for what is asked: a round begins with the first of them. `before`: how far the task was. */
@@ -152,7 +156,8 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
 
 /** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */
 function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
-  if (before === undefined) return true;
+  // Of what was finished when the run was lost nobody has an answer.
+  if (before === undefined || (before.answer === null && then.state === 'done')) return true;
   if (before.asked === asked && before.answer === null) return false;
   const isOfPeople = kind === 'thread' || kind === 'review';
   return isOfPeople || before.answer !== null || (isSettled(then) && !isOutOfRounds(then));

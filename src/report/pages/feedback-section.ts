@@ -24,14 +24,12 @@ export function feedbackSection(report: WorkedReport): string {
       SHOWN_OPEN,
     ),
     ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
+    ...checkLines(report),
   ];
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
     shown.map((line) => `- ${line}`).join('\n'),
     ...folded(count(older.length, 'older answer'), older),
-    checkLines(report)
-      .map((line) => `- ${line}`)
-      .join('\n'),
     ...folded(count(report.answers.rounds.length, 'round'), roundLines(report)),
   ].filter((block) => block !== '');
   return blocks.length === 0 ? '' : ['### Review and checks', ...blocks].join('\n\n');
@@ -50,8 +48,9 @@ export function answerWords(
 ): string {
   const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
   if (isOurs && words !== null) return `${lowerFirst(prose(words, 200))}${where}`;
-  const what = { changed: 'done', unchanged: 'not changed', 'given-up': 'a person must decide' }[kind];
-  return `${what}${where}${words === null ? '' : `: “${text(words, 200)}”`}`;
+  const last = commit === null ? '' : ` (last commit ${commitPage(commit, repositoryUrl)})`;
+  const what = { changed: `done${where}`, unchanged: 'not changed', 'given-up': `a person must decide${last}` }[kind];
+  return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
 }
 
 function itemLine({ id, item }: Asked, report: WorkedReport): string {
@@ -61,7 +60,7 @@ function itemLine({ id, item }: Asked, report: WorkedReport): string {
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
-  return `${glyph} ${link(text(item.title, 120), item.url ?? '')}: ${words}${rounds}`;
+  return `${glyph} ${link(text(item.title, 120), item.url ?? '')}${rounds}: ${words}`;
 }
 
 const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;

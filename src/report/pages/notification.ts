@@ -246,12 +246,13 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const asked = link(text(item.title, 120), item.url ?? '');
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
+  const ways = choices(id, item.kind);
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
     `**Ralph has worked on this in ${count(item.rounds, 'round')}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
-    `**Next:** ${stands ? 'If that is what you wanted, nothing. If not: ' : ''}${prose(choices(id, item.kind), 500)}`,
+    `**Next:** ${prose(stands ? `Nothing, if that is what you wanted. If not, ${lowerFirst(ways)}` : ways, 600)}`,
   ].join('\n\n');
 }
 
@@ -261,7 +262,7 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
   const what =
     evidence.fileCount === 0
       ? 'nothing changed'
-      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
+      : `changed ${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
   return [
     `Iteration ${iteration}: ${what}${commit === null ? '' : ` in ${commitLink(commit, report)}`}`,
     ...(summary === null ? [] : [`the agent says: “${text(summary, 200)}”`]),
@@ -291,4 +292,8 @@ function renderReady(report: RunReport): string {
 
 function upperFirst(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+function lowerFirst(words: string): string {
+  return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
 }

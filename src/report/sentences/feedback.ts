@@ -63,11 +63,11 @@ export function choices(id: TaskId, kind: FeedbackItem['kind']): string {
   const retry = `comment \`/ralph retry ${id}\` on the pull request`;
   switch (kind) {
     case 'thread':
-      return `Push a fix yourself, after which Ralph answers again; or say more in the thread, then ${retry}; or resolve the thread.`;
+      return `Push a fix yourself (Ralph counts its rounds from there); or say more in the thread, then ${retry}; or resolve the thread.`;
     case 'review':
-      return `Push a fix yourself, after which Ralph answers again; or say in a new review what is missing; or ${retry}.`;
+      return `Push a fix yourself (Ralph counts its rounds from there); or say in a new review what is missing; or ${retry}.`;
     case 'check':
-      return `Push a fix yourself, after which Ralph answers again; or ${retry}.`;
+      return `Push a fix yourself (Ralph counts its rounds from there); or ${retry}.`;
     case 'conflict':
       return `Merge the base branch yourself and push; or ${retry}.`;
   }

@@ -23,7 +23,7 @@ export function at(minutes: number): number {
   return noon + minutes * MINUTE;
 }
 
-const hunk = '@@ -1,2 +10,3 @@\n one\n-two\n+deux\n+trois';
+const HUNK = '@@ -1,2 +10,3 @@\n one\n-two\n+deux\n+trois';
 
 /** The comment `id`, written `id` minutes after noon. */
 export function comment(
@@ -32,7 +32,7 @@ export function comment(
   text: string,
   change: Partial<ThreadComment> = {},
 ): ThreadComment {
-  return { id, review: null, by, text, at: at(id), hunk, ...change };
+  return { id, review: null, by, text, at: at(id), hunk: HUNK, ...change };
 }
 
 export function answer(id: number, asked: number | null, change: Partial<ThreadComment> = {}): ThreadComment {

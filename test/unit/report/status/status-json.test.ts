@@ -8,10 +8,13 @@ import {
   renderHiddenStatus,
   renderStatusJson,
 } from '../../../../src/report/pages/status-json.ts';
+import { noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import { reportWithoutLane } from '../../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
 import { capped } from '../../../../src/core/text/cut.ts';
 import { runs } from '../../../runs.ts';
+
+type FeedbackItems = Feedback['items'];
 
 const done = report({ kind: 'complete', reason: 'plan_complete' });
 
@@ -72,6 +75,7 @@ test('says what the run did, in the published shape', () => {
     tests: 'passing',
     cleanCheck: null,
     baseTests: 'not-run',
+    feedback: null,
     discrepancies: 0,
     withheldFiles: 0,
     isolation: null,
@@ -129,6 +133,52 @@ test('a task of a file has no issue, but a place', () => {
       size: null,
     },
   ]);
+});
+
+describe('feedback', () => {
+  const answer = { kind: 'changed', commit: 'a1b2c3d', words: null, isOurs: false, at: END, posted: true } as const;
+  const asked = (index: number, isOpen: boolean): FeedbackItem => ({
+    kind: 'thread',
+    title: `Thread ${String(index)} ${'<'.repeat(100)}`,
+    url: `https://github.com/acme/shop/pull/7#discussion_r${String(index)}`,
+    rounds: 1,
+    asked: String(index),
+    answer: isOpen ? null : answer,
+  });
+  const items = (count: number): FeedbackItems =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`thread-${String(index + 1)}`, asked(index + 1, index % 4 === 0)]),
+    );
+  const saying = (count: number) => ({ ...done, answers: { ...noFeedback, items: items(count) } });
+
+  test('says what was asked, what came of it, and which checks nobody works on', () => {
+    const checks = { alsoOnBase: ['lint'], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 4 };
+    const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks }));
+    expect(feedback).toMatchObject({
+      ...{ rounds: 0, open: 1, answered: 1, checks },
+      items: [
+        { id: 'thread-1', kind: 'thread', state: 'open', commit: null },
+        { id: 'thread-2', kind: 'thread', state: 'changed', commit: 'a1b2c3d' },
+      ],
+    });
+  });
+
+  test('is the newest 50 of it, what is open first', () => {
+    const { feedback } = JSON.parse(renderStatusJson(saying(120)));
+    expect(feedback).toMatchObject({ open: 30, answered: 90 });
+    expect(feedback.items).toHaveLength(50);
+    expect(feedback.items[0].id).toBe('thread-117');
+    expect(feedback.items[30].id).toBe('thread-120');
+  });
+
+  test.each([4_000, 16_000])('leaves room for all else in %i characters', (room) => {
+    const hidden = renderHiddenStatus(saying(120), 'Title', room);
+    expect(hidden.length).toBeLessThanOrEqual(room);
+    expect(parseHiddenStatus(hidden)).toMatchObject({
+      kind: 'found',
+      status: { feedback: { open: 30, answered: 90 } },
+    });
+  });
 });
 
 describe('the hidden status', () => {

@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_ITEMS, noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
+import { subjectFound, takeIn } from '../../../../src/core/feedback/rounds.ts';
+import {
+  CONFLICT_TASK,
+  FEEDBACK_PRIORITY,
+  isFeedback,
+  reviewTaskId,
+  threadTaskId,
+} from '../../../../src/core/feedback/subject.ts';
+import { safeParts, signedParts, withSafeParts } from '../../../../src/core/lane/cached-state.ts';
+import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
+import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import {
+  initialState,
+  MAX_STATE_BYTES,
+  parseState,
+  serializeState,
+  type LaneState,
+} from '../../../../src/core/lane/state.ts';
+import { applyOrders } from '../../../../src/core/sharing/orders.ts';
+import { parseTaskName } from '../../../../src/core/tasks/ids.ts';
+import { isPlanComplete, nextTask, untouched, withinReach } from '../../../../src/core/tasks/queue.ts';
+import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { describeStep, noon, play, policy, progress, task } from '../core-fixtures.ts';
+
+const CHECK = 'check-0123456789ab';
+const thread = (id: number): Task =>
+  task(id, {
+    id: threadTaskId(id),
+    source: {
+      kind: 'feedback',
+      on: { kind: 'thread', thread: 'T', replyTo: id, asked: id, by: 'Ada', path: 'a.js', line: 1, suggestion: null },
+      pullRequest: 5,
+      url: 'https://example.test/5',
+    },
+    priority: FEEDBACK_PRIORITY.thread,
+  });
+const check = task(1, { id: CHECK, priority: FEEDBACK_PRIORITY.check });
+const conflict = task(1, { id: CONFLICT_TASK, priority: FEEDBACK_PRIORITY.conflict });
+const being = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}): TaskProgress => ({
+  ...untouched,
+  state,
+  attempts: 1,
+  ...change,
+});
+const finishes = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
+const fresh = initialState('queue', noon);
+
+describe('what is worked on next', () => {
+  const aside = being('todo', { setAside: { times: 1, at: noon } });
+  test.each<[string, readonly Task[], Readonly<Record<string, TaskProgress>>, string | null, string | null]>([
+    ['a thread, before the highest priority', [task(1, { priority: 1 }), thread(7)], {}, null, 'thread-7'],
+    [
+      'a thread, before what is in progress',
+      [task(1), thread(7)],
+      { 'issue-1': being('in-progress') },
+      'issue-1',
+      'thread-7',
+    ],
+    ['a conflict, before threads and checks', [check, thread(7), conflict], {}, null, CONFLICT_TASK],
+    ['a thread, before a check', [check, thread(7)], {}, null, 'thread-7'],
+    ['threads as they stand', [thread(9), thread(7)], {}, null, 'thread-9'],
+    [
+      'a check that was begun, before another thread',
+      [thread(7), check],
+      { [CHECK]: being('in-progress') },
+      CHECK,
+      CHECK,
+    ],
+    ['a task, when all is answered', [task(1), thread(7)], { 'thread-7': being('done') }, null, 'issue-1'],
+    [
+      'a task, when a person must decide',
+      [task(1), thread(7)],
+      { 'thread-7': being('blocked', { reason: 'feedback_rounds' }) },
+      null,
+      'issue-1',
+    ],
+    ['a task, before a thread that was set aside', [task(1), thread(7)], { 'thread-7': aside }, null, 'issue-1'],
+  ])('%s', (_, tasks, states, current, expected) => {
+    expect(nextTask(tasks, states, current)?.id ?? null).toBe(expected);
+  });
+
+  test('a run gets to what was asked first', () => {
+    expect(withinReach([task(1), task(2), thread(7), thread(8)], {}, 3)).toEqual(['thread-7', 'thread-8', 'issue-1']);
+  });
+});
+
+describe('the plan is complete', () => {
+  const prompt = task(1, { id: 'prompt-0123456789ab', optional: true });
+  const optional = task(1, { optional: true });
+  test.each<[string, readonly Task[], readonly string[], boolean]>([
+    ['not before everything is answered', [task(1), thread(7)], ['issue-1'], false],
+    ['when everything is done and answered', [task(1), thread(7)], ['issue-1', 'thread-7'], true],
+    ['when nothing else is there', [thread(7)], ['thread-7'], true],
+    ['not since everything is answered and the prompt goes on', [prompt, thread(7)], ['thread-7'], false],
+    ['not since everything is answered and optional tasks are open', [optional, thread(7)], ['thread-7'], false],
+    ['with optional tasks as without', [optional, thread(7)], ['issue-1', 'thread-7'], true],
+  ])('%s', (_, tasks, done, expected) => {
+    const states = Object.fromEntries(done.map((id) => [id, being('done')]));
+    expect(isPlanComplete(tasks, states)).toBe(expected);
+  });
+});
+
+describe('a pull request that is full', () => {
+  const full: LaneState = {
+    ...fresh,
+    change: { ...noChange, tasks: { 'issue-1': noShare, 'issue-2': noShare } },
+    tasks: { 'issue-1': being('done'), 'issue-2': being('done') },
+  };
+  const done = [task(1), task(2)];
+  test.each<[string, readonly Task[], LaneState['tasks'], string]>([
+    ['waits for its review', [task(3)], {}, 'idle (waiting_for_review)'],
+    ['answers it', [task(3), thread(7)], {}, 'iterate'],
+    [
+      'waits again when it has its answers',
+      [task(3), thread(7)],
+      { 'thread-7': being('done') },
+      'idle (waiting_for_review)',
+    ],
+    [
+      'waits when a person must decide',
+      [task(3), thread(7)],
+      { 'thread-7': being('blocked') },
+      'idle (waiting_for_review)',
+    ],
+  ])('%s', (_, more, states, expected) => {
+    const state = { ...full, tasks: { ...full.tasks, ...states } };
+    const step = nextStep({
+      state,
+      tasks: [...done, ...more],
+      run: startRun(state, noon),
+      policy: { ...policy, maxTasksPerPr: 2 },
+      now: noon,
+    });
+    expect(describeStep(step)).toBe(expected);
+    if (step.kind === 'iterate') expect(step.task.id).toBe('thread-7');
+  });
+});
+
+test('an iteration that answers is in the totals, and in nothing that the branch holds of tasks', () => {
+  const before = { ...noChange, tasks: { 'issue-1': noShare } };
+  const change = addIteration(before, {
+    taskId: 'thread-7',
+    title: 'Ada on src/a.js:12',
+    signal: { summary: 'Renamed it.', asks: null, recommendation: null },
+    costUsd: 0.5,
+    tokens: 100,
+    durationMs: 60_000,
+    commit: 'c1',
+    agent: null,
+    verification: 'failed',
+    overruled: ['It said A.'],
+    alsoDone: { 'issue-2': 'Greet', 'review-8': 'Ada comments' },
+  });
+  expect(change).toMatchObject({ iterations: 1, costUsd: 0.5, tokens: 100, durationMs: 60_000, failingSince: 1 });
+  expect(change.overruled).toEqual(['Iteration 1: It said A.']);
+  expect(Object.keys(change.tasks)).toEqual(['issue-1', 'issue-2']);
+});
+
+test('no file of tasks lacks a mark of it', () => {
+  const { state } = play([progress({ output: finishes })], { tasks: [thread(7)] });
+  expect(state.tasks['thread-7']?.state).toBe('done');
+  expect(state.unmarked).toEqual([]);
+});
+
+const item: FeedbackItem = { kind: 'thread', title: 'Ada on a.js:1', url: null, rounds: 3, asked: '7', answer: null };
+
+describe('people name it', () => {
+  test.each<[string, string | null]>([
+    ['thread-123', 'thread-123'],
+    ['Thread-123', 'thread-123'],
+    ['review-9', 'review-9'],
+    [CHECK, CHECK],
+    ['conflict-base', CONFLICT_TASK],
+    ['thread-', null],
+    ['thread-0', null],
+    ['thread-1x', null],
+    ['check-test', null],
+    ['conflict-main', null],
+  ])('%s: %s', (name, id) => {
+    expect(parseTaskName(name)).toBe(id);
+    if (id !== null) expect(isFeedback(id)).toBe(true);
+  });
+
+  test('as we do', () => {
+    expect([threadTaskId(12), reviewTaskId(12)].map((id) => [id, isFeedback(id)])).toEqual([
+      ['thread-12', true],
+      ['review-12', true],
+    ]);
+  });
+
+  test('to have it tried again, whose rounds were used up', () => {
+    const found = {
+      subjects: [subjectFound(thread(7))].filter((subject) => subject !== null),
+      isUndecided: () => false,
+      personHead: null,
+      maxRounds: 3,
+    };
+    const spent = takeIn({ feedback: { ...noFeedback, items: { 'thread-7': item } }, tasks: {} }, found);
+    expect(spent.spent).toEqual(['thread-7']);
+    const state = { ...fresh, feedback: spent.feedback, tasks: spent.tasks };
+    const by = { task: 'thread-7', run: null, by: 'ada', from: 'comment', at: noon } as const;
+    const obeyed = applyOrders(state, [{ number: noon, kind: 'retry', ...by }]);
+    expect([obeyed.currentTask, obeyed.retried]).toEqual(['thread-7', []]);
+    expect(takeIn(obeyed, found)).toMatchObject({ open: ['thread-7'], spent: [], tasks: {} });
+  });
+});
+
+describe('the state', () => {
+  const posted = { kind: 'changed', commit: 'c1', words: 'Renamed it.', isOurs: false, at: 1, posted: false } as const;
+  const feedback: Feedback = { ...noFeedback, items: { 'thread-7': { ...item, answer: posted } } };
+
+  test('of a place where others write has no words to post', () => {
+    for (const signed of [false, true])
+      expect(safeParts({ ...fresh, feedback }, signed).state.feedback.items['thread-7']).toEqual({
+        ...item,
+        title: '',
+      });
+    expect(signedParts({ ...fresh, feedback }, true).state.feedback).toEqual(feedback);
+  });
+
+  test('keeps the rounds of a run that saved it elsewhere', () => {
+    expect(withSafeParts(fresh, { ...fresh, feedback }).feedback).toEqual(feedback);
+  });
+
+  test('fits with everything that can be asked, and what is open stays', () => {
+    const long = { ...item, title: 'ß'.repeat(120), url: `https://example.test/${'x'.repeat(270)}` };
+    const answer = { ...posted, words: 'ß'.repeat(500), posted: true };
+    const items = Object.fromEntries(
+      Array.from({ length: MAX_ITEMS }, (_, id) => [threadTaskId(id + 1), id < 10 ? long : { ...long, answer }]),
+    );
+    const document = serializeState({ ...fresh, feedback: { ...noFeedback, items } });
+    expect(new TextEncoder().encode(document).length).toBeLessThanOrEqual(MAX_STATE_BYTES);
+    const parsed = parseState(document, 'queue');
+    if (parsed.kind !== 'state') throw new Error('It cannot be read.');
+    const kept = Object.keys(parsed.state.feedback.items);
+    expect(kept).toEqual(expect.arrayContaining(Array.from({ length: 10 }, (_, id) => threadTaskId(id + 1))));
+  });
+});
