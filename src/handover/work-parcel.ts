@@ -178,8 +178,8 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     return unusable('Its journal is not one of this run.');
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
-  const commits = [...journal.flatMap(({ commit }) => commit ?? []), ...(work.head === opened.head ? [] : [work.head])];
-  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base, commits };
+  const made = [...journal.flatMap(({ commit }) => commit ?? []), ...(work.head === opened.head ? [] : [work.head])];
+  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base, commits: made };
   const received = receivedState(state.state, admitted, now);
   const outcome = believedOutcome(work.outcome, policy, now);
   if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');

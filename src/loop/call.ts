@@ -131,7 +131,7 @@ export async function promptFor(
     specifications: deps.prompt.specifications,
     patterns: codebasePatterns(notes),
     task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
-    merge: null,
+    merge,
     standing: item === undefined ? 'unlisted' : 'listed',
     others: othersOf(work, step.task),
     iteration: soFar.iterations + 1,
@@ -151,7 +151,6 @@ export async function promptFor(
     notesPath: notebookOf(work.lane.id).path,
     verifyCommands: verify,
     pipeline: setting.pipeline,
-    merge: merge === null ? null : { ...merge, branch: work.lane.baseBranch },
   });
 }
 

@@ -195,7 +195,6 @@ async function conclude(
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
     doneMarker,
-    merge: committed.merge,
     steps,
     merge: committed.merge,
   };

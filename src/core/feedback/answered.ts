@@ -27,7 +27,9 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
     }),
   });
   if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary ?? recommendation);
-  return isStuck(progress) && progress.state !== 'stuck' ? answer('given-up', asks ?? summary ?? recommendation) : state;
+  return isStuck(progress) && progress.state !== 'stuck'
+    ? answer('given-up', asks ?? summary ?? recommendation)
+    : state;
 }
 
 /** The memory without answers that do not hold: of tasks that were finished, and then the published commit failed its verification. */
@@ -43,7 +45,11 @@ export function standingAnswers({ feedback, tasks }: Pick<LaneState, 'feedback' 
 /** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. `commits`: those that it made, the newest last. */
 export function receivedFeedback(
   received: Feedback,
-  { before, tasks, commits }: { readonly before: Feedback; readonly tasks: readonly string[]; readonly commits: readonly string[] },
+  {
+    before,
+    tasks,
+    commits,
+  }: { readonly before: Feedback; readonly tasks: readonly string[]; readonly commits: readonly string[] },
 ): Feedback {
   const items = Object.entries(before.items).map(([id, item]) => {
     const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;

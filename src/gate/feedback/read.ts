@@ -1,9 +1,14 @@
 import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
-import { judgeChecks, taskIdOfCheck, unstartedChecks, type JudgedChecks, type OwnRuns } from '../../core/feedback/checks.ts';
+import {
+  judgeChecks,
+  taskIdOfCheck,
+  unstartedChecks,
+  type JudgedChecks,
+  type OwnRuns,
+} from '../../core/feedback/checks.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
-import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
@@ -41,7 +46,8 @@ export async function readFeedback(
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
   const subjects = [...people.tasks, ...ofCi];
-  const running = new Set((seen?.judged?.running ?? []).map(taskIdOfCheck));
+  const { running = [], waiting = [] } = seen?.judged ?? {};
+  const unfinished = new Set([...running, ...waiting].map(taskIdOfCheck));
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
       case 'thread':
@@ -49,7 +55,7 @@ export async function readFeedback(
       case 'review':
         return !reviews;
       case 'check':
-        return seen?.judged == null || running.has(id);
+        return seen?.judged == null || unfinished.has(id);
       case 'conflict':
         return !answersChecks || now.mergeable === 'unknown';
     }
@@ -61,7 +67,9 @@ export async function readFeedback(
     maxRounds,
   });
   const open = new Set(taken.open);
-  const workable = failed.filter((check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)));
+  const workable = failed.filter(
+    (check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)),
+  );
   const details = await detailsOf(deps, workable.slice(0, MAX_CHECKS));
   const withDetails = answersChecks ? await saidByCi(now, failed, details) : [];
   const later = new Set(workable.slice(MAX_CHECKS).map(taskIdOfCheck));
@@ -72,7 +80,9 @@ export async function readFeedback(
     warnings: [
       ...(people.more === 0
         ? []
-        : [`${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`]),
+        : [
+            `${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`,
+          ]),
       ...(later.size === 0 ? [] : [`${String(later.size)} more checks fail; later runs work on them.`]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
@@ -135,18 +145,15 @@ function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow
   const { lastRun, feedback } = state;
   // A person's push starts workflows by itself.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
-  const ranBefore = feedback.rounds.some((round) => round.checks !== null && round.checks.passed + round.checks.failed > 0);
+  const ranBefore = feedback.rounds.some(
+    (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
+  );
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
     judged,
     summary: {
-      counts: {
-        passed,
-        failed: failed.length + alsoOnBase.length,
-        running: running.length,
-        waiting: waiting.length,
-      },
+      counts: { passed, failed: failed.length + alsoOnBase.length, running: running.length, waiting: waiting.length },
       alsoOnBase: names(alsoOnBase),
       flaky: names(flaky),
       waiting: names(waiting),

@@ -68,12 +68,10 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
   log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
-  return answered(
-    deps,
-    { ...work, head, hasNewCommits: true },
-    task,
-    { kind: 'changed', words: 'Applied as suggested.' },
-  );
+  return answered(deps, { ...work, head, hasNewCommits: true }, task, {
+    kind: 'changed',
+    words: 'Applied as suggested.',
+  });
 }
 
 function answered(

@@ -189,11 +189,21 @@ function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): Open
 export async function gateOf(
   deps: Pick<
     HomeDeps,
-    'config' | 'context' | 'forge' | 'findStart' | 'connect' | 'clock' | 'log' | 'runTag' | 'variables' | 'machine'
+    | 'config'
+    | 'context'
+    | 'forge'
+    | 'findStart'
+    | 'connect'
+    | 'clock'
+    | 'log'
+    | 'redact'
+    | 'runTag'
+    | 'variables'
+    | 'machine'
   >,
   recording: Pick<Recording, 'claiming'>,
 ): Promise<GateDeps> {
-  const { config, context, forge, findStart, connect, clock, log, runTag, variables, machine } = deps;
+  const { config, context, forge, findStart, connect, clock, log, redact, runTag, variables, machine } = deps;
   const [repository, remote, store, budget] = await Promise.all([
     connect.repository(),
     connect.remote(),
@@ -205,7 +215,7 @@ export async function gateOf(
     readLeftCircuit: machine.readLeftCircuit,
     examine: () => Promise.resolve([]),
     claiming: recording.claiming,
-    redact: deps.redact,
+    redact,
   };
 }
 

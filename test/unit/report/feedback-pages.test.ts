@@ -92,6 +92,7 @@ function feedbackTask(change: Parameters<typeof taskReport>[1] = {}): TaskReport
 }
 
 const checks: ChecksSummary = {
+  counts: null,
   alsoOnBase: ['lint'],
   flaky: ['e2e <b>'],
   waiting: [],

@@ -152,7 +152,15 @@ describe('feedback', () => {
   const saying = (count: number) => ({ ...done, answers: { ...noFeedback, items: items(count) } });
 
   test('says what was asked, what came of it, and which checks nobody works on', () => {
-    const checks = { alsoOnBase: ['lint'], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 4 };
+    const checks = {
+      counts: null,
+      alsoOnBase: ['lint'],
+      flaky: [],
+      waiting: [],
+      unstarted: true,
+      unreadable: null,
+      runs: 4,
+    };
     const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks }));
     expect(feedback).toMatchObject({
       ...{ rounds: 0, open: 1, answered: 1, checks },
