@@ -8,6 +8,8 @@ export const DEFAULT_TASK_LABEL = 'ralph';
 export const DEFAULT_COOLDOWN_MINUTES = 30;
 export const DEFAULT_STATE_STORE = 'auto';
 export const DEFAULT_NOTIFY = 'auto';
+export const DEFAULT_ANSWER_REVIEWS = 'true';
+export const DEFAULT_ANSWER_CHECKS = 'true';
 export const DEFAULT_AGENT_VERSION =
   'claude=2.1.330, codex=0.169.0, gemini=0.61.0, opencode=1.18.33, copilot=1.0.102, qwen=0.24.4';
 export const DEFAULT_ALLOWED_TOOLS =

@@ -1,3 +1,4 @@
+import { answerFindings } from './answer-findings.ts';
 import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Facts } from './facts.ts';
 import { checks, cure, fine, problem, warning, type Finding } from './finding.ts';
@@ -20,7 +21,9 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
             const where = file.workflow.path;
             const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
             const looked = { step, workflow: file.workflow, rules, repository: facts.repository, settings };
-            return [...stepFindings(looked), ...machineFindings(looked, facts)].map((found) => ({ ...found, where }));
+            return [...stepFindings(looked), ...answerFindings(looked), ...machineFindings(looked, facts)].map(
+              (found) => ({ ...found, where }),
+            );
           }),
     ),
     ...facts.settings.flatMap(settingFindings),

@@ -154,4 +154,6 @@ export type DefaultedInput =
   | 'allowed-tools'
   | 'max-cost-usd-per-day'
   | 'max-minutes'
+  | 'answer-reviews'
+  | 'answer-checks'
   | 'branch-prefix';

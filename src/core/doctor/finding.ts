@@ -8,6 +8,7 @@ export const checks = [
   'triggers',
   'event-filter',
   'permissions',
+  'answers',
   'pull-requests',
   'checkout',
   'runner',

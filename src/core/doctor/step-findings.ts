@@ -212,11 +212,17 @@ function sameLabel(one: string, other: string): boolean {
 }
 
 const needed = ['contents', 'issues', 'pull-requests'];
+/** Rights with which a run sees which checks failed, and why. */
+export const READS = ['checks', 'statuses', 'actions'] as const;
 
 function permissions({ step, repository }: LookedAt): Finding {
   if (hasOwnToken(step)) return ownToken('permissions');
   const { permissions: given } = step;
-  const paste = ['permissions:', ...needed.map((name) => `  ${name}: write`)].join('\n');
+  const paste = [
+    'permissions:',
+    ...needed.map((name) => `  ${name}: write`),
+    ...READS.map((name) => `  ${name}: read`),
+  ].join('\n');
   if (given.kind !== 'absent') {
     const lacking = needed.filter((name) =>
       given.kind === 'all' ? given.level !== 'write-all' : given.levels[name] !== 'write',
@@ -265,7 +271,8 @@ function pullRequests({ step, repository }: LookedAt): Finding {
       );
 }
 
-function hasOwnToken({ inputs }: RalphStep): boolean {
+/** Whether the step's token is another than the job's. */
+export function hasOwnToken({ inputs }: RalphStep): boolean {
   const token = inputs['github-token'] ?? '';
   return token !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(token);
 }
@@ -274,7 +281,10 @@ function ownToken(check: 'permissions' | 'pull-requests'): Finding {
   return unchecked(
     check,
     'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
-    cure('Make sure that it may write contents, issues and pull requests.', {}),
+    cure(
+      'Make sure that it may write contents, issues and pull requests, and read checks, commit statuses and actions.',
+      {},
+    ),
   );
 }
 

@@ -1,9 +1,18 @@
 /** A workflow that uses the action, as far as the checks look at it. */
 export interface Workflow {
   readonly path: string;
-  /** Each trigger with its types; null: none are given. */
-  readonly triggers: readonly { readonly event: string; readonly types: readonly string[] | null }[];
+  /** By which `workflow_run` knows it. */
+  readonly name: string;
+  readonly triggers: readonly Trigger[];
   readonly uses: readonly RalphStep[];
+}
+
+interface Trigger {
+  readonly event: string;
+  /** null: none are given. */
+  readonly types: readonly string[] | null;
+  /** Of `workflow_run`: the names of the workflows; of others empty. */
+  readonly workflows: readonly string[];
 }
 
 /** A step with the action, and what its job gives it. */
@@ -44,7 +53,7 @@ type Permissions =
 export function parseWorkflow(path: string, data: unknown): Workflow | null {
   const file = entriesOf(data);
   const uses = Object.entries(entriesOf(file.jobs)).flatMap(([job, value]) => ralphSteps(job, entriesOf(value), file));
-  return uses.length === 0 ? null : { path, triggers: triggersOf(file.on), uses };
+  return uses.length === 0 ? null : { path, name: textOf(file.name) || path, triggers: triggersOf(file.on), uses };
 }
 
 /** The reusable workflow of the action, of any owner and in whatever copy. */
@@ -80,7 +89,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       inputs: { ...inputs, ...textsOf(given.secrets) },
       labelInput: inputs['task-label'] ?? null,
       environment: {},
-      checkout: { 'fetch-depth': '0', 'persist-credentials': 'false' },
+      checkout: { ref: 'its own choice', 'fetch-depth': '0', 'persist-credentials': 'false' },
     },
   ];
 }
@@ -135,11 +144,15 @@ export function takesRalphInputs(inputs: readonly string[]): boolean {
 }
 
 function triggersOf(on: unknown): Workflow['triggers'] {
-  if (typeof on === 'string') return [{ event: on, types: null }];
-  if (Array.isArray(on)) return on.map((event) => ({ event: textOf(event), types: null }));
+  if (typeof on === 'string') return [{ event: on, types: null, workflows: [] }];
+  if (Array.isArray(on)) return on.map((event) => ({ event: textOf(event), types: null, workflows: [] }));
   return Object.entries(entriesOf(on)).map(([event, value]) => {
-    const { types } = entriesOf(value);
-    return { event, types: types === undefined || types === null ? null : textList(types) };
+    const { types, workflows } = entriesOf(value);
+    return {
+      event,
+      types: types === undefined || types === null ? null : textList(types),
+      workflows: textList(workflows),
+    };
   });
 }
 

@@ -1,6 +1,8 @@
 import { refusedCommands } from '../../agents/rules/shell-rules.ts';
 import {
   DEFAULT_AGENT_VERSION,
+  DEFAULT_ANSWER_CHECKS,
+  DEFAULT_ANSWER_REVIEWS,
   DEFAULT_ALLOWED_TOOLS,
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_MAX_COST_USD_PER_DAY,
@@ -37,6 +39,8 @@ export const actionRules: ActionRules = {
     'allowed-tools': DEFAULT_ALLOWED_TOOLS,
     'max-cost-usd-per-day': DEFAULT_MAX_COST_USD_PER_DAY,
     'max-minutes': DEFAULT_MAX_MINUTES,
+    'answer-reviews': DEFAULT_ANSWER_REVIEWS,
+    'answer-checks': DEFAULT_ANSWER_CHECKS,
     'branch-prefix': DEFAULT_BRANCH_PREFIX,
   },
 };

@@ -19,6 +19,8 @@ const template = readFileSync(new URL('../../../../templates/workflows/ralph.yml
   .replace('OWNER/', 'acme/')
   .replace('# verify:', 'verify:');
 
+const CONDITION = / {4}if: >-\n(?: {6}.*\n)+/;
+
 const known = <T>(value: T) => ({ kind: 'known', value }) as const;
 const unknown = { kind: 'unknown', why: 'the token may not ask for it.' } as const;
 
@@ -79,7 +81,7 @@ test('with the template and everything set up there is one warning: how far the 
       cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
     },
   ]);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(21);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(22);
 });
 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
@@ -167,7 +169,7 @@ describe('what the workflow file says', () => {
       /labeled/,
     ],
     ['no types', changed('    types: [created]\n', ''), 'triggers', 'warning', /no `types`/, /created/],
-    ['no filter', changed(/ {4}if: .*\n/, ''), 'event-filter', 'warning', /issues, issue_comment/, /event\.label/],
+    ['no filter', changed(CONDITION, ''), 'event-filter', 'warning', /issues, issue_comment/, /event\.label/],
     [
       'a permission less',
       changed('issues: write', 'issues: read'),
@@ -202,7 +204,7 @@ describe('what the workflow file says', () => {
     ],
     [
       'no checkout',
-      changed(/ {6}- uses: actions\/checkout(?:.*\n){4}/, ''),
+      changed(/ {6}- uses: actions\/checkout(?:.*\n){6}/, ''),
       'checkout',
       'problem',
       /no actions\/checkout/,
@@ -344,12 +346,95 @@ describe('what the workflow file says', () => {
   });
 
   test('a label in another condition is left to it, and write-all is enough', () => {
-    expect(of(changed(/ {4}if: .*\n/, "    if: github.event_name == 'schedule'\n"), 'triggers')).toMatchObject([
+    expect(of(changed(CONDITION, "    if: github.event_name == 'schedule'\n"), 'triggers')).toMatchObject([
       { kind: 'ok' },
     ]);
     expect(of(changed(/permissions:\n(?: {2}.*\n)+/, 'permissions: write-all\n'), 'permissions')).toMatchObject([
       { kind: 'ok' },
     ]);
+  });
+});
+
+describe('reviews and checks', () => {
+  type AnswerRow = readonly [string, Facts, RegExp, RegExp];
+  const without = (event: string): [RegExp, string] => [new RegExp(`^ {2}${event}:.*\\n(?: {4}.*\\n)+`, 'm'), ''];
+  const noReviews = changed(...without('pull_request_review'));
+  const noEvents = template
+    .replace(...without('schedule'))
+    .replace(...without('workflow_run'))
+    .replace(...without('check_suite'));
+
+  test.each<AnswerRow>([
+    ['reviews start no run', noReviews, /`pull_request_review`, so a review waits for the next scheduled/, /submitted/],
+    [
+      'checks start no run, and nothing else does by itself',
+      { ...good, files: [fileWith(noEvents)] },
+      /neither `workflow_run` nor `check_suite`.* until something else starts a run/,
+      /workflows: \[CI\]/,
+    ],
+    [
+      'checks may not be read',
+      changed(/^ {2}checks: .*\n/m, ''),
+      /`checks: read`, so failed checks/,
+      /^.*checks: read/,
+    ],
+    ['statuses may not', changed('statuses: read', 'statuses: none'), /failed commit statuses/, /statuses: read/],
+    ['logs may not', changed(/^ {2}actions: .*\n/m, ''), /logs of failed jobs/, /actions: read/],
+    [
+      'nothing may be read of them',
+      changed(/^ {2}(?:checks|statuses|actions): .*\n/gm, ''),
+      /`checks: read`, `statuses: read`, `actions: read`, so failed checks .*, failed commit .*, the logs /,
+      /checks: read\nstatuses: read\nactions: read/,
+    ],
+    [
+      'the workflow watches itself',
+      changed('workflows: [CI]', 'workflows: [CI, ralph]'),
+      /names this .*`ralph`/,
+      /other/,
+    ],
+    [
+      'a condition lists other events',
+      changed(CONDITION, "    if: github.event_name == 'issues' || github.event_name == 'workflow_run'\n"),
+      /leaves out `pull_request_review`, `pull_request_review_comment`, `check_suite`/,
+      /event_name == 'check_suite'/,
+    ],
+    ['branches are called otherwise', input('branch-prefix: bot/'), /begin with `ralph\/`, but .* `bot\/`/, /'bot\/'/],
+    [
+      "a review would set up the job with Ralph's code",
+      changed(/^ {10}ref: .*\n/m, ''),
+      /checks out Ralph's branch/,
+      /ref: \$\{\{ github\.event\.pull_request/,
+    ],
+  ])('%s', (_, facts, says, cure) => {
+    const found = of(facts, 'answers');
+    expect(found).toMatchObject([{ kind: 'warning', says: expect.stringMatching(says) }]);
+    expect([found[0]?.cure?.text, found[0]?.cure?.paste].join(' ')).toMatch(cure);
+  });
+
+  test.each<readonly [string, Facts]>([
+    ['the template', good],
+    [
+      'answers turned off',
+      { ...good, files: [fileWith(noEvents.replace('verify:', 'answer-checks: false\n          verify:'))] },
+    ],
+    ['a prefix that begins like it', input('branch-prefix: ralph/bot-')],
+    ['another CI alone', changed(...without('workflow_run'))],
+    [
+      'a token of its own',
+      {
+        ...changed(/^ {2}(?:checks|statuses|actions): .*\n/gm, ''),
+        files: [
+          fileWith(
+            template
+              .replace(/^ {2}(?:checks|statuses|actions): .*\n/gm, '')
+              .replace('verify:', 'github-token: ${{ secrets.APP }}\n          verify:'),
+          ),
+        ],
+      },
+    ],
+    ['all permissions', changed(/permissions:\n(?: {2}.*\n)+/, 'permissions: write-all\n')],
+  ])('%s: nothing is missing', (_, facts) => {
+    expect(of(facts, 'answers')).toMatchObject([{ kind: 'ok' }]);
   });
 });
 
@@ -626,6 +711,13 @@ describe('a workflow that calls the reusable one', () => {
     ['an input that is none', 'verify:', 'verfy:', 'inputs', 'problem'],
     ['no key', /^ {4}secrets:[^]*/m.exec(calling)?.[0] ?? '', '', 'secret', 'problem'],
     ['a permission that its jobs need', '  issues: write', '  issues: read', 'permissions', 'problem'],
+    [
+      'a permission to read that its first job needs',
+      /^ {2}statuses: .*\n/m.exec(calling)?.[0] ?? '',
+      '',
+      'answers',
+      'problem',
+    ],
   ])('%s is found', (_, from, to, check, kind) => {
     expect(calling).toContain(from);
     expect(of(factsOf(calling.replace(from, to)), check)).toMatchObject([{ kind }]);

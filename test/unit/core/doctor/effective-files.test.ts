@@ -19,7 +19,11 @@ const step = {
   environment: {},
   checkout: {},
 } as const;
-const file: WorkflowFile = { kind: 'workflow', text: '', workflow: { path: WORKFLOW, triggers: [], uses: [step] } };
+const file: WorkflowFile = {
+  kind: 'workflow',
+  text: '',
+  workflow: { path: WORKFLOW, name: 'ralph', triggers: [], uses: [step] },
+};
 const settings: readonly EffectiveSetting[] = [
   { input: 'max-iterations', text: '3', origin: 'input', where: WORKFLOW },
   { input: 'task-label', text: 'ralph-task', origin: 'file', where: '.ralphrc:27 GITHUB_TASK_LABEL' },

@@ -12,12 +12,24 @@ const known = <T>(value: T) => ({ kind: 'known', value }) as const;
 const unknown = { kind: 'unknown', why: 'GitHub did not answer.' } as const;
 
 const workflow = parseWorkflow(PATH, {
-  on: { schedule: [], workflow_dispatch: {} },
-  permissions: { contents: 'write', issues: 'write', 'pull-requests': 'write' },
+  on: {
+    schedule: [],
+    workflow_dispatch: {},
+    pull_request_review: { types: ['submitted'] },
+    workflow_run: { workflows: ['CI'], types: ['completed'] },
+  },
+  permissions: {
+    contents: 'write',
+    issues: 'write',
+    'pull-requests': 'write',
+    checks: 'read',
+    statuses: 'read',
+    actions: 'read',
+  },
   jobs: {
     ralph: {
       steps: [
-        { uses: 'actions/checkout@v5', with: { 'fetch-depth': 0, 'persist-credentials': false } },
+        { uses: 'actions/checkout@v5', with: { ref: 'main', 'fetch-depth': 0, 'persist-credentials': false } },
         { uses: 'acme/ralph-action@v1', with: { verify: 'npm test', 'anthropic-api-key': '${{ secrets.KEY }}' } },
       ],
     },
@@ -76,7 +88,7 @@ const bad = (findings: readonly Finding[]): readonly string[] =>
 test('a run that is set up sees all but what its token cannot see, and how far the agent is kept apart', () => {
   const findings = diagnosed({});
   expect(bad(findings)).toEqual(['unchecked branch-protection', 'warning isolation']);
-  expect(new Set(findings.map(({ check }) => check)).size).toBe(21);
+  expect(new Set(findings.map(({ check }) => check)).size).toBe(22);
 });
 
 type Row = readonly [string, Partial<OwnRun>, Partial<Facts>, Finding['check'], Finding['kind'], RegExp];
