@@ -63,9 +63,10 @@ interface StoredCheckStep {
   readonly completedAt: number;
 }
 
-/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. */
+/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. `endless`: it comes again and again. */
 export type StoredLog =
-  { readonly kind: 'text' | 'zip' | 'never-ends'; readonly content: string | Buffer } | { readonly kind: 'expired' };
+  | { readonly kind: 'text' | 'zip' | 'never-ends' | 'endless'; readonly content: string | Buffer }
+  | { readonly kind: 'expired' };
 
 export interface StoredStatus {
   readonly head: string;

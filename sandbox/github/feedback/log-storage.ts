@@ -40,7 +40,15 @@ function sendLog(outgoing: ServerResponse, log: StoredLog): void {
   if (log.kind === 'never-ends') return void outgoing.writeHead(200, { 'content-type': 'text/plain' }).write(content);
   if (log.kind === 'zip')
     return void outgoing.writeHead(200, { 'content-type': 'application/zip' }).end(zipOf(content));
-  outgoing.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(content);
+  outgoing.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
+  if (log.kind === 'endless') repeat(outgoing, content);
+  else outgoing.end(content);
+}
+
+/** For as long as somebody takes it. */
+function repeat(outgoing: ServerResponse, content: Buffer): void {
+  while (!outgoing.destroyed && outgoing.write(content));
+  if (!outgoing.destroyed) outgoing.once('drain', () => repeat(outgoing, content));
 }
 
 /** An archive of one file. Sizes stand in its header, but a reader must not rely on them. */

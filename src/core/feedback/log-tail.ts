@@ -30,7 +30,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   let isOfStep = from === null && to === null;
 
   function take(line: string): void {
-    const { at, text } = timed(line.replace(/^\uFEFF/, '').replace(/\r$/, ''));
+    const { at, text } = timed(bare(line));
     // A line without an instant goes with the one before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
     const kept = text.length > MAX_LINE_CHARS ? `${cut(text, MAX_LINE_CHARS)}…` : text;
@@ -50,13 +50,19 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
     end() {
       if (unread !== '') take(unread);
       unread = '';
-      return lastChars(ofStep.length > 0 ? ofStep : ofAll).join('\n');
+      return lastOf(ofStep.length > 0 ? ofStep : ofAll).join('\n');
     },
   };
 }
 
+/** Without the mark at the beginning of a file, and what Windows has at the end of a line. */
+function bare(line: string): string {
+  return line.slice(line.startsWith('\uFEFF') ? 1 : 0, line.endsWith('\r') ? -1 : undefined);
+}
+
 /** `2026-11-21T12:00:00.1234567Z text`. */
 function timed(line: string): { readonly at: number | null; readonly text: string } {
+  if (line[10] !== 'T') return { at: null, text: line };
   const [whole, second = '', fraction = ''] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z(?: |$)/.exec(line) ?? [];
   if (whole === undefined) return { at: null, text: line };
@@ -64,14 +70,16 @@ function timed(line: string): { readonly at: number | null; readonly text: strin
   return { at: Number.isNaN(at) ? null : at, text: line.slice(whole.length) };
 }
 
+/** Lets the oldest go now and then: a log may have millions of lines. */
 function keep(lines: string[], line: string): void {
   lines.push(line);
-  if (lines.length > MAX_LOG_LINES) lines.shift();
+  if (lines.length > 2 * MAX_LOG_LINES) lines.splice(0, MAX_LOG_LINES);
 }
 
 /** The last lines that fit. */
-function lastChars(lines: readonly string[]): readonly string[] {
+function lastOf(lines: readonly string[]): readonly string[] {
+  const last = lines.slice(-MAX_LOG_LINES);
   let chars = 0;
-  const first = lines.findLastIndex((line) => (chars += line.length + 1) > MAX_LOG_CHARS);
-  return lines.slice(first + 1);
+  const beyond = last.findLastIndex((line) => (chars += line.length + 1) > MAX_LOG_CHARS);
+  return last.slice(beyond + 1);
 }

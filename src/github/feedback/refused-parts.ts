@@ -18,7 +18,9 @@ interface PartialError {
   readonly path?: readonly unknown[];
 }
 
-type Permission = 'checks: read' | 'actions: read' | 'statuses: read';
+/** Every way in which a part of the checks can be refused takes these: a run of a workflow is read with `actions`. */
+const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
+type Part = keyof typeof NEEDED;
 
 /** GraphQL answers with data and errors at once where a token may read only some of it; null when anything but checks was refused, or all. */
 export function besideRefused(
@@ -28,31 +30,24 @@ export function besideRefused(
     readonly errors?: readonly PartialError[];
     readonly data?: Partial<PullRequestAnswer> | null;
   };
-  const found = errors.map((one) => ({ permission: permissionFor(one.path ?? []), message: one.message ?? '' }));
   const repository = data?.repository ?? null;
-  if (repository === null || found.length === 0 || found.some(({ permission }) => permission === null)) return null;
-  const why = (...of: readonly Permission[]): string | null => {
-    const refused = found.filter(({ permission }) => permission !== null && of.includes(permission));
-    const [first] = refused;
-    if (first === undefined) return null;
-    const lacking = of.filter((permission) => refused.some((one) => one.permission === permission));
-    return whyRefused(first.message, lacking);
+  const found = errors.map(({ path = [], message = '' }) => ({ part: partAt(path), message }));
+  if (repository === null || found.length === 0 || found.some(({ part }) => part === null)) return null;
+  const why = (wanted: Part): string | null => {
+    const first = found.find(({ part }) => part === wanted);
+    return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
   };
-  return {
-    data: { repository },
-    refused: { checks: why('checks: read', 'actions: read'), statuses: why('statuses: read') },
-  };
+  return { data: { repository }, refused: { checks: why('checks'), statuses: why('statuses') } };
 }
 
-/** What the field at the end of this path takes; null: it is not part of a check. */
-function permissionFor(path: readonly unknown[]): Permission | null {
-  if (path.includes('workflowRun')) return 'actions: read';
-  if (path.includes('checkSuites')) return 'checks: read';
-  return path.includes('status') ? 'statuses: read' : null;
+/** What the field at the end of this path belongs to; null: to neither. */
+function partAt(path: readonly unknown[]): Part | null {
+  if (path.includes('checkSuites')) return 'checks';
+  return path.includes('status') ? 'statuses' : null;
 }
 
-function whyRefused(message: string, lacking: readonly Permission[]): string {
+function whyRefused(message: string, needed: readonly string[]): string {
   if (!/^Resource not accessible by/i.test(message)) return sentence(`GitHub answers: ${cut(flatten(message), 300)}`);
-  const permissions = lacking.map((permission) => `\`${permission}\``).join(' and ');
-  return `The token lacks ${permissions}. Add it under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`;
+  const permissions = needed.map((permission) => `\`${permission}\``).join(' and ');
+  return `The token may not read them. Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`;
 }
