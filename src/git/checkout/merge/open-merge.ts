@@ -65,7 +65,8 @@ export async function undoneIn(
   const brought = await objects.changesBetween(tip, merge.laid);
   const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
   const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
-  const byGit = brought.filter(({ path }) => !inConflict.has(path) && !isLoopState(path));
+  // Files that are new with the merge are none of those that `git reset` knows.
+  const byGit = brought.filter(({ path, oldId }) => oldId !== null && !inConflict.has(path) && !isLoopState(path));
   if (byGit.length === 0 || byGit.some(({ path }) => changed.has(path))) return [];
   return brought.filter(({ path }) => !changed.has(path)).map(({ path }) => path);
 }

@@ -1,0 +1,201 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { BRANCH, runGit } from './git-fixture.ts';
+import { commitToMain, edit, openAgain, resolve, setConflict, type Conflict } from './merge-fixture.ts';
+
+const SIDES = {
+  first: { 'a.txt': 'first\n', 'b.txt': 'b\n', '.github/ci.yml': 'on: push\n' },
+  lane: { 'a.txt': 'lane\n', 'own.txt': 'own\n' },
+  base: { 'a.txt': 'base\n', 'b.txt': 'b of the base\n', '.github/ci.yml': 'on: pull_request\n' },
+};
+
+async function merged(conflict: Conflict, content = 'lane and base\n'): Promise<string> {
+  await conflict.repository.beginMerge();
+  const { committed } = await resolve(conflict, () => conflict.scene.write('a.txt', content));
+  expect(committed.merge).toBe('made');
+  return committed.head;
+}
+
+test.each<['push' | 'pushOn']>([['push'], ['pushOn']])(
+  '%s publishes a merge, though its base has moved on',
+  async (how) => {
+    const conflict = await setConflict(SIDES);
+    const { scene, head, base } = conflict;
+    await using _ = scene;
+    const commit = await merged(conflict);
+    await commitToMain(scene, { 'later.txt': 'later\n' });
+    const push = { branch: BRANCH, commit, since: head };
+    const pushed =
+      how === 'push'
+        ? await scene.remote().push({ ...push, start: { kind: 'continue', remoteHead: head } })
+        : await scene.remote().pushOn({ ...push, at: head, along: null });
+    expect(pushed).toMatchObject({ kind: 'pushed' });
+    expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
+    expect(await scene.serverGit('fsck', '--connectivity-only')).not.toContain('missing');
+  },
+);
+
+test('the next run goes on from a merge, and merges once more', async () => {
+  const conflict = await setConflict(SIDES);
+  const { scene, head } = conflict;
+  await using _ = scene;
+  const commit = await merged(conflict);
+  const start = { kind: 'continue', remoteHead: head } as const;
+  expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
+  const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
+  const repository = await openAgain(scene, commit);
+  // What lies before the merge is not in the quarantine.
+  expect(await scene.quarantineGit('rev-list', '--count', '--all')).toBe('4');
+  expect(await repository.review()).toMatchObject({ lines: 3 });
+  expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
+  const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', 'all three\n'));
+  const again = { branch: BRANCH, commit: committed.head, start: { kind: 'continue', remoteHead: commit } } as const;
+  expect(await scene.remote().push(again)).toEqual({ kind: 'pushed' });
+  expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${commit} ${base}`);
+});
+
+/** As the job does it that publishes: it has nothing but the bundle. */
+async function handOver({ scene, repository, head }: Conflict) {
+  const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
+  await repository.bundle({ path, since: head });
+  const workFolder = await mkdtemp(join(tmpdir(), 'ralph-publishing-'));
+  return { path, remote: scene.remote({ workFolder, quarantineFolder: join(workFolder, 'git', 'quarantine') }) };
+}
+
+test('a merge comes from a bundle, is measured without the base, and pushed', async () => {
+  const conflict = await setConflict(SIDES);
+  const { scene, head, base, fork } = conflict;
+  await using _ = scene;
+  const commit = await merged(conflict);
+  const { path, remote } = await handOver(conflict);
+  await commitToMain(scene, { 'later.txt': 'later\n' });
+  const received = await remote.receive({ fork, base, since: head, bundle: { path, commit }, names: [] });
+  expect(received).toMatchObject({ kind: 'received', review: { lines: 3 } });
+  const start = { kind: 'continue', remoteHead: head } as const;
+  expect(await remote.push({ branch: BRANCH, commit, since: head, start })).toEqual({ kind: 'pushed' });
+});
+
+const OURS = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@example.com',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@example.com',
+};
+
+/** A commit in our name of what a merge has, changed, in the quarantine. */
+async function forge(
+  { scene }: Conflict,
+  tree: Readonly<Record<string, string>>,
+  of: string,
+  parents: readonly string[],
+) {
+  const git = (...args: readonly string[]): Promise<string> =>
+    runGit(scene.folder, args, {
+      ...OURS,
+      GIT_DIR: join(scene.workFolder, 'quarantine'),
+      GIT_INDEX_FILE: join(scene.workFolder, 'forged-index'),
+      GIT_WORK_TREE: scene.folder,
+    });
+  await git('read-tree', of);
+  for (const [path, content] of Object.entries(tree)) {
+    await scene.write('forged', content);
+    const id = await git('hash-object', '-w', join(scene.folder, 'forged'));
+    await git('update-index', '--add', '--cacheinfo', `100644,${id},${path}`);
+  }
+  const how = parents.flatMap((parent) => ['-p', parent]);
+  const commit = await git('commit-tree', await git('write-tree'), ...how, '-m', 'Add a feature');
+  await git('update-ref', 'refs/heads/published', commit);
+  return commit;
+}
+
+const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`;
+
+test.each<[string, (conflict: Conflict, merge: string) => Promise<string>, RegExp]>([
+  [
+    'merges a commit of its own',
+    async (conflict, merge) => {
+      const own = await forge(conflict, { '.github/ci.yml': 'on: evil\n' }, merge, [conflict.base]);
+      return await forge(conflict, { '.github/ci.yml': 'on: evil\n' }, merge, [conflict.head, own]);
+    },
+    /not on the base branch/,
+  ],
+  [
+    'has three parents',
+    (conflict, merge) => forge(conflict, {}, merge, [conflict.head, conflict.base, conflict.fork]),
+    /does not build on/,
+  ],
+  [
+    'changes a protected path',
+    (conflict, merge) => forge(conflict, { '.github/ci.yml': 'on: evil\n' }, merge, [conflict.head, conflict.base]),
+    /\.github\/ci\.yml/,
+  ],
+  [
+    'takes back what the base changed at a protected path',
+    (conflict, merge) => forge(conflict, { '.github/ci.yml': 'on: push\n' }, merge, [conflict.head, conflict.base]),
+    /\.github\/ci\.yml/,
+  ],
+  [
+    'adds a protected path',
+    (conflict, merge) => forge(conflict, { '.github/x.yml': 'on: evil\n' }, merge, [conflict.head, conflict.base]),
+    /\.github\/x\.yml/,
+  ],
+  [
+    'brings a key',
+    (conflict, merge) => forge(conflict, { 'a.txt': `${NPM_TOKEN}\n` }, merge, [conflict.head, conflict.base]),
+    /a\.txt/,
+  ],
+  [
+    'has the base as its first parent',
+    (conflict, merge) => forge(conflict, {}, merge, [conflict.base, conflict.head]),
+    /not on the base branch|does not build on/,
+  ],
+])('a forged commit that %s is refused, as it is pushed and as it is received', async (_name, make, why) => {
+  const conflict = await setConflict(SIDES);
+  const { scene, head, base, fork } = conflict;
+  await using _ = scene;
+  const merge = await merged(conflict);
+  const commit = await make(conflict, merge);
+  const refused = { kind: 'rejected', why: expect.stringMatching(why) as string };
+  const push = { branch: BRANCH, commit, since: head };
+  expect(await scene.remote().push({ ...push, start: { kind: 'continue', remoteHead: head } })).toMatchObject(refused);
+  expect(await scene.remote().pushOn({ ...push, at: head, along: null })).toMatchObject(refused);
+
+  const { path, remote } = await handOver(conflict);
+  const received = await remote.receive({ fork, base, since: head, bundle: { path, commit }, names: [] });
+  if (received.kind === 'received')
+    expect(await remote.push({ ...push, start: { kind: 'continue', remoteHead: head } })).toMatchObject(refused);
+  expect(await scene.serverGit('rev-parse', BRANCH)).toBe(head);
+});
+
+test('a bundle with a merge of another commit than the one of the gate is not taken', async () => {
+  const conflict = await setConflict(SIDES);
+  const { scene, head, fork } = conflict;
+  await using _ = scene;
+  const commit = await merged(conflict);
+  const { path, remote } = await handOver(conflict);
+  const base = await commitToMain(scene, { 'later.txt': 'later\n' });
+  expect(await remote.receive({ fork, base, since: head, bundle: { path, commit }, names: [] })).toMatchObject({
+    kind: 'refused',
+  });
+});
+
+test('what the branch alone changed at a protected path may stay', async () => {
+  const conflict = await setConflict(SIDES);
+  const { scene, head, base } = conflict;
+  await using _ = scene;
+  // A person did.
+  await scene.git('checkout', '--quiet', '--force', head);
+  await edit(scene, { '.github/own.yml': 'on: push\n' });
+  await scene.git('add', '--all', '--force');
+  await scene.git('commit', '--quiet', '-m', 'mine');
+  const person = await scene.git('rev-parse', 'HEAD');
+  await scene.git('push', '--quiet', scene.server.repositoryFolder, `${person}:${BRANCH}`);
+  const repository = await openAgain(scene, person);
+  const commit = await merged({ ...conflict, repository });
+  const start = { kind: 'continue', remoteHead: person } as const;
+  expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
+  expect(await scene.serverGit('show', `${BRANCH}:.github/own.yml`)).toBe('on: push');
+  expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${person} ${base}`);
+});

@@ -1,0 +1,406 @@
+import { readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BRANCH, isInRoom } from './git-fixture.ts';
+import { edit, openAgain, resolve, setConflict, type Conflict, type Edit } from './merge-fixture.ts';
+
+const LINES = (middle: string): string => `one\ntwo\n${middle}\nfour\nfive\n`;
+const MARKED = LINES('<<<<<<< ralph/queue\nlane\n=======\nbase\n>>>>>>> main');
+const TEXT = {
+  first: { 'a.txt': LINES('three'), 'b.txt': 'b\n', 'lib/x.txt': 'x\n' },
+  lane: { 'a.txt': LINES('lane'), 'own.txt': 'own\n' },
+  base: { 'a.txt': LINES('base'), 'b.txt': 'b of the base\n', 'new/y.txt': 'y\n' },
+};
+
+/** What the commit changed against its parents, by path: `1` against the lane, `2` against the base. */
+async function changedIn({ scene }: Conflict, parent: 1 | 2): Promise<readonly string[]> {
+  const names = await scene.git('diff', '--name-only', '--no-renames', `${BRANCH}^${String(parent)}`, BRANCH);
+  return names.split('\n').filter((name) => name !== '');
+}
+
+describe('a merge is laid in the work tree', () => {
+  test('with markers where it conflicts, with all that does not, and without a commit', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head } = conflict;
+    await using _ = scene;
+    expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
+    expect(await scene.read('a.txt')).toBe(MARKED);
+    expect(await scene.read('b.txt')).toBe('b of the base\n');
+    expect(await scene.read('new/y.txt')).toBe('y\n');
+    expect(await scene.read('own.txt')).toBe('own\n');
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(head);
+    // What the base changed is nobody's work.
+    const before = await repository.snapshot();
+    expect(await repository.compare(before, await repository.snapshot())).toMatchObject({ fileCount: 0 });
+  });
+
+  test('once: the second time it is there already, and after its commit the lane is up to date', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    const begun = await repository.beginMerge();
+    expect(await repository.beginMerge()).toEqual(begun);
+    await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(await repository.beginMerge()).toEqual({ kind: 'up-to-date' });
+  });
+
+  test('and not where the lane has all of the base branch', async () => {
+    const { scene, head } = await setConflict({ ...TEXT, base: { 'b.txt': 'b\nmore\n' } });
+    await using _ = scene;
+    await scene.serverGit('update-ref', 'refs/heads/main', `${head}~1`);
+    const repository = await openAgain(scene, head);
+    expect(await repository.beginMerge()).toEqual({ kind: 'up-to-date' });
+  });
+
+  test('files that git ignores or does not know stay', async () => {
+    const conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, '.gitignore': 'cache/\n' } });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await edit(scene, { 'cache/c.txt': 'ignored\n', 'note.txt': 'not committed yet\n' });
+    await repository.beginMerge();
+    expect(await scene.read('cache/c.txt')).toBe('ignored\n');
+    expect(await scene.read('note.txt')).toBe('not committed yet\n');
+  });
+
+  test.each<[string, { first: Edit; lane: Edit; base: Edit }, { conflicts: readonly string[]; files: Edit }]>([
+    [
+      'a binary file: the one of the base',
+      { first: { x: Buffer.from('a\0b') }, lane: { x: Buffer.from('a\0lane') }, base: { x: Buffer.from('a\0base') } },
+      { conflicts: ['x'], files: { x: 'a\0base' } },
+    ],
+    [
+      'a file that the base removed: the changed one',
+      { first: { x: 'x\n' }, lane: { x: 'lane\n' }, base: { x: null } },
+      { conflicts: ['x'], files: { x: 'lane\n' } },
+    ],
+    [
+      'a file that the lane removed: the changed one',
+      { first: { x: 'x\n' }, lane: { x: null }, base: { x: 'base\n' } },
+      { conflicts: ['x'], files: { x: 'base\n' } },
+    ],
+    [
+      'a folder that the base removed: what the lane changed in it',
+      { first: { 'd/x': 'x\n', 'd/y': 'y\n' }, lane: { 'd/x': 'lane\n' }, base: { d: null } },
+      { conflicts: ['d/x'], files: { 'd/x': 'lane\n', 'd/y': null } },
+    ],
+    [
+      'a file that both gave another name: both names',
+      { first: { x: LINES('x') }, lane: { x: null, y: LINES('x') }, base: { x: null, z: LINES('x') } },
+      { conflicts: ['y', 'z'], files: { x: null, y: LINES('x'), z: LINES('x') } },
+    ],
+    [
+      'a file and a folder of one name: the file stands beside it',
+      { first: { other: 'o\n' }, lane: { x: 'lane\n' }, base: { 'x/y': 'base\n' } },
+      { conflicts: ['x~ralph_queue'], files: { 'x/y': 'base\n', 'x~ralph_queue': 'lane\n' } },
+    ],
+    [
+      'a file that both added',
+      { first: { other: 'o\n' }, lane: { x: 'lane\n' }, base: { x: 'base\n' } },
+      { conflicts: ['x'], files: { x: '<<<<<<< ralph/queue\nlane\n=======\nbase\n>>>>>>> main\n' } },
+    ],
+    [
+      'a file that the lane gave another name, with what the base changed in it',
+      { first: { x: LINES('x') }, lane: { x: null, 'd/x': LINES('lane') }, base: { x: LINES('base') } },
+      {
+        conflicts: ['d/x'],
+        files: { x: null, 'd/x': LINES('<<<<<<< ralph/queue:d/x\nlane\n=======\nbase\n>>>>>>> main:x') },
+      },
+    ],
+  ])('%s', async (_name, sides, { conflicts, files }) => {
+    const { scene, repository } = await setConflict(sides);
+    await using _ = scene;
+    expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts, lockFiles: [] });
+    for (const [path, content] of Object.entries(files)) {
+      const there = await readFile(join(scene.folder, path), 'utf8').catch(() => null);
+      expect([path, there]).toEqual([path, content]);
+    }
+  });
+
+  test('lock files that conflict are as the base has them', async () => {
+    const conflict = await setConflict({
+      first: { 'package-lock.json': '{"a":1}\n' },
+      lane: { 'package-lock.json': '{"a":1,"lane":1}\n' },
+      base: { 'package-lock.json': '{"a":1,"base":1}\n' },
+    });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [], lockFiles: ['package-lock.json'] });
+    expect(await scene.read('package-lock.json')).toBe('{"a":1,"base":1}\n');
+    const { committed } = await resolve(conflict, () => Promise.resolve());
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+  });
+
+  test('attributes of the repository name no driver', async () => {
+    const { scene, repository } = await setConflict({
+      ...TEXT,
+      first: { ...TEXT.first, '.gitattributes': '*.txt merge=evil\n' },
+    });
+    await using _ = scene;
+    await scene.git('config', 'merge.evil.driver', 'touch ran %A');
+    expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
+    await expect(scene.read('ran')).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('its commit waits until it is resolved', () => {
+  test('then it has both parents, our words and the resolution', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head, base } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed, change } = await resolve(conflict, () => scene.write('a.txt', LINES('lane and base')));
+    expect(change).toMatchObject({ files: ['a.txt'] });
+    expect(committed).toMatchObject({ merge: 'made', withheld: [], withheldNow: [], commit: committed.head });
+    expect(await scene.git('log', '-1', '--format=%P|%an|%s|%(trailers:key=Ralph-Task,valueonly)', BRANCH)).toBe(
+      `${head} ${base}|ralph|Add a feature|conflict-base\n`.trimEnd(),
+    );
+    expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    // The review shows what the lane has changed, and nothing of the base.
+    expect(await repository.review()).toMatchObject({ lines: 3, sizes: {} });
+  });
+
+  test('files that still have markers are named, and nothing is committed', async () => {
+    const both = { 'a.txt': LINES('three'), 'c.txt': LINES('three') };
+    const conflict = await setConflict({
+      first: both,
+      lane: { 'a.txt': LINES('lane'), 'c.txt': LINES('lane') },
+      base: { 'a.txt': LINES('base'), 'c.txt': LINES('base') },
+    });
+    const { scene, repository, head } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const half = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    const still = { path: 'c.txt', why: 'it still has conflict markers' };
+    expect(half.committed).toMatchObject({
+      merge: 'open',
+      head,
+      commit: null,
+      withheld: [still],
+      withheldNow: [still],
+      publishedPaths: [],
+    });
+    expect(half.change.files).toEqual(['a.txt']);
+    expect(await scene.git('rev-parse', BRANCH)).toBe(head);
+    const rest = await resolve(conflict, () => scene.write('c.txt', LINES('both')));
+    expect(rest.committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await changedIn(conflict, 1)).toEqual(['a.txt', 'c.txt']);
+  });
+
+  test.each([
+    ['its last line alone', LINES('both\n>>>>>>> main')],
+    ['its middle alone', LINES('lane\n=======\nbase')],
+  ])('a marker is one with %s', async (_name, left) => {
+    const conflict = await setConflict(TEXT);
+    await using _ = conflict.scene;
+    await conflict.repository.beginMerge();
+    const { committed } = await resolve(conflict, () => conflict.scene.write('a.txt', left));
+    expect(committed).toMatchObject({ merge: 'open' });
+  });
+
+  test('a marker in another file waits as well, unless a side has it', async () => {
+    const manual = 'Git writes:\n<<<<<<< ours\n=======\n>>>>>>> theirs\n';
+    const conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, 'git.md': manual } });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    await scene.write('a.txt', LINES('both'));
+    const moved = await resolve(conflict, () => edit(scene, { 'git.md': `# Git\n${manual}`, 'b.txt': MARKED }));
+    expect(moved.committed.withheldNow).toEqual([{ path: 'b.txt', why: 'it still has conflict markers' }]);
+    const { committed } = await resolve(conflict, () => scene.write('b.txt', 'b of the base\n'));
+    expect(committed.merge).toBe('made');
+  });
+
+  test('a file that stands beside another waits for a name', async () => {
+    const conflict = await setConflict({ first: { o: 'o\n' }, lane: { x: 'lane\n' }, base: { 'x/y': 'base\n' } });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const left = await resolve(conflict, () => Promise.resolve());
+    expect(left.committed.withheldNow).toEqual([
+      { path: 'x~ralph_queue', why: expect.stringContaining('give it a name of its own') as string },
+    ]);
+    const { committed } = await resolve(conflict, () => edit(scene, { 'x~ralph_queue': null, 'x/lane': 'lane\n' }));
+    expect(committed.merge).toBe('made');
+    expect(await changedIn(conflict, 1)).toEqual(['x', 'x/lane', 'x/y']);
+  });
+});
+
+describe('an agent does what it likes with its git', () => {
+  test('its commits are folded into the merge', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head, base } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, async () => {
+      await scene.write('a.txt', LINES('both'));
+      await scene.git('add', '--all');
+      await scene.git('commit', '--quiet', '-m', 'my merge');
+    });
+    expect(committed.merge).toBe('made');
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
+    expect(await scene.git('log', '-1', '--format=%b', BRANCH)).toContain('- my merge');
+  });
+
+  test('a commit of it before the merge is resolved is undone, and its files stay', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, async () => {
+      await scene.git('add', '--all');
+      await scene.git('commit', '--quiet', '-m', 'done');
+    });
+    expect(committed).toMatchObject({ merge: 'open', commit: null });
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(head);
+    expect(await scene.read('a.txt')).toBe(MARKED);
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['git reset --hard', ['reset', '--quiet', '--hard']],
+    ['git checkout .', ['checkout', '--quiet', '--force', 'HEAD', '--', '.']],
+  ])('%s does not make a merge of nothing: it is laid once more', async (_name, how) => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () => scene.git(...how));
+    expect(committed).toMatchObject({ merge: 'open', commit: null });
+    expect(committed.withheldNow.map(({ path }) => path)).toContain('b.txt');
+    expect(await scene.read('a.txt')).toBe(MARKED);
+    expect(await scene.read('b.txt')).toBe('b of the base\n');
+    const { committed: made } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(made.merge).toBe('made');
+    expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
+  });
+
+  test('a merge that is given up leaves the work tree as it was', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    await resolve(conflict, () => edit(scene, { 'b.txt': 'half\n', 'more.txt': 'more\n' }));
+    await repository.abandonMerge();
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.read('a.txt')).toBe(LINES('lane'));
+    const { committed } = await resolve(conflict, () => scene.write('own.txt', 'own, and more\n'));
+    expect(committed).toMatchObject({ merge: 'none', withheld: [] });
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(head);
+  });
+
+  test('the next run begins again where one was killed', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository, head } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    if (isInRoom()) return;
+    const next = await openAgain(scene, head);
+    expect(await next.beginMerge()).toMatchObject({ kind: 'begun', conflicts: ['a.txt'] });
+  });
+});
+
+describe('what a merge must not publish', () => {
+  const PROTECTED = {
+    first: { ...TEXT.first, '.github/workflows/ci.yml': 'on: push\n' },
+    lane: TEXT.lane,
+    base: { ...TEXT.base, '.github/workflows/ci.yml': 'on: pull_request\n', '.github/CODEOWNERS': '* @ada\n' },
+  };
+
+  test('what the base changed in protected paths is part of the merge', async () => {
+    const conflict = await setConflict(PROTECTED, { maxPatchFiles: 2 });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(committed).toMatchObject({ merge: 'made', withheld: [], lookAt: [] });
+    expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
+  });
+
+  test.each<[string, string | null]>([
+    ['another content', 'on: evil\n'],
+    ['the one that the lane still had', 'on: push\n'],
+    ['nothing', null],
+  ])('an agent that leaves %s at a protected path does not get it in', async (_name, content) => {
+    const conflict = await setConflict(PROTECTED);
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () =>
+      edit(scene, { 'a.txt': LINES('both'), '.github/workflows/ci.yml': content }),
+    );
+    expect(committed).toMatchObject({ merge: 'made', withheld: [{ path: '.github/workflows/ci.yml' }] });
+    expect(await scene.git('show', `${BRANCH}:.github/workflows/ci.yml`)).toBe('on: pull_request');
+    expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
+  });
+
+  test('a conflict at a protected path is resolved as the base has it', async () => {
+    const allowed = { allowProtectedPaths: ['.github/**'] };
+    const conflict = await setConflict(
+      { ...PROTECTED, lane: { ...TEXT.lane, '.github/workflows/ci.yml': 'on: lane\n', '.github/x.yml': 'x\n' } },
+      allowed,
+    );
+    const { scene, head } = conflict;
+    await using _ = scene;
+    // The next run may not any more.
+    await openAgain(scene, head);
+    const repository = scene.reopen({ allowProtectedPaths: [] });
+    await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+    expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
+    const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', LINES('both')));
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await scene.git('show', `${BRANCH}:.github/workflows/ci.yml`)).toBe('on: pull_request');
+    // What the lane alone had changed stays.
+    expect(await scene.git('show', `${BRANCH}:.github/x.yml`)).toBe('x');
+  });
+
+  test('a secret in the resolution keeps its file as the base has it', async () => {
+    const conflict = await setConflict(TEXT, { secretValues: () => ['correct-horse-battery-staple'] });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () =>
+      scene.write('a.txt', LINES('key: correct-horse-battery-staple')),
+    );
+    expect(committed).toMatchObject({ merge: 'made', withheld: [{ path: 'a.txt' }] });
+    expect(await scene.git('show', `${BRANCH}:a.txt`)).toBe(LINES('base').trimEnd());
+  });
+
+  test('a key that the base has had for long is no secret here', async () => {
+    const key = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`;
+    const conflict = await setConflict({ ...TEXT, base: { ...TEXT.base, 'a.txt': LINES(key), 'k.txt': `${key}\n` } });
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES(`lane\n${key}`)));
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+  });
+
+  test('what was withheld before stays withheld, in the work tree and out of the branch', async () => {
+    const conflict = await setConflict(PROTECTED);
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    const before = await resolve(conflict, () => scene.write('.github/workflows/own.yml', 'on: evil\n'));
+    expect(before.committed.withheldNow).toHaveLength(1);
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(committed).toMatchObject({
+      merge: 'made',
+      withheld: [],
+      withheldNow: [{ path: '.github/workflows/own.yml' }],
+    });
+    expect(await scene.read('.github/workflows/own.yml')).toBe('on: evil\n');
+    expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
+  });
+
+  test('a link that leads out stays out', async () => {
+    const conflict = await setConflict(TEXT);
+    const { scene, repository } = conflict;
+    await using _ = scene;
+    await repository.beginMerge();
+    const { committed } = await resolve(conflict, async () => {
+      await scene.write('a.txt', LINES('both'));
+      await symlink('/etc/passwd', join(scene.folder, 'out'));
+    });
+    expect(committed).toMatchObject({ merge: 'made', withheld: [{ path: 'out' }] });
+  });
+});

@@ -1,0 +1,86 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Checkout } from '../../../src/git/checkout/checkout.ts';
+import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
+import type { IterationCommit } from '../../../src/ports/repository.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+
+/** What one side does to the files: content by path; null: it removes the path. */
+export type Edit = Readonly<Record<string, string | Buffer | null>>;
+
+/** A lane whose pull request is open, of a base branch that has moved on since. */
+export interface Conflict {
+  readonly scene: Scene;
+  readonly repository: Checkout;
+  /** The lane's newest commit, and the base branch's. */
+  readonly head: string;
+  readonly base: string;
+  readonly fork: string;
+}
+
+/** Lays `first` on the base branch, then lets the lane and the base branch change it, and opens the lane once more. */
+export async function setConflict(
+  { first, lane, base }: { readonly first: Edit; readonly lane: Edit; readonly base: Edit },
+  rules: Partial<PublishingRules> = {},
+): Promise<Conflict> {
+  const scene = await setScene(rules);
+  await commitToMain(scene, first);
+  const { head: fork } = await openFresh(scene);
+  const { committed } = await iterate(scene, () => edit(scene, lane));
+  await scene.remote().push({ branch: BRANCH, commit: committed.head, since: fork, start: { kind: 'fresh' } });
+  const moved = await commitToMain(scene, base);
+  return { scene, fork, head: committed.head, base: moved, repository: await openAgain(scene, committed.head) };
+}
+
+/** As the next run does it. */
+export async function openAgain(scene: Scene, head: string): Promise<Checkout> {
+  await rm(join(scene.workFolder), { recursive: true, force: true });
+  await scene.git('checkout', '--quiet', '--force', 'main');
+  await scene.git('clean', '--quiet', '--force', '-d');
+  const repository = scene.reopen();
+  await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+  await repository.handOver();
+  return repository;
+}
+
+/** A commit of a person on the server's base branch; returns it. */
+export async function commitToMain(scene: Scene, changes: Edit): Promise<string> {
+  const clone = await mkdtemp(join(tmpdir(), 'ralph-person-'));
+  try {
+    await runGit(clone, ['clone', '--quiet', scene.server.repositoryFolder, '.']);
+    for (const [path, content] of Object.entries(changes)) {
+      if (content === null) await runGit(clone, ['rm', '--quiet', '-r', path]);
+      else await writeIn(clone, path, content);
+    }
+    await runGit(clone, ['add', '--all', '--force']);
+    await runGit(clone, ['commit', '--quiet', '-m', 'A change of a person']);
+    await runGit(clone, ['push', '--quiet', 'origin', 'HEAD:main']);
+    return await runGit(clone, ['rev-parse', 'HEAD']);
+  } finally {
+    await rm(clone, { recursive: true, force: true });
+  }
+}
+
+async function writeIn(folder: string, path: string, content: string | Buffer): Promise<void> {
+  await rm(join(folder, path), { recursive: true, force: true });
+  await mkdir(join(folder, path, '..'), { recursive: true });
+  await writeFile(join(folder, path), content);
+}
+
+/** In the work tree. */
+export async function edit(scene: Scene, changes: Edit): Promise<void> {
+  for (const [path, content] of Object.entries(changes)) {
+    if (content === null) await rm(join(scene.folder, path), { recursive: true, force: true });
+    else await scene.write(path, content);
+  }
+}
+
+/** One iteration: what the agent does, measured and committed. */
+export async function resolve(
+  { scene, repository }: Pick<Conflict, 'scene' | 'repository'>,
+  agent: () => Promise<unknown>,
+  trailers: IterationCommit['trailers'] = { 'Ralph-Iteration': '1', 'Ralph-Task': 'conflict-base' },
+) {
+  return await iterate(scene, agent, repository, trailers);
+}
