@@ -17,7 +17,7 @@ const MAX_ANSWERS = 100;
 const MAX_FAILURES = 3;
 
 /** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
-export interface AnswersGiven {
+interface AnswersGiven {
   readonly branch: string;
   readonly pullRequest: { readonly number: number };
   readonly tasks: readonly Pick<Task, 'id' | 'source'>[];
