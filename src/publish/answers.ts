@@ -17,7 +17,7 @@ const MAX_ANSWERS = 100;
 const MAX_FAILURES = 3;
 
 /** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
-export interface AnswersGiven {
+interface AnswersGiven {
   readonly branch: string;
   readonly pullRequest: { readonly number: number };
   readonly tasks: readonly Pick<Task, 'id' | 'source'>[];
@@ -60,11 +60,9 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
   return { feedback: { ...given.feedback, items }, unposted: left, warnings };
 }
 
-/** Where an answer goes. `page`: the pull request's own text says it. `thread`: null where the run does not know its GraphQL id. */
+/** Where an answer goes. `page`: the pull request's own text says it. `replyTo`: REST id of the thread's first comment. */
 type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
-  | { readonly kind: 'thread'; readonly thread: string | null; readonly replyTo: number }
-  | { readonly kind: 'review' }
-  | { readonly kind: 'page' }
+  { readonly kind: 'thread'; readonly replyTo: number } | { readonly kind: 'review' } | { readonly kind: 'page' }
 );
 
 function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonly Place[] {
@@ -73,23 +71,15 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
     if (answer === null || !isUnposted(item)) return [];
     // What was changed is not known to be good before the task is done.
     if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
-    const task = tasks.find((one) => one.id === id);
     const before = Object.hasOwn(earlier.items, id) ? earlier.items[id] : undefined;
     const isEarlier = before?.answer?.at === answer.at;
-    // Nothing else that a job hands over says where to write.
-    if (task?.source.kind !== 'feedback' && !isEarlier) return [];
-    if (item.kind === 'thread') return threadOf(id, task, item);
-    return [{ id, item, kind: item.kind === 'review' ? 'review' : 'page' }];
+    // Which threads there are is the gate's word, whatever else a job hands over.
+    const isAsked = tasks.some((task) => task.id === id && task.source.kind === 'feedback');
+    if (!isAsked && !isEarlier) return [];
+    if (item.kind !== 'thread') return [{ id, item, kind: item.kind === 'review' ? 'review' : 'page' }];
+    const first = /^thread-([1-9]\d{0,15})$/.exec(id)?.[1];
+    return first === undefined ? [] : [{ id, item, kind: 'thread', replyTo: Number(first) }];
   });
-}
-
-function threadOf(id: TaskId, task: Pick<Task, 'source'> | undefined, item: FeedbackItem): readonly Place[] {
-  if (task?.source.kind === 'feedback' && task.source.on.kind === 'thread') {
-    const { thread, replyTo } = task.source.on;
-    return [{ id, item, kind: 'thread', thread, replyTo }];
-  }
-  const replyTo = Number(/^thread-([1-9]\d{0,15})$/.exec(id)?.[1] ?? Number.NaN);
-  return Number.isSafeInteger(replyTo) ? [{ id, item, kind: 'thread', thread: null, replyTo }] : [];
 }
 
 async function postAll(
@@ -155,12 +145,8 @@ async function post({ forge, context, redact }: PublishDeps, place: Place, now: 
   await forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
 
-function threadIn(place: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
-  const found =
-    place.thread === null
-      ? threads.find(({ comments }) => comments[0]?.id === place.replyTo)
-      : threads.find(({ id }) => id === place.thread);
-  return found ?? null;
+function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
+  return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;
 }
 
 /** The thread that a change has answered, unless somebody has said more since. */

@@ -6,7 +6,7 @@ import { commitPage, prose, text } from '../markdown.ts';
 import { choices } from '../sentences/feedback.ts';
 
 /** Where an answer is given. */
-export interface AnswerFacts {
+interface AnswerFacts {
   readonly id: TaskId;
   readonly repositoryUrl: string;
 }

@@ -5,7 +5,7 @@ import { formatInstant } from '../../core/time.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 import { code, commitPage, link, prose, table, text } from '../markdown.ts';
-import { askedOf, feedbackWords, type Asked } from '../sentences/feedback.ts';
+import { askedOf, feedbackWords, pageOf, type Asked } from '../sentences/feedback.ts';
 
 const SHOWN_OPEN = 20;
 const SHOWN_ANSWERED = 10;
@@ -60,7 +60,7 @@ function itemLine({ id, item }: Asked, report: WorkedReport): string {
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
-  return `${glyph} ${link(text(item.title, 120), item.url ?? '')}${rounds}: ${words}`;
+  return `${glyph} ${link(text(item.title, 120), pageOf(item, report))}${rounds}: ${words}`;
 }
 
 const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;

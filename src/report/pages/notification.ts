@@ -25,7 +25,7 @@ import {
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
-import { choices, itemOf } from '../sentences/feedback.ts';
+import { choices, itemOf, pageOf } from '../sentences/feedback.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { passedWords } from '../sentences/test-state.ts';
 import { answerWords } from './feedback-section.ts';
@@ -243,7 +243,7 @@ function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunR
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = itemOf(report, id);
   if (item === null) return headline(report);
-  const asked = link(text(item.title, 120), item.url ?? '');
+  const asked = link(text(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
   const ways = choices(id, item.kind);

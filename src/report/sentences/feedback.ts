@@ -73,6 +73,12 @@ export function choices(id: TaskId, kind: FeedbackItem['kind']): string {
   }
 }
 
+/** The page of what was asked, for a link: people ask in this repository, checks may be anywhere. Empty: there is none. */
+export function pageOf({ kind, url }: FeedbackItem, { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>): string {
+  if (url === null) return '';
+  return kind === 'check' || url.startsWith(`${repositoryUrl}/`) ? url : '';
+}
+
 /** Where a person says more about it, as words. */
 export function whereToSay(kind: FeedbackItem['kind']): string {
   switch (kind) {

@@ -1,6 +1,6 @@
 import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isListed, isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { firstNames } from '../../core/text/lists.ts';
@@ -78,6 +78,8 @@ function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport
 }
 
 function called({ task }: TaskReport): string {
+  // Its title says where it was asked.
+  if (!isListed(task)) return quiet(task.title);
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
 

@@ -140,6 +140,12 @@ describe('the pull request', () => {
     expect(first).toBe('## 🚧 1 of 1 task done, `npm test` passes; 1 review thread and 1 failed check are open');
   });
 
+  test('leads nowhere else by what people are said to have asked', () => {
+    const elsewhere = item({ url: 'https://evil.test/pull/7' }, null);
+    const some = answered({ answers: { ...noFeedback, items: { 'thread-11': elsewhere } } });
+    expect(renderPullRequest(some, 0).body).not.toContain('https://evil.test/pull/7)');
+  });
+
   test('says nothing where nothing was asked', () => {
     expect(sectionOf(report({ kind: 'complete', reason: 'plan_complete' }))).toBe('');
   });
