@@ -1,3 +1,4 @@
+import { recordRound } from '../core/feedback/answered.ts';
 import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -35,7 +36,14 @@ export interface Published {
 
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
 export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
-  const finished = { ...unchecked, state: verifiedState(unchecked, deps.config.policy, deps.clock.now()) };
+  const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
+  const feedback = recordRound(verified.feedback, {
+    startedAt: unchecked.startedAt,
+    head: unchecked.base,
+    tasks: unchecked.tasks.map(({ id }) => id),
+    checks: unchecked.notes.checks?.counts ?? null,
+  });
+  const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
   const worked = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(

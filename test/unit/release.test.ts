@@ -95,7 +95,7 @@ test('no document names a version of the action that the changelog does not have
 
 test('every action that our own workflows use is pinned, with its version beside it', () => {
   const used = readdirSync(join(root, '.github/workflows')).flatMap((name) =>
-    [...read(`.github/workflows/${name}`).matchAll(/uses: (.*)$/gm)].map(([, use = '']) => use),
+    [...read(`.github/workflows/${name}`).matchAll(/(?:^|[\s-])uses: (.*)$/gm)].map(([, use = '']) => use),
   );
   expect(
     used.filter((use) => !/^(\.\/|\$\/.)/.test(use) && !/^[\w-]+\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(use)),

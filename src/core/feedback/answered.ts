@@ -1,10 +1,12 @@
 import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state.ts';
+import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isStuck } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
-import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem } from './memory.ts';
-import { answerWith } from './rounds.ts';
+import { SUGGESTION_APPLIED } from './answer-words.ts';
+import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
+import { addRound, answerWith } from './rounds.ts';
 import { isFeedback } from './subject.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
@@ -32,14 +34,27 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
     : state;
 }
 
-/** The memory without answers that do not hold: of tasks that were finished, and then the published commit failed its verification. */
-export function standingAnswers({ feedback, tasks }: Pick<LaneState, 'feedback' | 'tasks'>): Feedback {
-  const items = Object.entries(feedback.items).map(([id, item]) => {
-    const { state } = progressOf(tasks, id);
-    const holds = item.answer === null || item.answer.posted || state === 'done' || item.answer.kind === 'given-up';
-    return [id, holds ? item : { ...item, answer: null }] as const;
-  });
-  return { ...feedback, items: Object.fromEntries(items) };
+/** One run over the pull request. `head`: what it looked at; `tasks`: all that the run had. */
+interface RunOver {
+  readonly startedAt: number;
+  readonly head: string;
+  readonly tasks: readonly TaskId[];
+  readonly checks: FeedbackRound['checks'];
+}
+
+/** The memory with the round that a run is: one that answered, or saw checks of another head. Safe to repeat. */
+export function recordRound(feedback: Feedback, { startedAt, head, tasks, checks }: RunOver): Feedback {
+  const asked = tasks.filter(isFeedback);
+  const answered = asked.filter((id) => (feedback.items[id]?.answer?.at ?? 0) >= startedAt);
+  const earlier = feedback.rounds.filter(({ at }) => at !== startedAt);
+  const isSeen = checks === null || earlier.at(-1)?.head === head || !hasRun(checks);
+  if (asked.length === 0 && isSeen) return feedback;
+  const round = { at: startedAt, head, asked: asked.length, answered: answered.length, checks };
+  return addRound({ ...feedback, rounds: earlier }, round);
+}
+
+function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']>): boolean {
+  return passed + failed + running > 0;
 }
 
 /** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. `commits`: those that it made, the newest last. */
@@ -60,7 +75,7 @@ export function receivedFeedback(
   return { ...before, items: Object.fromEntries(items) };
 }
 
-/** A commit that the loop did not make is none that it answers with; words are the agent's, whoever says otherwise. */
+/** A commit that the loop did not make is none that it answers with; words are the agent's, but for ours that are always the same. */
 function believedAnswer(
   now: FeedbackItem['answer'],
   before: FeedbackItem['answer'],
@@ -69,7 +84,8 @@ function believedAnswer(
   if (before !== null || now === null) return before;
   const newest = commits.at(-1) ?? null;
   const commit = now.commit !== null && commits.includes(now.commit) ? now.commit : newest;
-  if (now.kind !== 'changed') return { ...now, commit: null, isOurs: false, posted: false };
-  if (commit === null) return { ...now, kind: 'unchanged', commit: null, isOurs: false, posted: false };
-  return { ...now, commit, isOurs: false, posted: false };
+  const isOurs = now.words === SUGGESTION_APPLIED;
+  if (now.kind !== 'changed' || commit === null)
+    return { ...now, kind: now.kind === 'changed' ? 'unchanged' : now.kind, commit: null, isOurs, posted: false };
+  return { ...now, commit, isOurs, posted: false };
 }

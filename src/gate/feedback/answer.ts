@@ -1,3 +1,4 @@
+import { withUnanswered } from '../../core/sharing/budget.ts';
 import { isLaneId, issueLane, issueOfId, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -37,7 +38,7 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
       deps,
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
-  return admit(deps, {
+  const intake = await admit(deps, {
     id: issueLane(number),
     requested: 'by-itself',
     asked: false,
@@ -49,4 +50,8 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
     promptAgain: false,
     approvedText: null,
   });
+  // Whatever keeps it from being answered now, the schedule's next run looks again.
+  const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
+  if (isLeft) await deps.budget?.update((budget) => withUnanswered(budget, issueLane(number)));
+  return intake;
 }

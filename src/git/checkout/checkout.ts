@@ -125,7 +125,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
   /** Lays what merging changes over the work tree as it was read; `only`: these files of it, null: all. */
   async function layMerge(begun: OpenMerge, on: ObjectId, only: readonly string[] | null): Promise<void> {
-    if (quarantined === null) throw new Error('no lane is open');
+    if (quarantined === null) throw new Error('a merge before openLane()');
     const { quarantine, side } = quarantined;
     const wanted = await withObjects(quarantine.git, (objects) =>
       overlaid(quarantine, objects, { on, from: begun.tip, to: begun.laid, withheld: [...withheld.keys()], only }),

@@ -1,3 +1,4 @@
+import { SUGGESTION_APPLIED, suggestionWithheld } from '../../core/feedback/answer-words.ts';
 import { applySuggestion } from '../../core/feedback/suggestions.ts';
 import { answerWith, beginRound } from '../../core/feedback/rounds.ts';
 import type { ThreadSubject } from '../../core/feedback/subject.ts';
@@ -60,17 +61,17 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   if (head === work.head) {
-    const why = withheld.map((one) => `\`${one.path}\`: ${one.why}`).join('; ');
-    log.info(`The suggested change of ${name} was not applied: ${why}`);
+    const why = withheld[0]?.why ?? 'it must not be published';
+    log.info(`The suggested change of ${name} was not applied: ${sentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
-    return answered(deps, refused, task, { kind: 'unchanged', words: `Not applied. ${sentence(why)}` });
+    return answered(deps, refused, task, { kind: 'unchanged', words: suggestionWithheld(on.path, why) });
   }
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
   log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
   return answered(deps, { ...work, head, hasNewCommits: true }, task, {
     kind: 'changed',
-    words: 'Applied as suggested.',
+    words: SUGGESTION_APPLIED,
   });
 }
 
