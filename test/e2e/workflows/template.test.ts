@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { closePull, type StoredIssue, type StoredPull } from '../../../sandbox/github/state.ts';
 import { events } from '../../../sandbox/sandbox.ts';
@@ -54,6 +55,14 @@ describe('the template, played', () => {
         'idle (not_for_us), 0 calls',
       ],
       ['a push', () => events.push(), 'not-triggered'],
+      ['a run of a workflow that it does not name', () => ran('Release', 'ralph/queue'), 'not-triggered'],
+      ['a failed run elsewhere', () => ran('CI', 'feature'), 'skipped'],
+      ['a run that passed', () => ran('CI', 'ralph/queue', 'success'), 'skipped'],
+      [
+        "a failed run on a branch of Ralph's that is not a task's",
+        () => ran('CI', 'ralph/x'),
+        'idle (updated), 0 calls',
+      ],
       ['a repository dispatch', () => events.repositoryDispatch(), 'not-triggered'],
       ['a dispatch with the command pause', () => events.dispatch('pause'), 'idle (answered), 0 calls', 'ralph: pause'],
       [
@@ -104,7 +113,7 @@ describe('the template, played', () => {
     expect(logOf(again)).toContain('The branch ralph/issue-1 was already deleted.');
   });
 
-  test('closed without merging, where the checkout is the merge that GitHub made, on no branch', async () => {
+  test('closed without merging: the default branch is checked out, not the merge that GitHub made', async () => {
     await using scene = await createScene();
     const { git } = scene.sandbox;
     const played = await play(scene, events.pullClosed(await openedByHand(scene, 'ralph/queue')));
@@ -114,7 +123,7 @@ describe('the template, played', () => {
   });
 
   test.each([
-    ['of other people', { head: 'feature' }, 'idle (not_for_us), 0 calls'],
+    ['of other people', { head: 'feature' }, 'skipped'],
     [
       'of a fork, without secrets and with a token that can only read',
       { fork: 'stranger' },
@@ -124,6 +133,18 @@ describe('the template, played', () => {
     await using scene = await createScene();
     const pull = await openedByHand(scene, 'feature');
     expect(ending(await play(scene, events.pullClosed({ ...pull, head: 'ralph/queue', ...change })))).toBe(end);
+  });
+
+  test.each([
+    ['on a pull request of other people', 'feature', 'octo', 'skipped'],
+    ["of a stranger on Ralph's", 'ralph/queue', 'stranger', 'idle (not_for_us), 0 calls'],
+  ])('a review %s', async (_whose, head, by, end) => {
+    await using scene = await createScene();
+    scene.openIssue('Greet');
+    const played = await play(scene, reviewed(await openedByHand(scene, head), by));
+    expect(ending(played)).toBe(end);
+    // The merge of Ralph's branch, which is the event's own, has another folder there.
+    if (played.kind === 'ran') expect(existsSync(join(played.workspace, 'src'))).toBe(true);
   });
 
   test('a pull request with conflicts starts no workflow', async () => {
@@ -207,6 +228,29 @@ async function openedByHand({ sandbox: { git } }: Scene, branch: string, tree = 
   return {
     ...{ id: 1, number: 9, head: branch, fork: null, base: 'main', headSha, baseSha: headSha, mergedAt: null },
     ...{ draft: false, reviewers: [], maintainerCanModify: true },
+  };
+}
+
+const repository = { id: 1, full_name: 'acme/shop', default_branch: 'main' };
+
+/** A workflow of the project that ended. */
+function ran(name: string, branch: string, conclusion = 'failure'): Event {
+  const run = { name, conclusion, head_branch: branch, head_sha: 'a'.repeat(40), head_repository: { id: 1 } };
+  const workflow = { name, path: '.github/workflows/ci.yml' };
+  return { name: 'workflow_run', payload: { action: 'completed', workflow, workflow_run: run, repository } };
+}
+
+function reviewed({ number, head, headSha }: StoredPull, by: string): Event {
+  const ends = { head: { ref: head, sha: headSha, repo: repository }, base: { ref: 'main', repo: repository } };
+  return {
+    name: 'pull_request_review',
+    payload: {
+      action: 'submitted',
+      review: { state: 'commented', body: 'Please rename it.' },
+      pull_request: { number, title: 'Work', state: 'open', ...ends },
+      repository,
+      sender: { login: by, id: 1, type: 'User' },
+    },
   };
 }
 

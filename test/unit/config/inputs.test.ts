@@ -332,6 +332,12 @@ describe('whom a run reaches whose inputs are not usable', () => {
     ).toMatchObject({ notify: { kind: 'auto' }, taskLabel: '', branchPrefix: '', taskSources: [] });
   });
 
+  test('reviews and checks count as answered unless an input says otherwise', () => {
+    expect(parseReach(texts({ 'answer-reviews': 'false', 'answer-checks': 'perhaps' }))).toMatchObject({
+      answers: { reviews: false, checks: true },
+    });
+  });
+
   test('nobody without a token', () => {
     expect(parseReach(texts({ 'github-token': '' }))).toBeNull();
   });

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { holds, interpolate } from '../../sandbox/workflow/expressions.ts';
+import { parseWorkflow } from '../../sandbox/workflow/workflow.ts';
+import { read } from './documents/pages.ts';
+
+const single = parseWorkflow(read('templates/workflows/ralph.yml'));
+const called = parseWorkflow(read('.github/workflows/ralph.yml'));
+const template = single.jobs['ralph'];
+const gate = called.jobs['gate'];
+
+const issue = { title: 'Greet', labels: [{ name: 'ralph' }] };
+const pull = (ref: string) => ({ number: 9, head: { ref } });
+const repository = { default_branch: 'trunk' };
+
+type Event = Readonly<Record<string, unknown>>;
+const starts = (condition: string | undefined, event: Event): boolean =>
+  holds(
+    condition ?? '',
+    { github: { event }, inputs: { 'task-label': 'ralph', 'branch-prefix': 'ralph/' } },
+    { status: 'success' },
+  );
+
+describe('what starts a job: the template, and the first job of the reusable workflow', () => {
+  test.each<[string, Event, boolean]>([
+    ['a schedule', { schedule: '17 * * * *' }, true],
+    ['a dispatch', { inputs: null }, true],
+    ['the label', { issue, label: { name: 'ralph' } }, true],
+    ['another label', { issue, label: { name: 'bug' } }, false],
+    ['a command', { issue, comment: { body: '/ralph run' } }, true],
+    ['a comment', { issue, comment: { body: 'Nice.' } }, false],
+    ["Ralph's pull request closed", { pull_request: pull('ralph/queue') }, true],
+    ['that of somebody else', { pull_request: pull('feature') }, false],
+    ['a review', { pull_request: pull('ralph/issue-7'), review: { state: 'commented' } }, true],
+    ['a review of somebody else', { pull_request: pull('feature'), review: { state: 'commented' } }, false],
+    ['a reply', { pull_request: pull('ralph/queue'), comment: { body: 'No.', in_reply_to_id: 7 } }, true],
+    ['a reply to somebody else', { pull_request: pull('feature'), comment: { body: 'No.', in_reply_to_id: 7 } }, false],
+    ['a comment that comes with a review', { pull_request: pull('ralph/queue'), comment: { body: 'No.' } }, false],
+    ['a failed suite', { check_suite: { head_branch: 'ralph/queue', conclusion: 'failure' } }, true],
+    ['a failed suite elsewhere', { check_suite: { head_branch: 'main', conclusion: 'failure' } }, false],
+    ['a suite that passed', { check_suite: { head_branch: 'ralph/queue', conclusion: 'success' } }, false],
+    ['a failed run', { workflow_run: { head_branch: 'ralph/issue-7', conclusion: 'timed_out' } }, true],
+    ['a failed run elsewhere', { workflow_run: { head_branch: 'feature', conclusion: 'failure' } }, false],
+    ['a run that passed', { workflow_run: { head_branch: 'ralph/queue', conclusion: 'success' } }, false],
+  ])('%s', (_what, event, isStarted) => {
+    expect([starts(template?.if, event), starts(gate?.if, event)]).toEqual([isStarted, isStarted]);
+  });
+
+  test.each<[string, Event, boolean]>([
+    ['an issue with the label closed', { issue }, true],
+    ['another one', { issue: { ...issue, labels: [] } }, false],
+  ])('three jobs alone listen to: %s', (_what, event, isStarted) => {
+    expect(starts(gate?.if, event)).toBe(isStarted);
+  });
+});
+
+test.each([
+  ['a review', { repository, pull_request: pull('ralph/queue') }, 'trunk'],
+  ['a dispatch on a branch', { repository, inputs: null }, ''],
+])("for %s every job checks out what is not Ralph's", (_what, event, ref) => {
+  const checkouts = [template, ...Object.values(called.jobs)].flatMap((job) =>
+    (job?.steps ?? []).filter(({ uses }) => uses?.startsWith('actions/checkout@') === true),
+  );
+  expect(checkouts).toHaveLength(3);
+  expect(checkouts.map((step) => interpolate(step.with?.['ref'] ?? '', { github: { event } }))).toEqual([
+    ref,
+    ref,
+    ref,
+  ]);
+});
+
+test('the workflow that calls grants every permission that the called one asks for', () => {
+  const given = parseWorkflow(read('templates/workflows/three-jobs.yml')).permissions as Readonly<
+    Record<string, string>
+  >;
+  for (const { permissions } of Object.values(called.jobs))
+    for (const [area, level] of Object.entries(permissions as Readonly<Record<string, string>>))
+      expect([level, 'write'], area).toContain(given[area]);
+});
