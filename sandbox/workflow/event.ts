@@ -19,6 +19,7 @@ const read = z.object({
   inputs: z.record(z.string(), z.unknown()).nullish(),
   sender: z.object({ login: z.string() }).nullish(),
   pull_request: pullRequest.nullish(),
+  workflow_run: z.object({ name: z.string(), head_branch: z.string().nullish() }).nullish(),
 });
 
 /** The events whose workflows may write to the cache; what anybody can bring about may only read it. */
@@ -31,8 +32,10 @@ export interface Happening {
   readonly type: string | null;
   /** Which schedule fired; null: none did. */
   readonly cron: string | null;
-  /** The branch that was pushed to, or that the pull request wants to change; null: neither. */
+  /** The branch that was pushed to, that the pull request wants to change, or that a workflow ran on; null: none of them. */
   readonly branch: string | null;
+  /** Name of the workflow that ran; null: none did. */
+  readonly workflow: string | null;
   readonly actor: string;
   /** What was given with a dispatch. */
   readonly given: Readonly<Record<string, unknown>>;
@@ -47,13 +50,14 @@ export interface Happening {
 
 /** Reads an event as GitHub does. */
 export function readEvent({ name, payload }: { readonly name: string; readonly payload: unknown }): Happening {
-  const { action, schedule, ref, inputs, sender, pull_request: pull } = read.parse(payload);
+  const { action, schedule, ref, inputs, sender, pull_request: pull, workflow_run: run } = read.parse(payload);
   const pushed = name === 'push' && ref?.startsWith('refs/heads/') === true ? ref.slice('refs/heads/'.length) : null;
   return {
     name,
     type: action ?? null,
     cron: schedule ?? null,
-    branch: pull?.base.ref ?? pushed,
+    branch: pull?.base.ref ?? run?.head_branch ?? pushed,
+    workflow: run?.name ?? null,
     actor: sender?.login ?? REPOSITORY.owner,
     given: (name === 'workflow_dispatch' && inputs) || {},
     headRef: pull?.head.ref ?? '',

@@ -60,6 +60,7 @@ const filters = z
   .strictObject({
     types: names,
     branches: names,
+    workflows: names,
     inputs: z.record(
       z.string(),
       z.looseObject({ type: z.string().optional(), default: text.optional(), options: z.array(text).optional() }),
@@ -147,6 +148,8 @@ export function whyNot({ on: { schedule, events } }: Workflow, event: Happening)
   const types = wanted.types ?? USUAL_TYPES[event.name];
   if (types !== undefined && (event.type === null || !types.includes(event.type)))
     return `on: ${event.name} does not name the type ${event.type ?? '(none)'}`;
+  if (event.workflow !== null && !(wanted.workflows ?? []).includes(event.workflow))
+    return `on: ${event.name} does not name the workflow ${event.workflow}`;
   if (wanted.branches !== undefined && !(event.branch !== null && isNamed(event.branch, wanted.branches)))
     return `on: ${event.name} does not name the branch ${event.branch ?? '(none)'}`;
   return null;
