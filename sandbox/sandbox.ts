@@ -6,7 +6,14 @@ import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
 import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
-import { addComment, addIssue, startJob, type StoredIssue, type StoredPull } from './github/state.ts';
+import {
+  addComment,
+  addIssue,
+  type Mergeability,
+  startJob,
+  type StoredIssue,
+  type StoredPull,
+} from './github/state.ts';
 import {
   startMachine,
   type ActionStep,
@@ -104,12 +111,15 @@ export async function startSandbox(
     contents: 'write',
     issues: 'write',
     pull_requests: 'write',
+    checks: 'read',
+    statuses: 'read',
   };
   const github = await startGitHub({
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
     tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
     textOf: (path) => git(remote.repositoryFolder, ['show', `${MAIN}:${path}`]).catch(() => null),
+    mergeable: (pull) => mergeabilityOf(remote.repositoryFolder, pull),
     caches: cache.shelf,
     now: () => Date.now(),
   });
@@ -367,6 +377,16 @@ async function checkOut(workspace: string, url: string, { ref, depth, persistCre
     here,
   ]);
   if (!persistCredentials) await git(workspace, ['config', '--local', '--unset-all', header]);
+}
+
+/** As git finds out; a git that cannot merge without a work tree does not know. */
+async function mergeabilityOf(repository: string, { headSha, baseSha }: StoredPull): Promise<Mergeability> {
+  try {
+    await git(repository, ['merge-tree', '--write-tree', baseSha, headSha]);
+    return 'MERGEABLE';
+  } catch (error) {
+    return /ended with 1:/.test(String(error)) ? 'CONFLICTING' : 'UNKNOWN';
+  }
 }
 
 async function readBranches(repository: string): Promise<Record<string, string>> {

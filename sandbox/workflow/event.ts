@@ -19,7 +19,7 @@ const read = z.object({
   inputs: z.record(z.string(), z.unknown()).nullish(),
   sender: z.object({ login: z.string() }).nullish(),
   pull_request: pullRequest.nullish(),
-  workflow_run: z.object({ name: z.string() }).nullish(),
+  workflow_run: z.object({ name: z.string(), head_branch: z.string().nullish() }).nullish(),
 });
 
 /** The events whose workflows may write to the cache; what anybody can bring about may only read it. */
@@ -32,9 +32,9 @@ export interface Happening {
   readonly type: string | null;
   /** Which schedule fired; null: none did. */
   readonly cron: string | null;
-  /** The branch that was pushed to, or that the pull request wants to change; null: neither. */
+  /** The branch that was pushed to, that the pull request wants to change, or that a workflow ran on; null: none of them. */
   readonly branch: string | null;
-  /** The workflow of which a run ended; null: none did. */
+  /** Name of the workflow that ran; null: none did. */
   readonly workflow: string | null;
   readonly actor: string;
   /** What was given with a dispatch. */
@@ -56,7 +56,7 @@ export function readEvent({ name, payload }: { readonly name: string; readonly p
     name,
     type: action ?? null,
     cron: schedule ?? null,
-    branch: pull?.base.ref ?? pushed,
+    branch: pull?.base.ref ?? run?.head_branch ?? pushed,
     workflow: run?.name ?? null,
     actor: sender?.login ?? REPOSITORY.owner,
     given: (name === 'workflow_dispatch' && inputs) || {},

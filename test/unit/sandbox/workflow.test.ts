@@ -7,6 +7,9 @@ const JOB = 'jobs:\n  one:\n    runs-on: ubuntu-latest\n    steps:\n      - run:
 const on = (yaml: string) => parseWorkflow(`on: ${yaml}\n${JOB}`);
 const happens = (name: string, payload: object = {}) => readEvent({ name, payload });
 
+const ran = (name: string, branch: string) =>
+  happens('workflow_run', { action: 'completed', workflow_run: { name, head_branch: branch } });
+
 describe('an event starts a workflow', () => {
   test.each([
     ['push', happens('push'), true],
@@ -24,6 +27,11 @@ describe('an event starts a workflow', () => {
     ['{ push: { branches: [main, "v*", "!v2"] } }', readEvent(events.push('refs/heads/v1/x')), false],
     ['{ push: { branches: ["v**"] } }', readEvent(events.push('refs/heads/v1/x')), true],
     ['{ push: { branches: ["**"] } }', readEvent(events.push('refs/tags/v1')), false],
+    ['{ workflow_run: { workflows: [CI, Lint], types: [completed] } }', ran('Lint', 'main'), true],
+    ['{ workflow_run: { workflows: [CI], types: [completed] } }', ran('Lint', 'main'), false],
+    ['{ workflow_run: { workflows: [CI], types: [requested] } }', ran('CI', 'main'), false],
+    ['{ workflow_run: { workflows: [CI], branches: ["ralph/**"] } }', ran('CI', 'ralph/queue'), true],
+    ['{ workflow_run: { workflows: [CI], branches: ["ralph/**"] } }', ran('CI', 'main'), false],
   ])('on: %s', (yaml, event, starts) => {
     expect(whyNot(on(yaml), event) === null).toBe(starts);
   });
