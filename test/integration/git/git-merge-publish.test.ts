@@ -45,7 +45,7 @@ test('the next run goes on from a merge, and merges once more', async () => {
   const start = { kind: 'continue', remoteHead: head } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
   const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
-  const repository = await openAgain(scene, commit);
+  const { repository } = await openAgain(scene, commit);
   // What lies before the merge is not in the quarantine.
   expect(await scene.quarantineGit('rev-list', '--count', '--all')).toBe('4');
   expect(await repository.review()).toMatchObject({ lines: 3 });
@@ -186,13 +186,14 @@ test('what the branch alone changed at a protected path may stay', async () => {
   const { scene, head, base } = conflict;
   await using _ = scene;
   // A person did.
+  await conflict.takeBack();
   await scene.git('checkout', '--quiet', '--force', head);
   await edit(scene, { '.github/own.yml': 'on: push\n' });
   await scene.git('add', '--all', '--force');
   await scene.git('commit', '--quiet', '-m', 'mine');
   const person = await scene.git('rev-parse', 'HEAD');
   await scene.git('push', '--quiet', scene.server.repositoryFolder, `${person}:${BRANCH}`);
-  const repository = await openAgain(scene, person);
+  const { repository } = await openAgain(scene, person);
   const commit = await merged({ ...conflict, repository });
   const start = { kind: 'continue', remoteHead: person } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });

@@ -1,7 +1,7 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, isInRoom } from './git-fixture.ts';
+import { BRANCH } from './git-fixture.ts';
 import { edit, openAgain, resolve, setConflict, type Conflict, type Edit } from './merge-fixture.ts';
 
 const LINES = (middle: string): string => `one\ntwo\n${middle}\nfour\nfive\n`;
@@ -48,7 +48,7 @@ describe('a merge is laid in the work tree', () => {
     const { scene, head } = await setConflict({ ...TEXT, base: { 'b.txt': 'b\nmore\n' } });
     await using _ = scene;
     await scene.serverGit('update-ref', 'refs/heads/main', `${head}~1`);
-    const repository = await openAgain(scene, head);
+    const { repository } = await openAgain(scene, head);
     expect(await repository.beginMerge()).toEqual({ kind: 'up-to-date' });
   });
 
@@ -293,8 +293,8 @@ describe('an agent does what it likes with its git', () => {
     const { scene, repository, head } = conflict;
     await using _ = scene;
     await repository.beginMerge();
-    if (isInRoom()) return;
-    const next = await openAgain(scene, head);
+    await conflict.takeBack();
+    const { repository: next } = await openAgain(scene, head);
     expect(await next.beginMerge()).toMatchObject({ kind: 'begun', conflicts: ['a.txt'] });
   });
 });
@@ -342,9 +342,8 @@ describe('what a merge must not publish', () => {
     const { scene, head } = conflict;
     await using _ = scene;
     // The next run may not any more.
-    await openAgain(scene, head);
-    const repository = scene.reopen({ allowProtectedPaths: [] });
-    await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+    await conflict.takeBack();
+    const { repository } = await openAgain(scene, head, { allowProtectedPaths: [] });
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });

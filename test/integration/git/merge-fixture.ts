@@ -17,6 +17,7 @@ export interface Conflict {
   readonly head: string;
   readonly base: string;
   readonly fork: string;
+  takeBack(): Promise<void>;
 }
 
 /** Lays `first` on the base branch, then lets the lane and the base branch change it, and opens the lane once more. */
@@ -27,21 +28,27 @@ export async function setConflict(
   const scene = await setScene(rules);
   await commitToMain(scene, first);
   const { head: fork } = await openFresh(scene);
+  const takeBack = await scene.repository.handOver();
   const { committed } = await iterate(scene, () => edit(scene, lane));
+  await takeBack();
   await scene.remote().push({ branch: BRANCH, commit: committed.head, since: fork, start: { kind: 'fresh' } });
   const moved = await commitToMain(scene, base);
-  return { scene, fork, head: committed.head, base: moved, repository: await openAgain(scene, committed.head) };
+  const { repository, takeBack: end } = await openAgain(scene, committed.head);
+  return { scene, fork, head: committed.head, base: moved, repository, takeBack: end };
 }
 
 /** As the next run does it. */
-export async function openAgain(scene: Scene, head: string): Promise<Checkout> {
+export async function openAgain(
+  scene: Scene,
+  head: string,
+  rules: Partial<PublishingRules> = {},
+): Promise<{ readonly repository: Checkout; takeBack(): Promise<void> }> {
   await rm(join(scene.workFolder), { recursive: true, force: true });
   await scene.git('checkout', '--quiet', '--force', 'main');
   await scene.git('clean', '--quiet', '--force', '-d');
-  const repository = scene.reopen();
+  const repository = scene.reopen(rules);
   await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
-  await repository.handOver();
-  return repository;
+  return { repository, takeBack: await repository.handOver() };
 }
 
 /** A commit of a person on the server's base branch; returns it. */
