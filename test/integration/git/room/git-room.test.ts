@@ -7,7 +7,7 @@ import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.t
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
 import { rows } from '../../../runs.ts';
 import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from '../git-fixture.ts';
-import { resolve, setConflict } from '../merge-fixture.ts';
+import { resolve, setConflict } from '../merge/merge-fixture.ts';
 import { AGENT_UID, asAgent, openOtherUserRoom } from './room-fixture.ts';
 
 workIn(openOtherUserRoom);
@@ -426,13 +426,12 @@ function fail(message: string): never {
 test.skipIf(own !== 0)(
   'a merge of the base branch is laid and resolved as the other user, and taken back as a commit',
   async () => {
-    const conflict = await setConflict({
+    await using conflict = await setConflict({
       first: { 'a.txt': 'first\n', 'b.txt': 'b\n' },
       lane: { 'a.txt': 'lane\n' },
       base: { 'a.txt': 'base\n', 'b.txt': 'b of the base\n', 'new/c.txt': 'c\n' },
     });
     const { scene, repository, head, base } = conflict;
-    await using _ = scene;
     expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
     expect(await scene.read('a.txt')).toContain('<<<<<<< ralph/queue\nlane\n');
     for (const path of ['a.txt', 'b.txt', 'new', 'new/c.txt'])

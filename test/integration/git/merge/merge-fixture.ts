@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Checkout } from '../../../src/git/checkout/checkout.ts';
-import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
-import type { IterationCommit } from '../../../src/ports/repository.ts';
-import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+import type { Checkout } from '../../../../src/git/checkout/checkout.ts';
+import type { PublishingRules } from '../../../../src/git/inspection/inspection.ts';
+import type { IterationCommit } from '../../../../src/ports/repository.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 /** What one side does to the files: content by path; null: it removes the path. */
 export type Edit = Readonly<Record<string, string | Buffer | null>>;
@@ -18,6 +18,7 @@ export interface Conflict {
   readonly base: string;
   readonly fork: string;
   takeBack(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Lays `first` on the base branch, then lets the lane and the base branch change it, and opens the lane once more. */
@@ -34,7 +35,16 @@ export async function setConflict(
   await scene.remote().push({ branch: BRANCH, commit: committed.head, since: fork, start: { kind: 'fresh' } });
   const moved = await commitToMain(scene, base);
   const { repository, takeBack: end } = await openAgain(scene, committed.head);
-  return { scene, fork, head: committed.head, base: moved, repository, takeBack: end };
+  const { head } = committed;
+  return {
+    scene,
+    fork,
+    head,
+    base: moved,
+    repository,
+    takeBack: end,
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+  };
 }
 
 /** As the next run does it. */
