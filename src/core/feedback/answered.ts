@@ -34,6 +34,15 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
     : state;
 }
 
+/** The state in which these tasks are done by what the loop did itself. */
+export function doneWithoutCall(state: LaneState, ids: readonly TaskId[], commit: string): LaneState {
+  const done = ids.map((id) => {
+    const before = progressOf(state.tasks, id);
+    return [id, { ...before, state: 'done', reason: null, setAside: null, doneCommit: commit }] as const;
+  });
+  return { ...state, tasks: { ...state.tasks, ...Object.fromEntries(done) } };
+}
+
 /** One run over the pull request. `head`: what it looked at; `tasks`: all that the run had. */
 interface RunOver {
   readonly startedAt: number;

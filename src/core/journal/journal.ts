@@ -76,6 +76,15 @@ const checkLineSchema = z.object({
   finished: z.array(z.string()),
 });
 
+const answerSchema = z.object({
+  ...common,
+  answeredAt: anyInstant,
+  /** Feedback tasks that were done without a call. */
+  tasks: z.array(z.string()),
+  /** The head then. */
+  commit: z.string(),
+});
+
 const waitSchema = z.object({
   ...common,
   waitedFrom: anyInstant,
@@ -93,6 +102,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
   checkLineSchema.extend({ kind: z.literal('check') }),
+  answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
@@ -108,6 +118,9 @@ export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 /** What the verify commands said of the head in a clean clone, between two iterations or at the end. */
 export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
 
+/** What the loop itself answered of what people and CI asked, between two iterations or before the first. */
+export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
+
 /** A wait for the end of a limit, between two iterations or before the first. */
 export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 
@@ -119,6 +132,7 @@ export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
   | { readonly kind: 'check'; readonly check: JournalCheck }
+  | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
@@ -145,6 +159,11 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
 /** A check as one line of JSON, without a line end. */
 export function serializeCheck(check: JournalCheck): string {
   return JSON.stringify({ kind: 'check', ...check });
+}
+
+/** An answer as one line of JSON, without a line end. */
+export function serializeAnswer(answer: JournalAnswer): string {
+  return JSON.stringify({ kind: 'answer', ...answer });
 }
 
 /** A wait as one line of JSON, without a line end. */
@@ -180,6 +199,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'check': {
       const { kind, ...check } = parsed.data;
       return { kind, check };
+    }
+    case 'answer': {
+      const { kind, ...answer } = parsed.data;
+      return { kind, answer };
     }
     case 'wait': {
       const { kind, ...wait } = parsed.data;

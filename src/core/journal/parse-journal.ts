@@ -58,6 +58,9 @@ export function parseJournal(text: string): ParsedJournal {
       checks: lines.flatMap((line, index) =>
         line.kind === 'check' ? [{ after: iterationsBefore(lines, index), check: line.check }] : [],
       ),
+      answers: lines.flatMap((line, index) =>
+        line.kind === 'answer' ? [{ after: iterationsBefore(lines, index), answer: line.answer }] : [],
+      ),
       waits: lines.flatMap((line, index) =>
         line.kind === 'wait' ? [{ after: iterationsBefore(lines, index), wait: line.wait }] : [],
       ),
@@ -67,7 +70,7 @@ export function parseJournal(text: string): ParsedJournal {
   };
 }
 
-const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'wait', 'end']), lane: z.string() });
+const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'end']), lane: z.string() });
 
 /** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
 export function isAboutJournal(text: string): boolean {
@@ -91,7 +94,8 @@ function problemsOf(
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
-  const expected = index - lines.slice(0, index).filter(({ kind }) => kind === 'check' || kind === 'wait').length;
+  const between = lines.slice(0, index).filter(({ kind }) => kind !== 'start' && kind !== 'iteration');
+  const expected = index - between.length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
   return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
@@ -105,6 +109,8 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
       return line.entry.lane;
     case 'check':
       return line.check.lane;
+    case 'answer':
+      return line.answer.lane;
     case 'wait':
       return line.wait.lane;
     case 'end':

@@ -125,7 +125,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
   /** Lays what merging changes over the work tree as it was read; `only`: these files of it, null: all. */
   async function layMerge(begun: OpenMerge, on: ObjectId, only: readonly string[] | null): Promise<void> {
-    if (quarantined === null) throw new Error('a merge before openLane()');
+    if (quarantined === null) throw new Error('layMerge() before openLane()');
     const { quarantine, side } = quarantined;
     const wanted = await withObjects(quarantine.git, (objects) =>
       overlaid(quarantine, objects, { on, from: begun.tip, to: begun.laid, withheld: [...withheld.keys()], only }),
@@ -248,7 +248,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
           Object.entries(wanted.texts).map(([path, text]) => [fromRoot(workingDirectory, path), text]),
         );
         const committed = await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
-        return { ...committed, open: merge === null ? null : await onto(committer, objects, merge, committed.head) };
+        const open = merge === null ? null : await onto(quarantine, objects, { merge, tip: committed.head });
+        return { ...committed, open };
       });
       if (made.head === known) return made;
       merge = open;

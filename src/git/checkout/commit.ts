@@ -76,7 +76,11 @@ export async function commitIteration(
   const made =
     tree === base.tree
       ? null
-      : await commitTree(committer, { tree, parents: [base.commit], message: withTrailers(message, iteration.trailers) });
+      : await commitTree(committer, {
+          tree,
+          parents: [base.commit],
+          message: withTrailers(message, iteration.trailers),
+        });
 
   const newHead = made ?? base.commit;
   const changes = await objects.changesBetween(tip.tree, tree);
@@ -125,7 +129,10 @@ async function ownCommits(
   objects: Objects,
   { tip, head }: { readonly tip: ObjectId; readonly head: ObjectId | null },
 ): Promise<OwnCommits> {
-  const chain = head === null ? [] : await chainBetween(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
+  const chain =
+    head === null
+      ? []
+      : await chainBetween(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
   if (chain !== null) return { kind: 'chain', commits: chain };
   const listed = await git.answer(['rev-list', '--topo-order', '--reverse', `${tip}..${head}`]);
   const commits = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];

@@ -35,8 +35,7 @@ export async function knownMerges(
     const known: KnownMerge[] = [];
     for (const commit of merges) {
       const [, merged = ''] = commit.parents;
-      if (!onBase.has(merged))
-        return `The new commit ${commit.id} merges ${merged}, which is not on the base branch.`;
+      if (!onBase.has(merged)) return `The new commit ${commit.id} merges ${merged}, which is not on the base branch.`;
       const before = known.at(-1)?.commit.parents[1];
       const { exitCode, stdout } = await empty.answer(['merge-base', since, merged]);
       known.push({ commit, fork: before ?? (exitCode === 0 ? stdout.toString().trim() : null) });
@@ -60,8 +59,16 @@ export async function objectionsToMerge(
   const differing = new Set(fromBase.filter(({ path }) => changed.has(path)).map(({ path }) => path));
   // A key that one side brings is old news: it is none only where both miss it.
   const [againstOwn, againstBase] = [
-    await inspection.inspect(objects, fromOwn.filter(({ path }) => differing.has(path)), new Map()),
-    await inspection.inspect(objects, fromBase.filter(({ path }) => differing.has(path)), new Map()),
+    await inspection.inspect(
+      objects,
+      fromOwn.filter(({ path }) => differing.has(path)),
+      new Map(),
+    ),
+    await inspection.inspect(
+      objects,
+      fromBase.filter(({ path }) => differing.has(path)),
+      new Map(),
+    ),
   ];
   const both = [...againstOwn].filter(([path]) => againstBase.has(path));
   const kept = inspection.inspectPaths(fromBase.filter(({ path }) => !changed.has(path)));

@@ -76,11 +76,7 @@ function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MIN
 /** What inspecting commits takes; the server itself is asked which commits its base branch has. */
 function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
-  return {
-    ...sourceOf(options),
-    baseBranch: options.baseBranch,
-    ask: (from, args) => ask(from, args, network),
-  };
+  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
 }
 
 async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {

@@ -19,7 +19,9 @@ async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
 }
 
 test('commits come from a bundle alone, are measured, inspected and pushed', async () => {
-  const { here, remote, since, fork, base, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\ntwo\n'));
+  const { here, remote, since, fork, base, path, head } = await handedOver((scene) =>
+    scene.write('a.txt', 'one\ntwo\n'),
+  );
   await using scene = here;
   const received = await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
   expect(received).toMatchObject({ kind: 'received', review: { lines: 2 } });

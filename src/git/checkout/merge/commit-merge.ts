@@ -94,7 +94,14 @@ async function subjectsOf(
   { head, merge, tip }: { readonly head: ObjectId | null; readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<readonly string[]> {
   if (head === null || head === tip) return [];
-  const listed = await repository.git.answer(['rev-list', '--topo-order', '--reverse', head, `^${tip}`, `^${merge.base}`]);
+  const listed = await repository.git.answer([
+    'rev-list',
+    '--topo-order',
+    '--reverse',
+    head,
+    `^${tip}`,
+    `^${merge.base}`,
+  ]);
   const ids = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
   return (await commitsOf(objects, ids.slice(0, MOST_SUBJECTS))).map(({ message }) => message.split('\n', 1)[0] ?? '');
 }

@@ -113,10 +113,9 @@ export async function unfinishedIn(
 
 /** The same merge on top of a newer commit of the lane. */
 export async function onto(
-  { repository }: { readonly repository: PrivateRepository },
+  repository: PrivateRepository,
   objects: Objects,
-  merge: OpenMerge,
-  tip: ObjectId,
+  { merge, tip }: { readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<OpenMerge> {
   const change = { from: merge.tip, to: tip, withheld: [], only: null };
   const laid = await overlaid(repository, objects, { ...change, on: merge.laid });

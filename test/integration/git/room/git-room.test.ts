@@ -7,6 +7,7 @@ import { takeBackAfterKill } from '../../../../src/git/checkout/tree/hand-over.t
 import { createWorkFiles } from '../../../../src/runner/workspace-files.ts';
 import { rows } from '../../../runs.ts';
 import { BRANCH, iterate, messageFor, openFresh, runGit, setScene, workIn, type Scene } from '../git-fixture.ts';
+import { resolve, setConflict } from '../merge/merge-fixture.ts';
 import { AGENT_UID, asAgent, openOtherUserRoom } from './room-fixture.ts';
 
 workIn(openOtherUserRoom);
@@ -421,3 +422,27 @@ describe('a work tree stays ours', () => {
 function fail(message: string): never {
   throw new Error(message);
 }
+
+test.skipIf(own !== 0)(
+  'a merge of the base branch is laid and resolved as the other user, and taken back as a commit',
+  async () => {
+    await using conflict = await setConflict({
+      first: { 'a.txt': 'first\n', 'b.txt': 'b\n' },
+      lane: { 'a.txt': 'lane\n' },
+      base: { 'a.txt': 'base\n', 'b.txt': 'b of the base\n', 'new/c.txt': 'c\n' },
+    });
+    const { scene, repository, head, base } = conflict;
+    expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
+    expect(await scene.read('a.txt')).toContain('<<<<<<< ralph/queue\nlane\n');
+    for (const path of ['a.txt', 'b.txt', 'new', 'new/c.txt'])
+      expect((await stat(join(scene.folder, path))).uid).toBe(AGENT_UID);
+    const before = await resolve(conflict, () => asAgent(scene.folder, 'git add --all; git commit --quiet -m early'));
+    expect(before.committed).toMatchObject({ merge: 'open', commit: null });
+    const { committed } = await resolve(conflict, () => asAgent(scene.folder, 'echo both > a.txt'));
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    await conflict.takeBack();
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.read('b.txt')).toBe('b of the base\n');
+  },
+);

@@ -1,7 +1,7 @@
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BRANCH, isInRoom } from './git-fixture.ts';
+import { BRANCH } from '../git-fixture.ts';
 import { edit, openAgain, resolve, setConflict, type Conflict, type Edit } from './merge-fixture.ts';
 
 const LINES = (middle: string): string => `one\ntwo\n${middle}\nfour\nfive\n`;
@@ -20,9 +20,8 @@ async function changedIn({ scene }: Conflict, parent: 1 | 2): Promise<readonly s
 
 describe('a merge is laid in the work tree', () => {
   test('with markers where it conflicts, with all that does not, and without a commit', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head } = conflict;
-    await using _ = scene;
     expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: ['a.txt'], lockFiles: [] });
     expect(await scene.read('a.txt')).toBe(MARKED);
     expect(await scene.read('b.txt')).toBe('b of the base\n');
@@ -35,9 +34,8 @@ describe('a merge is laid in the work tree', () => {
   });
 
   test('once: the second time it is there already, and after its commit the lane is up to date', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository } = conflict;
-    await using _ = scene;
     const begun = await repository.beginMerge();
     expect(await repository.beginMerge()).toEqual(begun);
     await resolve(conflict, () => scene.write('a.txt', LINES('both')));
@@ -45,17 +43,16 @@ describe('a merge is laid in the work tree', () => {
   });
 
   test('and not where the lane has all of the base branch', async () => {
-    const { scene, head } = await setConflict({ ...TEXT, base: { 'b.txt': 'b\nmore\n' } });
-    await using _ = scene;
+    await using conflict = await setConflict({ ...TEXT, base: { 'b.txt': 'b\nmore\n' } });
+    const { scene, head } = conflict;
     await scene.serverGit('update-ref', 'refs/heads/main', `${head}~1`);
-    const repository = await openAgain(scene, head);
+    const { repository } = await openAgain(scene, head);
     expect(await repository.beginMerge()).toEqual({ kind: 'up-to-date' });
   });
 
   test('files that git ignores or does not know stay', async () => {
-    const conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, '.gitignore': 'cache/\n' } });
+    await using conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, '.gitignore': 'cache/\n' } });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await edit(scene, { 'cache/c.txt': 'ignored\n', 'note.txt': 'not committed yet\n' });
     await repository.beginMerge();
     expect(await scene.read('cache/c.txt')).toBe('ignored\n');
@@ -107,8 +104,8 @@ describe('a merge is laid in the work tree', () => {
       },
     ],
   ])('%s', async (_name, sides, { conflicts, files }) => {
-    const { scene, repository } = await setConflict(sides);
-    await using _ = scene;
+    await using conflict = await setConflict(sides);
+    const { scene, repository } = conflict;
     expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts, lockFiles: [] });
     for (const [path, content] of Object.entries(files)) {
       const there = await readFile(join(scene.folder, path), 'utf8').catch(() => null);
@@ -117,13 +114,12 @@ describe('a merge is laid in the work tree', () => {
   });
 
   test('lock files that conflict are as the base has them', async () => {
-    const conflict = await setConflict({
+    await using conflict = await setConflict({
       first: { 'package-lock.json': '{"a":1}\n' },
       lane: { 'package-lock.json': '{"a":1,"lane":1}\n' },
       base: { 'package-lock.json': '{"a":1,"base":1}\n' },
     });
     const { scene, repository } = conflict;
-    await using _ = scene;
     expect(await repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [], lockFiles: ['package-lock.json'] });
     expect(await scene.read('package-lock.json')).toBe('{"a":1,"base":1}\n');
     const { committed } = await resolve(conflict, () => Promise.resolve());
@@ -131,11 +127,11 @@ describe('a merge is laid in the work tree', () => {
   });
 
   test('attributes of the repository name no driver', async () => {
-    const { scene, repository } = await setConflict({
+    await using conflict = await setConflict({
       ...TEXT,
       first: { ...TEXT.first, '.gitattributes': '*.txt merge=evil\n' },
     });
-    await using _ = scene;
+    const { scene, repository } = conflict;
     await scene.git('config', 'merge.evil.driver', 'touch ran %A');
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     await expect(scene.read('ran')).rejects.toThrow('ENOENT');
@@ -144,9 +140,8 @@ describe('a merge is laid in the work tree', () => {
 
 describe('its commit waits until it is resolved', () => {
   test('then it has both parents, our words and the resolution', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head, base } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed, change } = await resolve(conflict, () => scene.write('a.txt', LINES('lane and base')));
     expect(change).toMatchObject({ files: ['a.txt'] });
@@ -162,13 +157,12 @@ describe('its commit waits until it is resolved', () => {
 
   test('files that still have markers are named, and nothing is committed', async () => {
     const both = { 'a.txt': LINES('three'), 'c.txt': LINES('three') };
-    const conflict = await setConflict({
+    await using conflict = await setConflict({
       first: both,
       lane: { 'a.txt': LINES('lane'), 'c.txt': LINES('lane') },
       base: { 'a.txt': LINES('base'), 'c.txt': LINES('base') },
     });
     const { scene, repository, head } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const half = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
     const still = { path: 'c.txt', why: 'it still has conflict markers' };
@@ -191,8 +185,7 @@ describe('its commit waits until it is resolved', () => {
     ['its last line alone', LINES('both\n>>>>>>> main')],
     ['its middle alone', LINES('lane\n=======\nbase')],
   ])('a marker is one with %s', async (_name, left) => {
-    const conflict = await setConflict(TEXT);
-    await using _ = conflict.scene;
+    await using conflict = await setConflict(TEXT);
     await conflict.repository.beginMerge();
     const { committed } = await resolve(conflict, () => conflict.scene.write('a.txt', left));
     expect(committed).toMatchObject({ merge: 'open' });
@@ -200,9 +193,8 @@ describe('its commit waits until it is resolved', () => {
 
   test('a marker in another file waits as well, unless a side has it', async () => {
     const manual = 'Git writes:\n<<<<<<< ours\n=======\n>>>>>>> theirs\n';
-    const conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, 'git.md': manual } });
+    await using conflict = await setConflict({ ...TEXT, first: { ...TEXT.first, 'git.md': manual } });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     await scene.write('a.txt', LINES('both'));
     const moved = await resolve(conflict, () => edit(scene, { 'git.md': `# Git\n${manual}`, 'b.txt': MARKED }));
@@ -212,9 +204,8 @@ describe('its commit waits until it is resolved', () => {
   });
 
   test('a file that stands beside another waits for a name', async () => {
-    const conflict = await setConflict({ first: { o: 'o\n' }, lane: { x: 'lane\n' }, base: { 'x/y': 'base\n' } });
+    await using conflict = await setConflict({ first: { o: 'o\n' }, lane: { x: 'lane\n' }, base: { 'x/y': 'base\n' } });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const left = await resolve(conflict, () => Promise.resolve());
     expect(left.committed.withheldNow).toEqual([
@@ -228,9 +219,8 @@ describe('its commit waits until it is resolved', () => {
 
 describe('an agent does what it likes with its git', () => {
   test('its commits are folded into the merge', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head, base } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, async () => {
       await scene.write('a.txt', LINES('both'));
@@ -243,9 +233,8 @@ describe('an agent does what it likes with its git', () => {
   });
 
   test('a commit of it before the merge is resolved is undone, and its files stay', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, async () => {
       await scene.git('add', '--all');
@@ -260,9 +249,8 @@ describe('an agent does what it likes with its git', () => {
     ['git reset --hard', ['reset', '--quiet', '--hard']],
     ['git checkout .', ['checkout', '--quiet', '--force', 'HEAD', '--', '.']],
   ])('%s does not make a merge of nothing: it is laid once more', async (_name, how) => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, () => scene.git(...how));
     expect(committed).toMatchObject({ merge: 'open', commit: null });
@@ -275,9 +263,8 @@ describe('an agent does what it likes with its git', () => {
   });
 
   test('a merge that is given up leaves the work tree as it was', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     await resolve(conflict, () => edit(scene, { 'b.txt': 'half\n', 'more.txt': 'more\n' }));
     await repository.abandonMerge();
@@ -289,27 +276,25 @@ describe('an agent does what it likes with its git', () => {
   });
 
   test('the next run begins again where one was killed', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository, head } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
-    if (isInRoom()) return;
-    const next = await openAgain(scene, head);
+    await conflict.takeBack();
+    const { repository: next } = await openAgain(scene, head);
     expect(await next.beginMerge()).toMatchObject({ kind: 'begun', conflicts: ['a.txt'] });
   });
 });
 
 describe('what a merge must not publish', () => {
-  const PROTECTED = {
+  const protectedSides = {
     first: { ...TEXT.first, '.github/workflows/ci.yml': 'on: push\n' },
     lane: TEXT.lane,
     base: { ...TEXT.base, '.github/workflows/ci.yml': 'on: pull_request\n', '.github/CODEOWNERS': '* @ada\n' },
   };
 
   test('what the base changed in protected paths is part of the merge', async () => {
-    const conflict = await setConflict(PROTECTED, { maxPatchFiles: 2 });
+    await using conflict = await setConflict(protectedSides, { maxPatchFiles: 2 });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [], lookAt: [] });
@@ -321,9 +306,8 @@ describe('what a merge must not publish', () => {
     ['the one that the lane still had', 'on: push\n'],
     ['nothing', null],
   ])('an agent that leaves %s at a protected path does not get it in', async (_name, content) => {
-    const conflict = await setConflict(PROTECTED);
+    await using conflict = await setConflict(protectedSides);
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, () =>
       edit(scene, { 'a.txt': LINES('both'), '.github/workflows/ci.yml': content }),
@@ -335,16 +319,14 @@ describe('what a merge must not publish', () => {
 
   test('a conflict at a protected path is resolved as the base has it', async () => {
     const allowed = { allowProtectedPaths: ['.github/**'] };
-    const conflict = await setConflict(
-      { ...PROTECTED, lane: { ...TEXT.lane, '.github/workflows/ci.yml': 'on: lane\n', '.github/x.yml': 'x\n' } },
+    await using conflict = await setConflict(
+      { ...protectedSides, lane: { ...TEXT.lane, '.github/workflows/ci.yml': 'on: lane\n', '.github/x.yml': 'x\n' } },
       allowed,
     );
     const { scene, head } = conflict;
-    await using _ = scene;
     // The next run may not any more.
-    await openAgain(scene, head);
-    const repository = scene.reopen({ allowProtectedPaths: [] });
-    await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+    await conflict.takeBack();
+    const { repository } = await openAgain(scene, head, { allowProtectedPaths: [] });
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
     const { committed } = await resolve({ scene, repository }, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
@@ -354,9 +336,8 @@ describe('what a merge must not publish', () => {
   });
 
   test('a secret in the resolution keeps its file as the base has it', async () => {
-    const conflict = await setConflict(TEXT, { secretValues: () => ['correct-horse-battery-staple'] });
+    await using conflict = await setConflict(TEXT, { secretValues: () => ['correct-horse-battery-staple'] });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, () =>
       scene.write('a.txt', LINES('key: correct-horse-battery-staple')),
@@ -366,19 +347,20 @@ describe('what a merge must not publish', () => {
   });
 
   test('a key that the base has had for long is no secret here', async () => {
-    const key = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`;
-    const conflict = await setConflict({ ...TEXT, base: { ...TEXT.base, 'a.txt': LINES(key), 'k.txt': `${key}\n` } });
+    const key = `npm_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8`;
+    await using conflict = await setConflict({
+      ...TEXT,
+      base: { ...TEXT.base, 'a.txt': LINES(key), 'k.txt': `${key}\n` },
+    });
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES(`lane\n${key}`)));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
   });
 
   test('what was withheld before stays withheld, in the work tree and out of the branch', async () => {
-    const conflict = await setConflict(PROTECTED);
+    await using conflict = await setConflict(protectedSides);
     const { scene, repository } = conflict;
-    await using _ = scene;
     const before = await resolve(conflict, () => scene.write('.github/workflows/own.yml', 'on: evil\n'));
     expect(before.committed.withheldNow).toHaveLength(1);
     await repository.beginMerge();
@@ -393,9 +375,8 @@ describe('what a merge must not publish', () => {
   });
 
   test('a link that leads out stays out', async () => {
-    const conflict = await setConflict(TEXT);
+    await using conflict = await setConflict(TEXT);
     const { scene, repository } = conflict;
-    await using _ = scene;
     await repository.beginMerge();
     const { committed } = await resolve(conflict, async () => {
       await scene.write('a.txt', LINES('both'));

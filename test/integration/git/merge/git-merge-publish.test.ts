@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BRANCH, runGit } from './git-fixture.ts';
+import { BRANCH, runGit } from '../git-fixture.ts';
 import { commitToMain, edit, openAgain, resolve, setConflict, type Conflict } from './merge-fixture.ts';
 
 const SIDES = {
@@ -21,9 +21,8 @@ async function merged(conflict: Conflict, content = 'lane and base\n'): Promise<
 test.each<['push' | 'pushOn']>([['push'], ['pushOn']])(
   '%s publishes a merge, though its base has moved on',
   async (how) => {
-    const conflict = await setConflict(SIDES);
+    await using conflict = await setConflict(SIDES);
     const { scene, head, base } = conflict;
-    await using _ = scene;
     const commit = await merged(conflict);
     await commitToMain(scene, { 'later.txt': 'later\n' });
     const push = { branch: BRANCH, commit, since: head };
@@ -38,14 +37,13 @@ test.each<['push' | 'pushOn']>([['push'], ['pushOn']])(
 );
 
 test('the next run goes on from a merge, and merges once more', async () => {
-  const conflict = await setConflict(SIDES);
+  await using conflict = await setConflict(SIDES);
   const { scene, head } = conflict;
-  await using _ = scene;
   const commit = await merged(conflict);
   const start = { kind: 'continue', remoteHead: head } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });
   const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
-  const repository = await openAgain(scene, commit);
+  const { repository } = await openAgain(scene, commit);
   // What lies before the merge is not in the quarantine.
   expect(await scene.quarantineGit('rev-list', '--count', '--all')).toBe('4');
   expect(await repository.review()).toMatchObject({ lines: 3 });
@@ -65,9 +63,8 @@ async function handOver({ scene, repository, head }: Conflict) {
 }
 
 test('a merge comes from a bundle, is measured without the base, and pushed', async () => {
-  const conflict = await setConflict(SIDES);
+  await using conflict = await setConflict(SIDES);
   const { scene, head, base, fork } = conflict;
-  await using _ = scene;
   const commit = await merged(conflict);
   const { path, remote } = await handOver(conflict);
   await commitToMain(scene, { 'later.txt': 'later\n' });
@@ -110,7 +107,7 @@ async function forge(
   return commit;
 }
 
-const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`;
+const NPM_TOKEN = `npm_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8`;
 
 test.each<[string, (conflict: Conflict, merge: string) => Promise<string>, RegExp]>([
   [
@@ -152,9 +149,8 @@ test.each<[string, (conflict: Conflict, merge: string) => Promise<string>, RegEx
     /not on the base branch|does not build on/,
   ],
 ])('a forged commit that %s is refused, as it is pushed and as it is received', async (_name, make, why) => {
-  const conflict = await setConflict(SIDES);
+  await using conflict = await setConflict(SIDES);
   const { scene, head, base, fork } = conflict;
-  await using _ = scene;
   const merge = await merged(conflict);
   const commit = await make(conflict, merge);
   const refused = { kind: 'rejected', why: expect.stringMatching(why) as string };
@@ -170,9 +166,8 @@ test.each<[string, (conflict: Conflict, merge: string) => Promise<string>, RegEx
 });
 
 test('a bundle with a merge of another commit than the one of the gate is not taken', async () => {
-  const conflict = await setConflict(SIDES);
+  await using conflict = await setConflict(SIDES);
   const { scene, head, fork } = conflict;
-  await using _ = scene;
   const commit = await merged(conflict);
   const { path, remote } = await handOver(conflict);
   const base = await commitToMain(scene, { 'later.txt': 'later\n' });
@@ -182,17 +177,17 @@ test('a bundle with a merge of another commit than the one of the gate is not ta
 });
 
 test('what the branch alone changed at a protected path may stay', async () => {
-  const conflict = await setConflict(SIDES);
+  await using conflict = await setConflict(SIDES);
   const { scene, head, base } = conflict;
-  await using _ = scene;
   // A person did.
+  await conflict.takeBack();
   await scene.git('checkout', '--quiet', '--force', head);
   await edit(scene, { '.github/own.yml': 'on: push\n' });
   await scene.git('add', '--all', '--force');
   await scene.git('commit', '--quiet', '-m', 'mine');
   const person = await scene.git('rev-parse', 'HEAD');
   await scene.git('push', '--quiet', scene.server.repositoryFolder, `${person}:${BRANCH}`);
-  const repository = await openAgain(scene, person);
+  const { repository } = await openAgain(scene, person);
   const commit = await merged({ ...conflict, repository });
   const start = { kind: 'continue', remoteHead: person } as const;
   expect(await scene.remote().push({ branch: BRANCH, commit, start })).toEqual({ kind: 'pushed' });

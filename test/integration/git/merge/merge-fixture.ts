@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Checkout } from '../../../src/git/checkout/checkout.ts';
-import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
-import type { IterationCommit } from '../../../src/ports/repository.ts';
-import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+import type { Checkout } from '../../../../src/git/checkout/checkout.ts';
+import type { PublishingRules } from '../../../../src/git/inspection/inspection.ts';
+import type { IterationCommit } from '../../../../src/ports/repository.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 /** What one side does to the files: content by path; null: it removes the path. */
 export type Edit = Readonly<Record<string, string | Buffer | null>>;
@@ -17,6 +17,8 @@ export interface Conflict {
   readonly head: string;
   readonly base: string;
   readonly fork: string;
+  takeBack(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Lays `first` on the base branch, then lets the lane and the base branch change it, and opens the lane once more. */
@@ -27,21 +29,36 @@ export async function setConflict(
   const scene = await setScene(rules);
   await commitToMain(scene, first);
   const { head: fork } = await openFresh(scene);
+  const takeBack = await scene.repository.handOver();
   const { committed } = await iterate(scene, () => edit(scene, lane));
+  await takeBack();
   await scene.remote().push({ branch: BRANCH, commit: committed.head, since: fork, start: { kind: 'fresh' } });
   const moved = await commitToMain(scene, base);
-  return { scene, fork, head: committed.head, base: moved, repository: await openAgain(scene, committed.head) };
+  const { repository, takeBack: end } = await openAgain(scene, committed.head);
+  const { head } = committed;
+  return {
+    scene,
+    fork,
+    head,
+    base: moved,
+    repository,
+    takeBack: end,
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+  };
 }
 
 /** As the next run does it. */
-export async function openAgain(scene: Scene, head: string): Promise<Checkout> {
+export async function openAgain(
+  scene: Scene,
+  head: string,
+  rules: Partial<PublishingRules> = {},
+): Promise<{ readonly repository: Checkout; takeBack(): Promise<void> }> {
   await rm(join(scene.workFolder), { recursive: true, force: true });
   await scene.git('checkout', '--quiet', '--force', 'main');
   await scene.git('clean', '--quiet', '--force', '-d');
-  const repository = scene.reopen();
+  const repository = scene.reopen(rules);
   await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
-  await repository.handOver();
-  return repository;
+  return { repository, takeBack: await repository.handOver() };
 }
 
 /** A commit of a person on the server's base branch; returns it. */
