@@ -3,6 +3,9 @@
 /** A suggestion that was committed as it stands; the commit's id follows. */
 export const SUGGESTION_APPLIED = 'Applied as suggested';
 
+/** A suggestion that changes nothing any more. */
+export const ALREADY_THERE = 'The file has this text already';
+
 /** A suggestion that must not be published. `why`: a sentence part. */
 export function suggestionWithheld(path: string, why: string): string {
   return `Not applied: \`${path.replaceAll('`', "'")}\` is left out, because ${why}`;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 import {
   parseJournalLine,
+  type JournalAnswer,
   type JournalCheck,
   type JournalEnd,
   type JournalEntry,
@@ -10,12 +11,14 @@ import {
   type JournalWait,
 } from './journal.ts';
 
-/** A run's journal. Line 1 is the start, iterations, checks and waits follow; `end` is null when the run was killed, failed or still continues. */
+/** A run's journal. Line 1 is the start, iterations, checks, answers and waits follow; `end` is null when the run was killed, failed or still continues. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
   /** Each with the number of iterations before it. */
   readonly checks: readonly { readonly after: number; readonly check: JournalCheck }[];
+  /** The same of what the loop answered itself. */
+  readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
   /** The same of the times that the run waited. */
   readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
   readonly end: JournalEnd | null;

@@ -11,7 +11,11 @@ import type { LoopDeps } from '../deps.ts';
 export function answerWithoutCall(
   { clock, redact, record, appendJournal }: Pick<LoopDeps, 'clock' | 'redact' | 'record' | 'appendJournal'>,
   work: Work,
-  { id, kind, words }: { readonly id: TaskId; readonly words: string } & Pick<NonNullable<FeedbackItem['answer']>, 'kind'>,
+  {
+    id,
+    kind,
+    words,
+  }: { readonly id: TaskId; readonly words: string } & Pick<NonNullable<FeedbackItem['answer']>, 'kind'>,
 ): Work {
   const { lane, head, state } = work;
   const now = clock.now();

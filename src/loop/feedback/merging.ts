@@ -1,10 +1,9 @@
-import { answerWith, beginRound } from '../../core/feedback/rounds.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Work } from '../../handover/work.ts';
 import type { MergeBegun } from '../../ports/repository.ts';
 import type { LoopDeps } from '../deps.ts';
+import { answerWithoutCall } from './answering.ts';
 
 /** Files of a merge that lies in the work tree; null: none does. `settled`: the branch has the base's newest commit already. */
 type Laid =
@@ -13,7 +12,7 @@ type Laid =
 
 /** Lays the merge of the base branch in the work tree where that is the task; takes one away that is not finished where it is another. */
 export async function layMerge(deps: LoopDeps, work: Work, id: TaskId): Promise<Laid> {
-  const { repository, clock, log } = deps;
+  const { repository, log } = deps;
   if (id !== CONFLICT_TASK) {
     await repository.abandonMerge();
     return { kind: 'ready', merge: null };
@@ -23,17 +22,6 @@ export async function layMerge(deps: LoopDeps, work: Work, id: TaskId): Promise<
     log.info(`merging ${work.lane.baseBranch}: ${String(merge.conflicts.length)} files conflict`);
     return { kind: 'ready', merge };
   }
-  const { state } = work;
-  const progress = { ...progressOf(state.tasks, id), state: 'done' as const, reason: null, doneCommit: work.head };
-  const feedback = answerWith(beginRound(state.feedback, id, progressOf(state.tasks, id)), id, {
-    kind: 'unchanged',
-    commit: null,
-    words: `The branch has the newest commit of ${work.lane.baseBranch} already.`,
-    isOurs: true,
-    at: clock.now(),
-  });
-  return {
-    kind: 'settled',
-    work: { ...work, state: { ...state, feedback, tasks: { ...state.tasks, [id]: progress } } },
-  };
+  const words = `The branch has the newest commit of \`${work.lane.baseBranch}\` already`;
+  return { kind: 'settled', work: answerWithoutCall(deps, work, { id, kind: 'unchanged', words }) };
 }

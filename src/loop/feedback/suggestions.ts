@@ -1,15 +1,17 @@
-import { SUGGESTION_APPLIED, suggestionWithheld } from '../../core/feedback/answer-words.ts';
+import { ALREADY_THERE, SUGGESTION_APPLIED, suggestionWithheld } from '../../core/feedback/answer-words.ts';
 import { applySuggestion } from '../../core/feedback/suggestions.ts';
-import { answerWith, beginRound } from '../../core/feedback/rounds.ts';
 import type { ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
+import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
 import { oneLine } from '../../core/text/one-line.ts';
+import { plainTitle } from '../../core/text/plain-text.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/work.ts';
 import type { LoopDeps } from '../deps.ts';
+import { answerWithoutCall } from './answering.ts';
 
 /** A thread whose newest comment spells out the change that it asks for. */
 interface Spelled {
@@ -54,45 +56,25 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   if (made.kind === 'stale') return work;
   const { text } = made;
   const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
-  if (text === old) return answered(deps, work, task, { kind: 'unchanged', words: 'The file has this text already.' });
+  if (text === old) return answerWithoutCall(deps, work, { id: task.id, kind: 'unchanged', words: ALREADY_THERE });
   const { head, withheld } = await repository.commitTexts({
     texts: { [path]: text },
-    message: `Apply a suggestion by ${oneLine(on.by, 60)} to ${name}`,
+    message: plainTitle(`Apply a suggestion by ${on.by} to ${name}`, MAX_SUBJECT_CHARS),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   if (head === work.head) {
     const why = withheld[0]?.why ?? 'it must not be published';
     log.info(`The suggested change of ${name} was not applied: ${sentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
-    return answered(deps, refused, task, { kind: 'unchanged', words: suggestionWithheld(on.path, why) });
+    return answerWithoutCall(deps, refused, {
+      id: task.id,
+      kind: 'unchanged',
+      words: suggestionWithheld(on.path, why),
+    });
   }
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
   log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
-  return answered(deps, { ...work, head, hasNewCommits: true }, task, {
-    kind: 'changed',
-    words: SUGGESTION_APPLIED,
-  });
-}
-
-function answered(
-  deps: LoopDeps,
-  work: Work,
-  { id }: Task,
-  { kind, words }: { readonly kind: 'changed' | 'unchanged'; readonly words: string },
-): Work {
-  const now = deps.clock.now();
-  const commit = kind === 'changed' ? work.head : null;
-  const { state } = work;
-  const progress = { ...progressOf(state.tasks, id), state: 'done' as const, reason: null, doneCommit: work.head };
-  const feedback = answerWith(beginRound(state.feedback, id, progressOf(state.tasks, id)), id, {
-    kind,
-    commit,
-    words: deps.redact(words),
-    isOurs: true,
-    at: now,
-  });
-  const settled: Work = { ...work, state: { ...state, feedback, tasks: { ...state.tasks, [id]: progress } } };
-  deps.record(settled);
-  return settled;
+  const applied: Work = { ...work, head, hasNewCommits: true };
+  return answerWithoutCall(deps, applied, { id: task.id, kind: 'changed', words: SUGGESTION_APPLIED });
 }

@@ -56,7 +56,13 @@ const failing = (change: Partial<CheckNow> = {}): CheckNow => ({
 const worker: Behaviour = (call) => ({
   ...finisher(call),
   output: {
-    signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1, summary: `Did ${call.task}.` },
+    signal: {
+      status: 'COMPLETE',
+      exitSignal: false,
+      tasksCompleted: 1,
+      filesModified: 1,
+      summary: `Did ${call.task}.`,
+    },
   },
 });
 /** Changes nothing, and says why. */
@@ -184,8 +190,14 @@ describe('checks', () => {
 
   test.each([
     ['fails on the base branch as well', { head: [failing()], base: [failing()] }],
-    ['passed on a re-run', { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] }],
-    ['is called like one of ours, but is ours', { head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1 } })], base: [] }],
+    [
+      'passed on a re-run',
+      { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] },
+    ],
+    [
+      'is called like one of ours, but is ours',
+      { head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1 } })], base: [] },
+    ],
   ])('one that %s is not worked on', async (_name, checks) => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
