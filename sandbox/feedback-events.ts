@@ -1,6 +1,11 @@
 import { accountOf, type Person } from './github/accounts.ts';
-import type { StoredStatus, StoredSuite } from './github/feedback/checks.ts';
-import type { StoredReview, StoredReviewComment, StoredThread } from './github/feedback/reviews.ts';
+import type {
+  StoredReview,
+  StoredReviewComment,
+  StoredStatus,
+  StoredSuite,
+  StoredThread,
+} from './github/feedback/stored.ts';
 import type { GitHubState, StoredPull } from './github/state.ts';
 
 type Event = { readonly name: string; readonly payload: Record<string, unknown> };

@@ -1,6 +1,5 @@
 import { type KnownAccounts, type Person, personOf } from './accounts.ts';
-import type { StoredStatus, StoredSuite } from './feedback/checks.ts';
-import type { StoredReview, StoredThread } from './feedback/reviews.ts';
+import type { StoredReview, StoredStatus, StoredSuite, StoredThread } from './feedback/stored.ts';
 
 /** Everything that the GitHub stand-in remembers. Tests and the sandbox read it, and change it as people would. Instants in ms. */
 export interface GitHubState extends KnownAccounts {

@@ -1,81 +1,16 @@
 import { checksum } from '../accounts.ts';
 import { type GitHubState, newId } from '../state.ts';
-
-type Status = 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'WAITING' | 'REQUESTED' | 'PENDING';
-type Conclusion =
-  | 'ACTION_REQUIRED'
-  | 'CANCELLED'
-  | 'FAILURE'
-  | 'NEUTRAL'
-  | 'SKIPPED'
-  | 'STALE'
-  | 'STARTUP_FAILURE'
-  | 'SUCCESS'
-  | 'TIMED_OUT';
-
-/** A run of a workflow, or all that another app checks of a commit. */
-export interface StoredSuite {
-  readonly id: number;
-  readonly head: string;
-  /** Slug of the app. */
-  readonly app: string;
-  /** null: the app is not GitHub Actions. */
-  readonly workflow: StoredWorkflowRun | null;
-  status: Status;
-  conclusion: Conclusion | null;
-  readonly createdAt: number;
-  readonly runs: StoredCheckRun[];
-}
-
-export interface StoredWorkflowRun {
-  readonly id: number;
-  readonly name: string;
-  readonly path: string;
-  readonly event: string;
-}
-
-/** A check run; of GitHub Actions it is a job of the same id. */
-export interface StoredCheckRun {
-  readonly id: number;
-  readonly name: string;
-  status: Status;
-  conclusion: Conclusion | null;
-  readonly startedAt: number;
-  completedAt: number | null;
-  readonly title: string | null;
-  readonly summary: string | null;
-  readonly annotations: readonly StoredAnnotation[];
-  readonly steps: readonly StoredCheckStep[];
-  readonly log: StoredLog;
-}
-
-interface StoredAnnotation {
-  readonly path: string;
-  readonly line: number;
-  readonly level: 'notice' | 'warning' | 'failure';
-  readonly message: string;
-}
-
-interface StoredCheckStep {
-  readonly name: string;
-  readonly conclusion: 'success' | 'failure' | 'skipped' | 'cancelled';
-  readonly startedAt: number;
-  readonly completedAt: number;
-}
-
-/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. `endless`: it comes again and again. */
-export type StoredLog =
-  | { readonly kind: 'text' | 'zip' | 'never-ends' | 'endless'; readonly content: string | Buffer }
-  | { readonly kind: 'expired' };
-
-export interface StoredStatus {
-  readonly head: string;
-  readonly context: string;
-  readonly state: 'ERROR' | 'EXPECTED' | 'FAILURE' | 'PENDING' | 'SUCCESS';
-  readonly description: string | null;
-  readonly targetUrl: string | null;
-  readonly createdAt: number;
-}
+import type {
+  Conclusion,
+  Status,
+  StoredAnnotation,
+  StoredCheckRun,
+  StoredCheckStep,
+  StoredLog,
+  StoredStatus,
+  StoredSuite,
+  StoredWorkflowRun,
+} from './stored.ts';
 
 interface Step {
   readonly name: string;

@@ -2,7 +2,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { crc32, deflateRawSync } from 'node:zlib';
 import type { GitHubState } from '../state.ts';
-import { checkRunOf, signatureOf, type StoredLog } from './checks.ts';
+import { checkRunOf, signatureOf } from './checks.ts';
+import type { StoredLog } from './stored.ts';
 
 /** Where GitHub keeps the logs of jobs: another server, which knows no tokens but the signature in an address. */
 export interface LogStorage extends AsyncDisposable {

@@ -3,8 +3,7 @@ import type { Person } from '../accounts.ts';
 import { connection, instant, type Slice } from '../graphql-parts.ts';
 import type { Call } from '../route.ts';
 import type { StoredPull } from '../state.ts';
-import type { StoredCheckRun, StoredSuite } from './checks.ts';
-import type { StoredReview, StoredReviewComment, StoredThread } from './reviews.ts';
+import type { StoredCheckRun, StoredReview, StoredReviewComment, StoredSuite, StoredThread } from './stored.ts';
 
 /** What the fields of a pull request share with all others. */
 interface Surroundings {

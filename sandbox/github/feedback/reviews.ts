@@ -1,43 +1,6 @@
-import { type Person, personOf } from '../accounts.ts';
+import { personOf } from '../accounts.ts';
 import { type GitHubState, newId } from '../state.ts';
-
-type ReviewState = 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
-
-export interface StoredReview {
-  readonly id: number;
-  readonly pull: number;
-  readonly author: Person;
-  state: ReviewState;
-  body: string;
-  /** null: its author still writes it, and nobody else sees it. */
-  readonly submittedAt: number | null;
-}
-
-/** A conversation about lines of a pull request. */
-export interface StoredThread {
-  readonly id: number;
-  readonly pull: number;
-  readonly path: string;
-  /** Of the newest head; null: they are not there any more, or it is about the file. */
-  line: number | null;
-  startLine: number | null;
-  readonly originalLine: number | null;
-  readonly side: 'LEFT' | 'RIGHT';
-  readonly hunk: string;
-  isOutdated: boolean;
-  isResolved: boolean;
-  readonly comments: StoredReviewComment[];
-}
-
-export interface StoredReviewComment {
-  readonly id: number;
-  readonly review: number;
-  readonly author: Person;
-  readonly createdAt: number;
-  body: string;
-  updatedAt: number;
-  minimized: boolean;
-}
+import type { ReviewState, StoredReview, StoredReviewComment, StoredThread } from './stored.ts';
 
 /** What a reviewer writes at a line, or at `startLine` to `line`. */
 export interface WrittenAtLine {
@@ -141,7 +104,12 @@ export function outdateThread(thread: StoredThread): void {
   Object.assign(thread, { isOutdated: true, line: null, startLine: null });
 }
 
+/** What it asked for need not be done any more. */
+export function dismissReview(review: StoredReview): void {
+  review.state = 'DISMISSED';
+}
+
 /** null: there is none with that comment. */
-export function threadWith(state: GitHubState, comment: number): StoredThread | null {
+function threadWith(state: GitHubState, comment: number): StoredThread | null {
   return state.threads.find(({ comments }) => comments.some(({ id }) => id === comment)) ?? null;
 }

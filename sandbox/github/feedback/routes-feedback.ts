@@ -1,6 +1,7 @@
 import { type Answer, type Call, notFound, page, type Route, text, tooLong } from '../route.ts';
 import { checkRunOf, signatureOf } from './checks.ts';
-import { answerThread, type StoredReviewComment, type StoredThread } from './reviews.ts';
+import { answerThread } from './reviews.ts';
+import type { StoredReviewComment, StoredThread } from './stored.ts';
 
 /** Answers to reviews, and what is known of a check. */
 export const feedbackRoutes: readonly Route[] = [

@@ -69,7 +69,7 @@ export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** A check run or commit status; of the head every run of it, the oldest first. */
+/** A check run, a commit status, or a run of a workflow that has no jobs (it waits for approval, or its file is wrong); of the head every run of it, the oldest first. */
 export interface CheckNow {
   readonly of: 'check-run' | 'status' | 'workflow';
   /** REST id of the check run, which is the job's for GitHub Actions; null: it is none. */
@@ -79,7 +79,7 @@ export interface CheckNow {
   readonly app: string | null;
   /** Of GitHub Actions: the file, `.github/workflows/ci.yml`, where known; the name of the workflow; and the run's id. */
   readonly workflow: { readonly path: string | null; readonly name: string; readonly run: number } | null;
-  /** `waiting`: it waits for a person's approval, or never began. */
+  /** `waiting`: it waits for a person's approval, or nothing has reported it yet. `skipped`: it says nothing of the change, as it was skipped, cancelled or given up. */
   readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
   /** GitHub's own word, such as `timed_out`. */
   readonly conclusion: string;

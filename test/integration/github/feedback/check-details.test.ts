@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { addCheck, type ReportedCheck, type StoredLog } from '../../../../sandbox/github/feedback/checks.ts';
+import { addCheck, type ReportedCheck } from '../../../../sandbox/github/feedback/checks.ts';
 import { zipOf } from '../../../../sandbox/github/feedback/log-storage.ts';
+import type { StoredLog } from '../../../../sandbox/github/feedback/stored.ts';
 import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
 import { MAX_LOG_CHARS, MAX_LOG_LINES } from '../../../../src/core/feedback/log-tail.ts';
 import type { CheckDetails, CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';

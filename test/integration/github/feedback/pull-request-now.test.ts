@@ -3,10 +3,12 @@ import { addCheck, addStatus, addWorkflowRun, STEP_MS } from '../../../../sandbo
 import {
   answerThread,
   deleteReviewComment,
+  dismissReview,
+  editReviewComment,
   outdateThread,
-  type StoredThread,
   submitReview,
 } from '../../../../sandbox/github/feedback/reviews.ts';
+import type { StoredThread } from '../../../../sandbox/github/feedback/stored.ts';
 import { closePull, newId, newIssue } from '../../../../sandbox/github/state.ts';
 import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
 import type { CheckNow, PullRequestNow } from '../../../../src/core/feedback/pull-request-now.ts';
@@ -210,6 +212,20 @@ describe('threads', () => {
     expect((await nowOf(at)).threads[0]?.comments.map(({ id }) => id)).toEqual([answer.id]);
     deleteReviewComment(at.github.state, answer.id);
     expect((await nowOf(at)).threads).toEqual([]);
+  });
+
+  test('have the words that a comment was changed to', async () => {
+    await using at = await openPull();
+    const [first] = reviewed(at, 1)[0].comments;
+    if (first !== undefined) editReviewComment(first, { body: 'Never mind.', now: now + MINUTE });
+    expect((await nowOf(at)).threads[0]?.comments).toMatchObject([{ id: first?.id, text: 'Never mind.', at: now }]);
+  });
+
+  test('stay when their review is dismissed', async () => {
+    await using at = await openPull();
+    reviewed(at, 1);
+    at.github.state.reviews.forEach(dismissReview);
+    expect(await nowOf(at)).toMatchObject({ threads: { length: 1 }, reviews: [{ state: 'dismissed' }] });
   });
 
   test('of a review that is not submitted are nobody else’s business, and not the token’s own either', async () => {

@@ -1,0 +1,115 @@
+import type { Person } from '../accounts.ts';
+
+export type ReviewState = 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED' | 'PENDING';
+
+export interface StoredReview {
+  readonly id: number;
+  readonly pull: number;
+  readonly author: Person;
+  state: ReviewState;
+  body: string;
+  /** null: its author still writes it, and nobody else sees it. */
+  readonly submittedAt: number | null;
+}
+
+/** A conversation about lines of a pull request. */
+export interface StoredThread {
+  readonly id: number;
+  readonly pull: number;
+  readonly path: string;
+  /** Of the newest head; null: they are not there any more, or it is about the file. */
+  line: number | null;
+  startLine: number | null;
+  readonly originalLine: number | null;
+  readonly side: 'LEFT' | 'RIGHT';
+  readonly hunk: string;
+  isOutdated: boolean;
+  isResolved: boolean;
+  readonly comments: StoredReviewComment[];
+}
+
+export interface StoredReviewComment {
+  readonly id: number;
+  readonly review: number;
+  readonly author: Person;
+  readonly createdAt: number;
+  body: string;
+  updatedAt: number;
+  minimized: boolean;
+}
+
+export type Status = 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'WAITING' | 'REQUESTED' | 'PENDING';
+export type Conclusion =
+  | 'ACTION_REQUIRED'
+  | 'CANCELLED'
+  | 'FAILURE'
+  | 'NEUTRAL'
+  | 'SKIPPED'
+  | 'STALE'
+  | 'STARTUP_FAILURE'
+  | 'SUCCESS'
+  | 'TIMED_OUT';
+
+/** A run of a workflow, or all that another app checks of a commit. */
+export interface StoredSuite {
+  readonly id: number;
+  readonly head: string;
+  /** Slug of the app. */
+  readonly app: string;
+  /** null: the app is not GitHub Actions. */
+  readonly workflow: StoredWorkflowRun | null;
+  status: Status;
+  conclusion: Conclusion | null;
+  readonly createdAt: number;
+  readonly runs: StoredCheckRun[];
+}
+
+export interface StoredWorkflowRun {
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  readonly event: string;
+}
+
+/** A check run; of GitHub Actions it is a job of the same id. */
+export interface StoredCheckRun {
+  readonly id: number;
+  readonly name: string;
+  status: Status;
+  conclusion: Conclusion | null;
+  readonly startedAt: number;
+  completedAt: number | null;
+  readonly title: string | null;
+  readonly summary: string | null;
+  readonly annotations: readonly StoredAnnotation[];
+  readonly steps: readonly StoredCheckStep[];
+  readonly log: StoredLog;
+}
+
+export interface StoredAnnotation {
+  readonly path: string;
+  readonly line: number;
+  readonly level: 'notice' | 'warning' | 'failure';
+  readonly message: string;
+}
+
+export interface StoredCheckStep {
+  readonly name: string;
+  readonly conclusion: 'success' | 'failure' | 'skipped' | 'cancelled';
+  readonly startedAt: number;
+  readonly completedAt: number;
+}
+
+/** As GitHub keeps it. `expired`: it is not kept any more. `never-ends`: the storage stops in the middle of it, and stays connected. `endless`: it comes again and again. */
+export type StoredLog =
+  | { readonly kind: 'text' | 'zip' | 'never-ends' | 'endless'; readonly content: string | Buffer }
+  | { readonly kind: 'expired' };
+
+export interface StoredStatus {
+  readonly head: string;
+  readonly context: string;
+  readonly state: 'ERROR' | 'EXPECTED' | 'FAILURE' | 'PENDING' | 'SUCCESS';
+  readonly description: string | null;
+  readonly targetUrl: string | null;
+  readonly createdAt: number;
+}
