@@ -65,25 +65,24 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   await checkOut(source, { branch, tip });
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
+  const { ahead, edge } = isNew ? { ahead: 0, edge: [] } : await commitsOfLane(git, { base, tip });
   return {
     lane: { branch, tip },
     base,
     fork,
-    roots: [...new Set([fork, base, ...(isNew ? [] : await edgeOf(git, { base, tip }))])],
-    answer: {
-      head: tip,
-      base,
-      fork,
-      baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
-      ahead: isNew ? 0 : Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
-    },
+    roots: [...new Set([fork, base, ...edge])],
+    answer: { head: tip, base, fork, baseTree: await git.text(['rev-parse', `${fork}^{tree}`]), ahead },
   };
 }
 
-/** A lane that has merged its base branch builds on several commits of it. */
-async function edgeOf(git: Git, { base, tip }: { base: ObjectId; tip: ObjectId }): Promise<readonly ObjectId[]> {
-  const listed = await git.text(['rev-list', '--boundary', `${base}..${tip}`]);
-  return [...listed.matchAll(/^-([0-9a-f]+)$/gm)].map(([, id = '']) => id);
+/** How many commits the lane has that the base branch lacks, and those of the base that they build on: several, where it was merged. */
+async function commitsOfLane(
+  git: Git,
+  { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
+): Promise<{ readonly ahead: number; readonly edge: readonly ObjectId[] }> {
+  const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
+  const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
+  return { ahead: listed.length - edge.length, edge };
 }
 
 /** Fetches the branch of a lane without checking it out, unless its tip is here already. */

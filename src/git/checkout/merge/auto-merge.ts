@@ -113,11 +113,14 @@ async function mergeInIndex(
   );
   for (const { ref, commit } of named) await git.text(['update-ref', ref, commit]);
   try {
+    // A branch may be called like a file of git's own, which comes first.
+    const meant = await git.answer(['rev-parse', ...named.map(({ branch }) => branch)]);
+    const isMeant = meant.stdout.toString() === named.map(({ commit }) => `${commit}\n`).join('');
     const merged = await git.answer(
       [
         // A file stays where its side put it, whatever became of the folder.
         ...['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '-z', '--no-messages', '--'],
-        ...named.map(({ branch }) => branch),
+        ...named.map(({ branch, ref }) => (isMeant ? branch : ref)),
       ],
       { variables, timeoutMs: MERGE_MS },
     );

@@ -82,7 +82,7 @@ export async function putBackWorkTree(
     if (attempt > PUT_BACK_ATTEMPTS)
       throw new UserError(
         'infrastructure',
-        `What verify left in the work tree (${oneLine(left.slice(0, 3).join(', '), 300)}) cannot be put back as it was, so the run ends here. ${words === '' ? '' : `git says: ${sentence(words)} `}Let verify leave files that it may remove, or have git ignore them.`,
+        `What verify or the agent left in the work tree (${oneLine(left.slice(0, 3).join(', '), 300)}) cannot be put back as it was, so the run ends here. ${words === '' ? '' : `git says: ${sentence(words)} `}Let them leave files that may be removed, or have git ignore them.`,
       );
     for (const path of left) found.add(path);
     // A folder that may not be written, such as one of a package cache, keeps its files.

@@ -74,6 +74,45 @@ test('a merge comes from a bundle, is measured without the base, and pushed', as
   expect(await remote.push({ branch: BRANCH, commit, since: head, start })).toEqual({ kind: 'pushed' });
 });
 
+test('three jobs go on from a merge, and merge once more', async () => {
+  await using conflict = await setConflict(SIDES);
+  const { scene, head } = conflict;
+  const commit = await merged(conflict);
+  const start = { kind: 'continue', remoteHead: head } as const;
+  await scene.remote().push({ branch: BRANCH, commit, start });
+  const fork = conflict.base;
+  const base = await commitToMain(scene, { 'a.txt': 'base, later\n' });
+  await conflict.takeBack();
+  const next = { ...conflict, head: commit, ...(await openAgain(scene, commit)) };
+  const newest = await merged(next, 'all three\n');
+  const { path, remote } = await handOver(next);
+  const bundle = { path, commit: newest };
+  expect(await remote.receive({ fork, base, since: commit, bundle, names: [] })).toMatchObject({
+    kind: 'received',
+    review: { lines: 3 },
+  });
+  const push = { branch: BRANCH, commit: newest, since: commit };
+  expect(await remote.push({ ...push, start: { kind: 'continue', remoteHead: commit } })).toEqual({ kind: 'pushed' });
+});
+
+test('a branch that has merged its base goes on without another merge', async () => {
+  await using conflict = await setConflict(SIDES);
+  const { scene, head, base } = conflict;
+  const commit = await merged(conflict);
+  await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: head } });
+  await conflict.takeBack();
+  const next = { ...conflict, head: commit, ...(await openAgain(scene, commit)) };
+  const { committed } = await resolve(next, () => scene.write('own.txt', 'own, and more\n'));
+  expect(committed.merge).toBe('none');
+  const { path, remote } = await handOver(next);
+  const bundle = { path, commit: committed.head };
+  expect(await remote.receive({ fork: base, base, since: commit, bundle, names: [] })).toMatchObject({
+    kind: 'received',
+  });
+  const push = { branch: BRANCH, commit: committed.head, since: commit };
+  expect(await remote.push({ ...push, start: { kind: 'continue', remoteHead: commit } })).toEqual({ kind: 'pushed' });
+});
+
 const OURS = {
   GIT_AUTHOR_NAME: 'ralph',
   GIT_AUTHOR_EMAIL: 'ralph@example.com',

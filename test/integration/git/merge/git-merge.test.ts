@@ -126,6 +126,35 @@ describe('a merge is laid in the work tree', () => {
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
   });
 
+  test('a branch may be called like a file of git', async () => {
+    await using conflict = await setConflict(TEXT);
+    const { scene, head, base } = conflict;
+    await scene.serverGit('branch', 'shallow', base);
+    await conflict.takeBack();
+    const repository = scene.reopen();
+    await repository.openLane({ branch: BRANCH, baseBranch: 'shallow', start: { kind: 'continue', remoteHead: head } });
+    await repository.handOver();
+    expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
+    expect(await scene.read('a.txt')).toMatch(/^<<<<<<< .*ralph\/queue\nlane\n=======\nbase\n>>>>>>> .*shallow$/m);
+  });
+
+  test('a commit of texts in the meantime is part of the merge', async () => {
+    await using conflict = await setConflict(TEXT);
+    const { scene, repository, base } = conflict;
+    await repository.beginMerge();
+    const { head } = await repository.commitTexts({
+      texts: { 'own.txt': 'marked\n' },
+      message: 'Mark it',
+      trailers: {},
+    });
+    await scene.write('own.txt', 'marked\n');
+    const { committed, change } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(change.files).toEqual(['a.txt']);
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
+    expect(await scene.git('show', `${BRANCH}:own.txt`)).toBe('marked');
+  });
+
   test('attributes of the repository name no driver', async () => {
     await using conflict = await setConflict({
       ...TEXT,
