@@ -3,7 +3,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
-import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../core/feedback/checks/checks-summary.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { McpServer } from '../core/mcp/server.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';

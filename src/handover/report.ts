@@ -1,6 +1,6 @@
 import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
-import type { ChecksSummary } from '../core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../core/feedback/checks/checks-summary.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';

@@ -1,15 +1,15 @@
-import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import {
   judgeChecks,
   taskIdOfCheck,
   unstartedChecks,
   type JudgedChecks,
   type OwnRuns,
-} from '../../core/feedback/checks.ts';
+} from '../../core/feedback/checks/checks.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
-import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/threads.ts';
+import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/reviews/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -102,7 +102,7 @@ async function saidByPeople(
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length === 0) return { tasks: [], more };
   // Brings a Markdown parser along.
-  const { taskOfReview, taskOfThread } = await import('../../core/feedback/thread-task.ts');
+  const { taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),
@@ -120,8 +120,8 @@ async function saidByCi(
   if (!conflicts && failed.length === 0) return [];
   // They bring a Markdown parser along.
   const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
-    import('../../core/feedback/check-task.ts'),
-    import('../../core/feedback/conflict-task.ts'),
+    import('../../core/feedback/checks/check-task.ts'),
+    import('../../core/feedback/conflict/conflict-task.ts'),
   ]);
   const { number: pullRequest, url, head, base } = now;
   return [

@@ -1,4 +1,4 @@
-import { createLogTail, type LogWindow } from '../../core/feedback/log-tail.ts';
+import { createLogTail, type LogWindow } from '../../core/feedback/checks/log-tail.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../../core/feedback/pull-request-now.ts';
 import { UserError } from '../../errors.ts';
 import type { Client, ForgeOptions, Octokit } from '../client.ts';

@@ -19,7 +19,8 @@ export async function layMerge(deps: LoopDeps, work: Work, id: TaskId): Promise<
   }
   const merge = await repository.beginMerge();
   if (merge.kind === 'begun') {
-    log.info(`merging ${work.lane.baseBranch}: ${String(merge.conflicts.length)} files conflict`);
+    const many = merge.conflicts.length;
+    log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
     return { kind: 'ready', merge };
   }
   const words = `The branch has the newest commit of \`${work.lane.baseBranch}\` already`;

@@ -1,5 +1,5 @@
 import { ALREADY_THERE, SUGGESTION_APPLIED, suggestionWithheld } from '../../core/feedback/answer-words.ts';
-import { applySuggestion } from '../../core/feedback/suggestions.ts';
+import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
 import type { ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
 import { progressOf } from '../../core/tasks/queue.ts';

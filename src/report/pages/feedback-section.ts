@@ -1,4 +1,4 @@
-import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
 import { firstLines, firstNames, moreLine } from '../../core/text/lists.ts';
 import { formatInstant } from '../../core/time.ts';

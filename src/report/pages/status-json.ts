@@ -11,7 +11,7 @@ import { isolationFacts } from '../../core/isolation/facts.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { isolationSources } from '../../handover/work.ts';
-import type { ChecksSummary } from '../../core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import { askedOf } from '../sentences/feedback.ts';
 import {
   discrepancies,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ChecksSummary } from '../../../src/core/feedback/checks-summary.ts';
+import type { ChecksSummary } from '../../../src/core/feedback/checks/checks-summary.ts';
 import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answer-words.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';

@@ -1,4 +1,4 @@
-import { holdsMarkers } from '../../../core/feedback/conflict-markers.ts';
+import { holdsMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { treeWith, type Change, type Objects } from '../../objects.ts';

@@ -5,7 +5,7 @@ import { addCheck, type ReportedCheck } from '../../../../sandbox/github/feedbac
 import { zipOf } from '../../../../sandbox/github/feedback/log-storage.ts';
 import type { StoredLog } from '../../../../sandbox/github/feedback/stored.ts';
 import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
-import { MAX_LOG_CHARS, MAX_LOG_LINES } from '../../../../src/core/feedback/log-tail.ts';
+import { MAX_LOG_CHARS, MAX_LOG_LINES } from '../../../../src/core/feedback/checks/log-tail.ts';
 import type { CheckDetails, CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from '../github-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { taskOfCheck } from '../../../../src/core/feedback/check-task.ts';
-import { taskIdOfCheck } from '../../../../src/core/feedback/checks.ts';
-import { taskOfConflict } from '../../../../src/core/feedback/conflict-task.ts';
+import { taskOfCheck } from '../../../../src/core/feedback/checks/check-task.ts';
+import { taskIdOfCheck } from '../../../../src/core/feedback/checks/checks.ts';
+import { taskOfConflict } from '../../../../src/core/feedback/conflict/conflict-task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../../../../src/core/feedback/subject.ts';
 import type { CheckDetails } from '../../../../src/core/feedback/pull-request-now.ts';
 import { nameOfTask } from '../../../../src/core/tasks/task.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeChecks, taskIdOfCheck, unstartedChecks } from '../../../../src/core/feedback/checks.ts';
+import { judgeChecks, taskIdOfCheck, unstartedChecks } from '../../../../src/core/feedback/checks/checks.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { isFeedback } from '../../../../src/core/feedback/subject.ts';
 import { MINUTE } from '../core-fixtures.ts';

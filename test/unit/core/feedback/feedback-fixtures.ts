@@ -5,7 +5,7 @@ import type {
   ThreadComment,
   ThreadNow,
 } from '../../../../src/core/feedback/pull-request-now.ts';
-import { askedThreads, type AskedThread } from '../../../../src/core/feedback/threads.ts';
+import { askedThreads, type AskedThread } from '../../../../src/core/feedback/reviews/threads.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
 
 export const ada: Author = { login: 'Ada', id: 1, kind: 'user' };

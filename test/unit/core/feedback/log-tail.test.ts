@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLogTail, MAX_LOG_CHARS, MAX_LOG_LINES, type LogWindow } from '../../../../src/core/feedback/log-tail.ts';
+import {
+  createLogTail,
+  MAX_LOG_CHARS,
+  MAX_LOG_LINES,
+  type LogWindow,
+} from '../../../../src/core/feedback/checks/log-tail.ts';
 
 const at = (second: number, text: string) => `2026-11-21T12:00:${String(second).padStart(2, '0')}.5000000Z ${text}`;
 const instant = (second: number) => Date.parse('2026-11-21T12:00:00Z') + second * 1000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Suggestion } from '../../../../src/core/feedback/subject.ts';
-import { applySuggestion, applySuggestions, suggestionIn } from '../../../../src/core/feedback/suggestions.ts';
+import { applySuggestion, applySuggestions, suggestionIn } from '../../../../src/core/feedback/reviews/suggestions.ts';
 import type { ThreadNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { ada, comment, thread } from './feedback-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/thread-task.ts';
+import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/reviews/thread-task.ts';
 import type { ReviewNow, ThreadComment, ThreadNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { nameOfTask, type Task } from '../../../../src/core/tasks/task.ts';
 import { ada, answer, askedIn, comment, eve, pullRequestNow, review } from './feedback-fixtures.ts';

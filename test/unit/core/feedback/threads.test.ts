@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { Author, ReviewNow, ThreadComment } from '../../../../src/core/feedback/pull-request-now.ts';
-import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/thread-task.ts';
-import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../../../src/core/feedback/threads.ts';
+import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/reviews/thread-task.ts';
+import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../../../src/core/feedback/reviews/threads.ts';
 import {
   actions,
   ada,

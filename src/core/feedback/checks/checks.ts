@@ -1,6 +1,6 @@
-import { hashId, type TaskId } from '../tasks/ids.ts';
-import { MINUTE_MS } from '../time.ts';
-import type { CheckNow, ChecksNow } from './pull-request-now.ts';
+import { hashId, type TaskId } from '../../tasks/ids.ts';
+import { MINUTE_MS } from '../../time.ts';
+import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 
 /** Checks that are known, of the head and of the base branch's tip. */
 export type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;

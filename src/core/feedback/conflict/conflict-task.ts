@@ -1,7 +1,7 @@
-import type { ObjectId } from '../evidence.ts';
-import { cleanTitle } from '../text/clean.ts';
-import type { Task } from '../tasks/task.ts';
-import { CONFLICT_TASK, FEEDBACK_PRIORITY } from './subject.ts';
+import type { ObjectId } from '../../evidence.ts';
+import { cleanTitle } from '../../text/clean.ts';
+import type { Task } from '../../tasks/task.ts';
+import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
 /** A base branch that conflicts, by its tip, with a pull request; `url`: its page. */
 interface Conflict {

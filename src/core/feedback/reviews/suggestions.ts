@@ -1,5 +1,5 @@
-import { findUnseen, plainLines } from '../text/characters.ts';
-import type { Suggestion } from './subject.ts';
+import { findUnseen, plainLines } from '../../text/characters.ts';
+import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 
 /** What came of a suggestion. `stale`: the file does not have the lines that the reviewer saw, or another one changed them first. */

@@ -1,13 +1,13 @@
-import type { ObjectId } from '../evidence.ts';
-import { cleanText, cleanTitle } from '../text/clean.ts';
-import { capped } from '../text/cut.ts';
-import { moreLine } from '../text/lists.ts';
-import { sentence } from '../text/sentence.ts';
-import type { Task } from '../tasks/task.ts';
+import type { ObjectId } from '../../evidence.ts';
+import { cleanText, cleanTitle } from '../../text/clean.ts';
+import { capped } from '../../text/cut.ts';
+import { moreLine } from '../../text/lists.ts';
+import { sentence } from '../../text/sentence.ts';
+import type { Task } from '../../tasks/task.ts';
 import { taskIdOfCheck } from './checks.ts';
 import { logText, plainMessage } from './log-text.ts';
-import type { Annotation, CheckDetails, CheckNow } from './pull-request-now.ts';
-import { FEEDBACK_PRIORITY } from './subject.ts';
+import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts';
+import { FEEDBACK_PRIORITY } from '../subject.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_ANNOTATIONS = 20;

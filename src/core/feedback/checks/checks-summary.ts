@@ -1,4 +1,4 @@
-import type { FeedbackRound } from './memory.ts';
+import type { FeedbackRound } from '../memory.ts';
 
 /** What the gate saw of the checks of a pull request's head, beside those that are tasks. Names are raw. */
 export interface ChecksSummary {

@@ -1,11 +1,11 @@
-import { withoutCommand } from '../people/command.ts';
-import type { Task, TaskComment } from '../tasks/task.ts';
-import { findUnseen, plainBlanks, plainLines } from '../text/characters.ts';
-import { cleanText } from '../text/clean.ts';
-import { capped } from '../text/cut.ts';
-import { flatten, oneLine } from '../text/one-line.ts';
-import type { PullRequestNow } from './pull-request-now.ts';
-import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from './subject.ts';
+import { withoutCommand } from '../../people/command.ts';
+import type { Task, TaskComment } from '../../tasks/task.ts';
+import { findUnseen, plainBlanks, plainLines } from '../../text/characters.ts';
+import { cleanText } from '../../text/clean.ts';
+import { capped } from '../../text/cut.ts';
+import { flatten, oneLine } from '../../text/one-line.ts';
+import type { PullRequestNow } from '../pull-request-now.ts';
+import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
 import type { AskedReview, AskedThread } from './threads.ts';
 

@@ -1,7 +1,7 @@
-import { isOwnComment, withoutCommand } from '../people/command.ts';
-import type { FeedbackItem } from './memory.ts';
-import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from './pull-request-now.ts';
-import { reviewTaskId } from './subject.ts';
+import { isOwnComment, withoutCommand } from '../../people/command.ts';
+import type { FeedbackItem } from '../memory.ts';
+import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
+import { reviewTaskId } from '../subject.ts';
 
 /** Whether what an account says counts: it may write, or is a bot that is allowed. */
 export type IsTrusted = (author: Author) => boolean;

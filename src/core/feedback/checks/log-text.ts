@@ -1,5 +1,5 @@
-import { findUnseen, plainBlanks } from '../text/characters.ts';
-import { capped } from '../text/cut.ts';
+import { findUnseen, plainBlanks } from '../../text/characters.ts';
+import { capped } from '../../text/cut.ts';
 
 /** Of a log, its end. */
 export const MAX_LOG_LINES = 200;
