@@ -116,7 +116,15 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       work = { ...work, shown: step.task.id };
       await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
       const turn = await turns.take(work.state, step.agent);
-      ({ work, soFar } = await iterate(deps, { work, soFar, step, turn, merge: laid.merge, opened: intake.opened, startedAt: now }));
+      ({ work, soFar } = await iterate(deps, {
+        work,
+        soFar,
+        step,
+        turn,
+        merge: laid.merge,
+        opened: intake.opened,
+        startedAt: now,
+      }));
       const pushed = await pushIteration(deps, work);
       work = pushed.work;
       deps.record(work);

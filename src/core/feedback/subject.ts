@@ -25,21 +25,21 @@ export interface Suggestion {
   readonly lines: readonly string[];
 }
 
-export interface ReviewSubject {
+interface ReviewSubject {
   readonly kind: 'review';
   /** REST id of the review. */
   readonly review: number;
   readonly by: string;
 }
 
-export interface CheckSubject {
+interface CheckSubject {
   readonly kind: 'check';
   readonly name: string;
   /** The commit that it failed on. */
   readonly head: ObjectId;
 }
 
-export interface ConflictSubject {
+interface ConflictSubject {
   readonly kind: 'conflict';
   readonly branch: string;
   /** The tip that conflicts. */

@@ -27,7 +27,11 @@ export interface Admitted {
  * conversation stand, and what was used, within what was reserved. What people said, what was published and of what they
  * were notified is what the gate knew.
  */
-export function receivedState(received: LaneState, { before, tasks, policy, base, commits }: Admitted, now: number): LaneState {
+export function receivedState(
+  received: LaneState,
+  { before, tasks, policy, base, commits }: Admitted,
+  now: number,
+): LaneState {
   const known = new Set(tasks);
   const ids = [...new Set([...Object.keys(before.tasks), ...tasks])];
   const isOf = (id: TaskId): boolean => known.has(id);

@@ -61,7 +61,7 @@ interface ClosedPullRequest {
 }
 
 /** The pull request that an event is about, as far as its payload says. */
-export interface SaidOf {
+interface SaidOf {
   /** null: the payload has only the branch. */
   readonly number: number | null;
   readonly branch: string;

@@ -193,7 +193,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
   // A run without a call makes up for what people were not notified of, or not answered.
-  const isAnswered = unpostedIn(said.state.feedback).length === 0;
+  const { unstarted } = said.state.feedback;
+  const isAnswered =
+    unpostedIn(said.state.feedback).length === 0 && (unstarted === null || restored.state.feedback.unstarted !== null);
   const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && isAnswered && said.tasks.length === 0;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(said.state, {
@@ -232,8 +234,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     ...intake,
   });
   // A branch that begins again has another pull request.
-  const begun =
-    found.start.kind === 'continue' ? { ...state, change } : { ...state, change, ...forgetFeedback(state) };
+  const begun = found.start.kind === 'continue' ? { ...state, change } : { ...state, change, ...forgetFeedback(state) };
   const end = endWith({ tasks, state: begun, notes });
   if (found.closedBy !== null && request.requested !== 'by-name')
     return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));

@@ -102,10 +102,12 @@ export async function commitTextsOn(
   { tip, texts, message, trailers }: TextsCommit & Pick<IterationContent, 'tip'>,
 ): Promise<Pick<CommittedIteration, 'head' | 'withheld'>> {
   const { repository, inspection } = committer;
+  const isProgram = await programsAmong(repository.git, tip.tree, Object.keys(texts));
   const lines = await Promise.all(
-    Object.entries(texts).map(async ([path, input]) =>
-      indexLine('100644', await repository.git.text(['hash-object', '-w', '--stdin'], { input }), path),
-    ),
+    Object.entries(texts).map(async ([path, input]) => {
+      const id = await repository.git.text(['hash-object', '-w', '--stdin'], { input });
+      return indexLine(isProgram(path) ? '100755' : '100644', id, path);
+    }),
   );
   const tree = await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
@@ -117,6 +119,13 @@ export async function commitTextsOn(
   if (withheld.size > 0) return { head: tip.commit, withheld: [...withheld].map(([path, why]) => ({ path, why })) };
   const head = await commitTree(committer, { tree, parents: [tip.commit], message: withTrailers(message, trailers) });
   return { head, withheld: [] };
+}
+
+/** Which of these files can be run: new content leaves that as it is. */
+async function programsAmong(git: Git, tree: ObjectId, paths: readonly string[]): Promise<(path: string) => boolean> {
+  const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', tree, '--', ...paths]);
+  const programs = new Set(listed.flatMap((entry) => /^100755 blob [0-9a-f]+\t([^]*)$/.exec(entry)?.[1] ?? []));
+  return (path) => programs.has(path);
 }
 
 /** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */

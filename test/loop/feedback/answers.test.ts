@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow, ReviewNow, ThreadComment, ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
-import type { Behaviour } from '../stage/behaviours.ts';
-import { finisher } from '../stage/behaviours.ts';
+import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import { createProject, runOnce, type Run } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 
