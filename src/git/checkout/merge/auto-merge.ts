@@ -159,9 +159,10 @@ function settle(
   if (isLockFile(path) && theirs !== undefined) return { path, is: 'lock-file', base: [versionOf(theirs)] };
   const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;
   if (!isThere) return { path, is: 'gone', base: [] };
-  if (fromBase?.oldId === null && fromLane?.oldId === null && stages.length === 1)
+  const isOfBoth = ours !== undefined && theirs !== undefined;
+  if (fromBase?.oldId === null && fromLane?.oldId === null && !isOfBoth)
     return { path, is: 'beside', base: [backwards(fromBase)] };
-  if (ours === undefined || theirs === undefined) return { path, is: 'kept', base: [] };
+  if (!isOfBoth) return { path, is: 'kept', base: [] };
   const merged = (fromBase ?? fromLane)?.newId;
   const isText = fromBase !== null && fromLane !== null && merged !== ours.id && merged !== theirs.id;
   return { path, is: isText ? 'marked' : 'base', base: [versionOf(theirs)] };

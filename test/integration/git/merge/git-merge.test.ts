@@ -91,6 +91,20 @@ describe('a merge is laid in the work tree', () => {
       { conflicts: ['x~ralph_queue'], files: { 'x/y': 'base\n', 'x~ralph_queue': 'lane\n' } },
     ],
     [
+      'a link that both changed: the one of the base',
+      {
+        first: { lane: 'lane\n', base: 'base\n', x: { link: 'lane' } },
+        lane: { x: { link: './lane' } },
+        base: { x: { link: 'base' } },
+      },
+      { conflicts: ['x'], files: { x: 'base\n' } },
+    ],
+    [
+      'a file that one side made a link: both stand beside each other',
+      { first: { o: 'o\n', x: 'x\n' }, lane: { x: 'lane\n' }, base: { x: { link: 'o' } } },
+      { conflicts: ['x', 'x~ralph_queue'], files: { x: 'o\n', 'x~ralph_queue': 'lane\n' } },
+    ],
+    [
       'a file that both added',
       { first: { other: 'o\n' }, lane: { x: 'lane\n' }, base: { x: 'base\n' } },
       { conflicts: ['x'], files: { x: '<<<<<<< ralph/queue\nlane\n=======\nbase\n>>>>>>> main\n' } },
@@ -232,17 +246,20 @@ describe('its commit waits until it is resolved', () => {
     expect(committed.merge).toBe('made');
   });
 
-  test('a file that stands beside another waits for a name', async () => {
-    await using conflict = await setConflict({ first: { o: 'o\n' }, lane: { x: 'lane\n' }, base: { 'x/y': 'base\n' } });
+  test.each<[string, Edit, Edit, readonly string[]]>([
+    ['a folder', { o: 'o\n' }, { 'x/y': 'base\n' }, ['lane', 'x', 'x/y']],
+    ['a link', { o: 'o\n', x: 'x\n' }, { x: { link: 'o' } }, ['lane', 'x']],
+  ])('a file that stands beside %s waits for a name', async (_name, first, moved, changed) => {
+    await using conflict = await setConflict({ first, lane: { x: 'lane\n' }, base: moved });
     const { scene, repository } = conflict;
     await repository.beginMerge();
     const left = await resolve(conflict, () => Promise.resolve());
     expect(left.committed.withheldNow).toEqual([
       { path: 'x~ralph_queue', why: expect.stringContaining('give it a name of its own') as string },
     ]);
-    const { committed } = await resolve(conflict, () => edit(scene, { 'x~ralph_queue': null, 'x/lane': 'lane\n' }));
+    const { committed } = await resolve(conflict, () => edit(scene, { 'x~ralph_queue': null, lane: 'lane\n' }));
     expect(committed.merge).toBe('made');
-    expect(await changedIn(conflict, 1)).toEqual(['x', 'x/lane', 'x/y']);
+    expect(await changedIn(conflict, 1)).toEqual(changed);
   });
 });
 

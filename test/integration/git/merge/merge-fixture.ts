@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Checkout } from '../../../../src/git/checkout/checkout.ts';
@@ -6,8 +6,12 @@ import type { PublishingRules } from '../../../../src/git/inspection/inspection.
 import type { IterationCommit } from '../../../../src/ports/repository.ts';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
-/** What one side does to the files: content by path; null: it removes the path. */
-export type Edit = Readonly<Record<string, string | Buffer | null>>;
+/** What one side does to the files: content by path, or where a link leads; null: it removes the path. */
+export type Edit = Readonly<Record<string, string | Buffer | Link | null>>;
+
+interface Link {
+  readonly link: string;
+}
 
 /** A lane whose pull request is open, of a base branch that has moved on since. */
 export interface Conflict {
@@ -79,17 +83,18 @@ export async function commitToMain(scene: Scene, changes: Edit): Promise<string>
   }
 }
 
-async function writeIn(folder: string, path: string, content: string | Buffer): Promise<void> {
+async function writeIn(folder: string, path: string, content: string | Buffer | Link): Promise<void> {
   await rm(join(folder, path), { recursive: true, force: true });
   await mkdir(join(folder, path, '..'), { recursive: true });
-  await writeFile(join(folder, path), content);
+  if (typeof content === 'string' || Buffer.isBuffer(content)) await writeFile(join(folder, path), content);
+  else await symlink(content.link, join(folder, path));
 }
 
 /** In the work tree. */
 export async function edit(scene: Scene, changes: Edit): Promise<void> {
   for (const [path, content] of Object.entries(changes)) {
     if (content === null) await rm(join(scene.folder, path), { recursive: true, force: true });
-    else await scene.write(path, content);
+    else await writeIn(scene.folder, path, content);
   }
 }
 
