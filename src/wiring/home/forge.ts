@@ -47,6 +47,8 @@ function readOnly(forge: Forge): Forge {
     get: (target, name, receiver): unknown => {
       // No pull request is opened here, so nothing is in its way.
       if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
+      // What is said of one is answered where answers can be posted.
+      if (name === 'pullRequestNow') return () => Promise.resolve(null);
       return READS.has(name) ? Reflect.get(target, name, receiver) : notHere(name);
     },
   });
