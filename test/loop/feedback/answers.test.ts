@@ -1,25 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { finisher, type Behaviour } from '../stage/behaviours.ts';
-import { createProject, runOnce, type Run } from '../stage/river.ts';
-import type { Project } from '../stage/project.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { bodyOf, BRANCH, next, reviewed, worker } from './reviewing.ts';
 import { comment, failing, person, review, thread } from './said.ts';
 
-const HOUR = 3_600_000;
-const BRANCH = 'ralph/queue';
-
-/** Answers what is asked with a change, a task of the queue as ever. */
-const worker: Behaviour = (call) => ({
-  ...finisher(call),
-  output: {
-    signal: {
-      status: 'COMPLETE',
-      exitSignal: false,
-      tasksCompleted: 1,
-      filesModified: 1,
-      summary: `Did ${call.task}.`,
-    },
-  },
-});
 /** Changes nothing, and says why. */
 const explainer: Behaviour = ({ task }) =>
   /^(thread|check)-/.test(task)
@@ -29,20 +12,6 @@ const explainer: Behaviour = ({ task }) =>
         },
       }
     : {};
-
-/** A queue whose one task is done, with its pull request open. */
-async function reviewed(agent: Behaviour, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
-  const project = createProject({ agent: [(call) => (call.task === 'issue-1' ? worker : agent)(call)], inputs });
-  expect((await runOnce(project)).end).toBe('complete (plan_complete)');
-  return project;
-}
-
-async function next(project: Project): Promise<Run> {
-  project.clock.advance(HOUR);
-  return runOnce(project);
-}
-
-const bodyOf = (project: Project): string => project.forge.pulls.at(-1)?.body ?? '';
 
 describe('a review', () => {
   test('each thread is worked on and answered once, in its place', async () => {

@@ -1,7 +1,11 @@
 import type { CheckNow, ReviewNow, ThreadComment, ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 
 /** An account of GitHub; the same login is the same person. */
-export const person = (login: string) => ({ login, id: login.length * 1000 + login.charCodeAt(0), kind: 'user' as const });
+export const person = (login: string) => ({
+  login,
+  id: login.length * 1000 + login.charCodeAt(0),
+  kind: 'user' as const,
+});
 
 /** A comment of a review that asks for changes. */
 export const comment = (id: number, text: string, change: Partial<ThreadComment> = {}): ThreadComment => ({
