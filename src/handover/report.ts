@@ -125,6 +125,8 @@ export interface Setting {
   readonly found: readonly string[];
   /** Percentage of a run's iterations from which it is shown that they changed nothing but tests. */
   readonly testOnlyPercent: number;
+  /** Whether a review of the pull request is answered. */
+  readonly answersReviews: boolean;
 }
 
 /** What `doctor` found; empty: nobody asked for it. */

@@ -13,8 +13,8 @@ import { within } from './within.ts';
 
 /** So many answers a run posts: GitHub slows down who writes more. Later runs post the others. */
 const MAX_ANSWERS = 100;
-/** What fails so often is left to a later run. */
-const MAX_FAILURES = 3;
+/** So many refusals are reported one by one. */
+const MAX_REPORTED = 3;
 
 /** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
 interface AnswersGiven {
@@ -109,9 +109,11 @@ async function postAll(
       posted.add(place.id);
     } catch (error) {
       failures += 1;
-      warn(`The answer to ${place.id} could not be posted: ${sentence(textOf(error))}`);
+      if (failures <= MAX_REPORTED) warn(`The answer to ${place.id} could not be posted: ${sentence(textOf(error))}`);
       // GitHub is out of reach, or asks for a pause.
-      if (failures >= MAX_FAILURES || !(error instanceof UserError) || error.kind === 'infrastructure') return;
+      if (!(error instanceof UserError) || error.kind === 'infrastructure') return;
+      // What is refused, as on a locked pull request, is refused tomorrow as well: the pull request's text has the answer.
+      posted.add(place.id);
       continue;
     }
     const thread = resolves ? answeredThread(place, now) : null;

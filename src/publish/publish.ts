@@ -37,7 +37,7 @@ export interface Published {
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
 export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
   const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
-  const feedback = recordRound(verified.feedback, {
+  const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,
     head: unchecked.base,
     tasks: unchecked.tasks.map(({ id }) => id),

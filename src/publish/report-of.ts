@@ -1,3 +1,4 @@
+import { provenAnswers } from '../core/feedback/unproven.ts';
 import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { openedBy } from '../core/others/opened-by.ts';
@@ -143,7 +144,7 @@ function laneFactsOf(
       state,
       context,
     ),
-    answers: state.feedback,
+    answers: provenAnswers(state),
     checks: notes.checks,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: openedBy(state.transitions),
@@ -168,6 +169,7 @@ function settingOf(
     warnings,
     found,
     testOnlyPercent: config.testOnlyPercent,
+    answersReviews: config.answers.reviews,
   };
 }
 

@@ -6,8 +6,9 @@ import { isStuck } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
 import { SUGGESTION_APPLIED } from './answer-words.ts';
 import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
-import { addRound, answerWith } from './rounds.ts';
+import { addRound, answerWith, type Remembered } from './rounds.ts';
 import { isFeedback } from './subject.ts';
+import { provenAnswers } from './unproven.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
@@ -16,7 +17,9 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
   const { taskId: id } = entry;
   if (!isFeedback(id)) return state;
   const progress = progressOf(state.tasks, id);
-  const commit = [...earlier, entry].findLast((one) => one.taskId === id && one.commit !== null)?.commit ?? null;
+  const commit =
+    [...earlier, entry].findLast((one) => one.taskId === id && one.commit !== null)?.commit ??
+    commitBefore(state, entry);
   const { summary, asks, recommendation } = entry.analysis.signal;
   const answer = (kind: Answer['kind'], words: string | null): LaneState => ({
     ...state,
@@ -32,6 +35,15 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
   return isStuck(progress) && progress.state !== 'stuck'
     ? answer('given-up', asks ?? summary ?? recommendation)
     : state;
+}
+
+/** Of an earlier run that did not finish: a suggestion that did not pass alone, or work that was begun. */
+function commitBefore({ feedback, tasks, change }: LaneState, { taskId, evidence }: JournalEntry): string | null {
+  const answer = Object.hasOwn(feedback.items, taskId) ? (feedback.items[taskId]?.answer ?? null) : null;
+  if (answer?.kind === 'changed' && !answer.posted) return answer.commit;
+  const { startedTree } = progressOf(tasks, taskId);
+  const hasChanged = startedTree !== null && startedTree !== evidence.after.tree;
+  return hasChanged && Object.hasOwn(change.tasks, taskId) ? (change.tasks[taskId]?.commits.at(-1) ?? null) : null;
 }
 
 /** The state in which these tasks are done by what the loop did itself. */
@@ -52,9 +64,11 @@ interface RunOver {
 }
 
 /** The memory with the round that a run is: one that answered, or saw checks of another head. Safe to repeat. */
-export function recordRound(feedback: Feedback, { startedAt, head, tasks, checks }: RunOver): Feedback {
+export function recordRound(state: Remembered, { startedAt, head, tasks, checks }: RunOver): Feedback {
+  const { feedback } = state;
+  const { items } = provenAnswers(state);
   const asked = tasks.filter(isFeedback);
-  const answered = asked.filter((id) => (feedback.items[id]?.answer?.at ?? 0) >= startedAt);
+  const answered = asked.filter((id) => Object.hasOwn(items, id) && (items[id]?.answer?.at ?? 0) >= startedAt);
   const earlier = feedback.rounds.filter(({ at }) => at !== startedAt);
   const isSeen = checks === null || earlier.at(-1)?.head === head || !hasRun(checks);
   if (asked.length === 0 && isSeen) return feedback;

@@ -15,6 +15,7 @@ import {
   type FeedbackRound,
 } from './memory.ts';
 import { isFeedback } from './subject.ts';
+import { isUnproven } from './unproven.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 type Kind = FeedbackItem['kind'];
@@ -68,7 +69,8 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const items = new Map<TaskId, FeedbackItem>();
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
-    if (item.answer !== null || subjects.has(id) || found.isUndecided(id, item.kind))
+    const isAnswered = item.answer !== null && !isUnproven(item, progressIn(tasks, id));
+    if (isAnswered || subjects.has(id) || found.isUndecided(id, item.kind))
       items.set(id, isPushed ? { ...item, rounds: 0 } : item);
     else progress.delete(id);
   }
@@ -79,12 +81,12 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
     const before = items.get(id);
     const item = itemNow(subject, before);
     items.set(id, item);
-    if (item.answer !== null) continue;
+    if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
     const then = progressOf(tasks, id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
     // A round that has begun goes on to its end; what is spent says so as long as it is.
-    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && now.attempts === 0;
+    const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && !isBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isOutOfRounds(now) ? untouched : now;
     if (next === untouched) progress.delete(id);
@@ -100,7 +102,7 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
 
 /** The memory when an iteration is made, or a suggestion applied, for what is asked: a round begins with the first of them. `before`: how far the task was. */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
-  return before.attempts > 0 ? feedback : changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
+  return isBegun(before) ? feedback : changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
 }
 
 /** The memory with an answer to what is asked, not posted yet. */
@@ -126,18 +128,27 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
-/** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says is looked at again. Whoever wants more in a thread says so there. */
+/** The memory when a person has a task tried again: its rounds are counted from now on, and what CI says, or a review that was left to a person, is looked at again. Whoever wants more in a thread says so there. */
 export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
-  return changeItem(feedback, id, (item) => ({
-    ...item,
-    rounds: 0,
-    answer: item.kind === 'check' || item.kind === 'conflict' ? null : item.answer,
-  }));
+  return changeItem(feedback, id, (item) => {
+    const isOfCi = item.kind === 'check' || item.kind === 'conflict';
+    const isAskedStill = isOfCi || (item.kind === 'review' && item.answer?.kind === 'given-up');
+    return { ...item, rounds: 0, answer: isAskedStill ? null : item.answer };
+  });
 }
 
 /** Nothing of a pull request that is no more, for a branch that begins again. */
 export function forgetFeedback({ tasks }: Remembered): Remembered {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
+}
+
+/** Also without a call, as by a suggestion that did not pass. */
+function isBegun({ attempts, state }: TaskProgress): boolean {
+  return attempts > 0 || state === 'in-progress';
+}
+
+function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
+  return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
 const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
@@ -158,7 +169,7 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
 function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
   // Of what was finished when the run was lost nobody has an answer.
   if (before === undefined || (before.answer === null && then.state === 'done')) return true;
-  if (before.asked === asked && before.answer === null) return false;
+  if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   const isOfPeople = kind === 'thread' || kind === 'review';
   return isOfPeople || before.answer !== null || (isSettled(then) && !isOutOfRounds(then));
 }

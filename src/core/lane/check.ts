@@ -56,10 +56,14 @@ export function cannotRun(verification: Verification): boolean {
   );
 }
 
-/** Tasks that are done and were not `before`. */
+/** Tasks that are done and were not `before`, but for those that are answered with the reason why nothing changes. */
 export function finishedSince(before: LaneState, state: LaneState): readonly TaskId[] {
+  const { items } = state.feedback;
   return Object.keys(state.tasks).filter(
-    (id) => progressOf(state.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done',
+    (id) =>
+      progressOf(state.tasks, id).state === 'done' &&
+      progressOf(before.tasks, id).state !== 'done' &&
+      !(Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged'),
   );
 }
 

@@ -1,9 +1,10 @@
 import { countSet } from '../lane/signals.ts';
+import { provenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import type { QueuedTask, TaskProgress } from '../tasks/task.ts';
+import { isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { DAY_MS } from '../time.ts';
 import {
   aboutLane,
@@ -64,7 +65,13 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
   // Whoever knows that the rounds are used up is not notified of how the last one ended as well.
   const isOpen = (need: Need): boolean =>
     open.some(({ kind, about }) => about === need.about && (kind === need.kind || kind === 'feedback_rounds'));
-  const notify = needsOf(end).filter((need) => !isOpen(need));
+  // What was settled by its answer in this run has ended in this run.
+  const isSettledNow = (need: Need): boolean =>
+    settle.some(
+      ({ notification: { kind, about }, why }) =>
+        why === 'done' && kind === 'feedback_rounds' && need.kind === kind && need.about === about,
+    );
+  const notify = needsOf(end).filter((need) => !isOpen(need) && !isSettledNow(need));
   return { notify: withinMemory(notify, end), settle };
 }
 
@@ -125,13 +132,18 @@ function needsOf(end: LaneEnd): readonly Need[] {
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
-/** What was asked of the pull request and had its last round in this run, whatever came of it. */
+/** What was asked of the pull request and had the end of its last round in this run, whatever came of it. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
   if (maxRounds === 0) return [];
-  return Object.entries(after.feedback.items).flatMap(([id, { rounds }]) => {
-    const earlier = Object.hasOwn(before.feedback.items, id) ? (before.feedback.items[id]?.rounds ?? 0) : 0;
-    return rounds >= maxRounds && earlier < maxRounds ? [id] : [];
-  });
+  const earlier = withoutRounds(before, maxRounds);
+  return withoutRounds(after, maxRounds).filter((id) => !earlier.includes(id));
+}
+
+/** What had its last round, which came to an end. */
+function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[] {
+  return Object.entries(provenAnswers(standing).items).flatMap(([id, { rounds, answer }]) =>
+    rounds >= maxRounds && (answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
+  );
 }
 
 /** What a person is needed for by a task that stands so; null: nothing. */
@@ -180,7 +192,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return task.obstacle === 'needs-approval' || task.obstacle === 'unchecked' ? null : 'approved';
     }
     case 'feedback_rounds': {
-      const item = Object.hasOwn(after.feedback.items, about) ? after.feedback.items[about] : undefined;
+      const { items } = provenAnswers(after);
+      const item = Object.hasOwn(items, about) ? items[about] : undefined;
       if (item === undefined) return 'gone';
       if (item.rounds < end.maxRounds || end.maxRounds === 0) return 'goes_on';
       // Nobody has asked for it again since.

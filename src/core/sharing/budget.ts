@@ -1,3 +1,4 @@
+import { provenAnswers } from '../feedback/unproven.ts';
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import type { LedgerDay } from '../lane/ledger.ts';
@@ -297,7 +298,7 @@ function unfinishedAfter(
   if (!isIssueTask(lane)) return known;
   const { state, attempts } = progressOf(tasks, lane);
   const isOpen = state === 'todo' || state === 'in-progress' || state === 'stuck';
-  const isUnanswered = Object.entries(feedback.items).some(
+  const isUnanswered = Object.entries(provenAnswers({ feedback, tasks }).items).some(
     ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
   );
   const goesOn = !isPublished || (attempts > 0 && isOpen) || isUnanswered;

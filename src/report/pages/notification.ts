@@ -269,8 +269,9 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
   ].join('; ');
 }
 
-/** A task that is done stays done: what is missing is new work. */
+/** Where reviews are not answered, a task that is done stays done: what is missing is new work. */
 function howToChange(report: RunReport): string {
+  if (settingOf(report)?.answersReviews === true) return 'review it: Ralph answers each comment of a review';
   if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return 'add a task for it';
   const asked = 'describe it in the issue and comment `/ralph run` there';
   return isQueue(report) ? `${asked} (that opens a pull request of its own)` : asked;
@@ -286,7 +287,7 @@ function renderReady(report: RunReport): string {
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   return [
     `**${name} is ready for review.** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
-    `**Next:** ${prose(`Review it and merge it. To request a change, ${howToChange(report)}; to reject it, close the pull request.`, 500)}`,
+    `**Next:** ${prose(`Look through it and merge it. To request a change, ${howToChange(report)}. To reject it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }
 

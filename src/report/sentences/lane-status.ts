@@ -1,3 +1,4 @@
+import { provenAnswers } from '../../core/feedback/unproven.ts';
 import { troubleLines } from './hand-overs.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
@@ -119,7 +120,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 
 /** What the pull request was asked; our own words alone. */
 function answersLine(state: LaneState | null): readonly string[] {
-  const words = feedbackWords(askedIn(state?.feedback.items ?? {}));
+  const words = state === null ? '' : feedbackWords(askedIn(provenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
 }
 

@@ -538,6 +538,7 @@ export function createForge({ branches }: Origin): FakeForge {
     replyInThread: (number, reply) =>
       ask('replyInThread', () => {
         replies.push(reply);
+        showReply(saidOf, reply, 900_000 + replies.length);
         writes.push(`replyInThread ${String(number)} ${String(reply.replyTo)}`);
         return { id: 900_000 + replies.length };
       }),
@@ -764,4 +765,21 @@ async function guarded<Port, T>(faults: Faults<Port>, method: keyof Port, answer
 
 function fail(message: string): never {
   throw new Error(message);
+}
+
+/** What Ralph answers stands in its thread from then on, as on GitHub. */
+function showReply(
+  saidOf: FakeForge['saidOf'],
+  { replyTo, body }: { readonly replyTo: number; readonly body: string },
+  id: number,
+): void {
+  for (const [branch, { threads = [], ...said }] of saidOf) {
+    const by = { login: 'github-actions', id: 41_898_282, kind: 'bot' as const };
+    const answered = threads.map((thread) => {
+      if (thread.comments[0]?.id !== replyTo) return thread;
+      const at = Math.max(...thread.comments.map((comment) => comment.at)) + 1;
+      return { ...thread, comments: [...thread.comments, { id, review: null, by, text: body, at, hunk: '' }] };
+    });
+    saidOf.set(branch, { ...said, threads: answered });
+  }
 }

@@ -238,6 +238,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     warnings: [],
     found: [],
     testOnlyPercent: 30,
+    answersReviews: true,
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };

@@ -2,6 +2,7 @@ import { isOwnComment, withoutCommand } from '../../people/command.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { reviewTaskId } from '../subject.ts';
+import { isCourtesy } from './courtesy.ts';
 
 /** Whether what an account says counts: it may write, or is a bot that is allowed. */
 export type IsTrusted = (author: Author) => boolean;
@@ -99,10 +100,12 @@ function askedThread(thread: ThreadNow, now: PullRequestNow, isTrusted: IsTruste
   const reviews = new Map(now.reviews.map((review) => [review.id, review]));
   const shown = thread.comments.filter(({ review }) => stateOf(review) !== 'pending');
   const heard = shown.flatMap((comment) => heardOf(comment) ?? []).toSorted((one, other) => one.saidAt - other.saidAt);
-  const position = heard.findLastIndex(({ isOurs, isDismissed }) => !isOurs && !isDismissed);
+  // An approval ends what its own author asked, and nothing that others did.
+  const position = heard.findLastIndex(
+    ({ isOurs, isDismissed, author, saidAt }) => !isOurs && !isDismissed && !isApprovedSince(now, author, saidAt),
+  );
   const asking = heard[position];
   if (asking === undefined || position <= lastAnswered(heard)) return null;
-  if (isApprovedSince(now, asking.author, asking.saidAt)) return null;
   return {
     thread,
     asking: asking.comment,
@@ -163,7 +166,8 @@ function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: nu
 }
 
 function asks(text: string): boolean {
-  return !isOwnComment(text) && withoutCommand(text).trim() !== '';
+  const words = withoutCommand(text).trim();
+  return !isOwnComment(text) && words !== '' && !isCourtesy(words);
 }
 
 /** The same for the same account. */

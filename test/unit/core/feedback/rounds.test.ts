@@ -37,6 +37,8 @@ const changed: NonNullable<FeedbackItem['answer']> = {
 const check: FeedbackItem = { ...item, kind: 'check', asked: 'h1' };
 const [THREAD, CHECK] = ['thread-1', 'check-0123456789ab'];
 const working: TaskProgress = { ...untouched, state: 'in-progress', attempts: 2 };
+/** Changed without a call, and not passed. */
+const suggested: TaskProgress = { ...untouched, state: 'in-progress' };
 const done: TaskProgress = { ...untouched, state: 'done', attempts: 2 };
 const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
 const spent: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
@@ -69,6 +71,15 @@ describe('a thread', () => {
     ['that nobody has worked on stays open', item, untouched, '10', item, untouched, true],
     ['that is worked on goes on', item, working, '10', item, working, true],
     ['that was given up stays so', item, failed, '10', item, failed, true],
+    [
+      'whose change did not pass is open still, as the same round',
+      { ...item, rounds: 3, answer: { ...changed, posted: false } },
+      suggested,
+      '10',
+      { rounds: 3, answer: { ...changed, posted: false } },
+      suggested,
+      true,
+    ],
     ['that has its answer is not open', { ...item, answer: changed }, done, '10', { answer: changed }, done, false],
     [
       'that is asked again is open again',

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { commented, red, savedState } from '../stage/river.ts';
+import { bodyOf, BRANCH, next, notices, remembered, reviewed, worker } from './reviewing.ts';
+import { comment, person, review, thread } from './said.ts';
+
+const green = { verify: () => Promise.resolve({ kind: 'passed' as const, durationMs: 1 }) };
+const suggestion = comment(11, '```suggestion\nshort 1\n```');
+
+describe('a suggestion that does not pass', () => {
+  test.each([0, 1, 3])('is repaired by the agent, as one round of %i, and nothing claims it before', async (rounds) => {
+    const project = await reviewed(worker, {
+      verify: 'npm test',
+      'max-iterations': '1',
+      'max-feedback-rounds': String(rounds),
+    });
+    project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([suggestion])] });
+    project.verifier = red;
+    for (let run = 1; run <= 2; run += 1) {
+      expect(await next(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+      expect(project.forge.replies).toEqual([]);
+      expect(bodyOf(project)).toMatch(/🚧 .*in progress/);
+      expect(bodyOf(project)).not.toMatch(/pplied as suggested/);
+      expect(notices(project).filter((text) => text.includes('max-feedback-rounds'))).toEqual([]);
+    }
+    // The queue's own task was done before and is not worked on for it.
+    expect(savedState(project, 'queue').tasks['issue-1']?.attempts).toBe(1);
+    project.verifier = green;
+    expect((await next(project)).end).toBe('complete (plan_complete)');
+    expect(project.forge.replies.map(({ body }) => body)).toEqual([expect.stringContaining('**Done** in')]);
+    expect(remembered(project, 'thread-11')).toMatchObject({ rounds: 1, answer: { kind: 'changed', posted: true } });
+    expect(notices(project).filter((text) => text.includes('max-feedback-rounds'))).toHaveLength(rounds === 1 ? 1 : 0);
+  });
+
+  test('but passes later is answered with the suggestion\u2019s own commit', async () => {
+    const explains: Behaviour = () => ({
+      output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'The test is flaky.' } },
+    });
+    const project = await reviewed(explains, { verify: 'npm test', 'max-iterations': '1' });
+    project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([suggestion])] });
+    project.verifier = red;
+    await next(project);
+    const commit = remembered(project, 'thread-11')?.answer?.commit ?? 'none';
+    project.verifier = green;
+    await next(project);
+    expect(project.forge.replies.map(({ body }) => body)).toEqual([expect.stringContaining(commit)]);
+  });
+});
+
+test('what one person asks is answered, although another one likes it and approves', async () => {
+  const project = await reviewed(worker);
+  project.forge.permissions.set('bob', 'write');
+  const bob = person('bob');
+  project.forge.saidOf.set(BRANCH, {
+    reviews: [review(), review({ id: 501, by: bob, state: 'approved', at: 20_000 })],
+    threads: [thread([comment(11, 'Rename it.'), comment(12, 'I like it as it is.', { by: bob, review: 501 })])],
+  });
+  expect(await next(project)).toMatchObject({ calls: 1 });
+  expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([11]);
+});
+
+test('thanks in a thread, or as a review, ask for nothing', async () => {
+  const project = await reviewed(worker);
+  const asked = [comment(11, 'Rename it.')];
+  project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread(asked)] });
+  await next(project);
+  const said = project.forge.saidOf.get(BRANCH);
+  project.forge.saidOf.set(BRANCH, {
+    reviews: [review(), review({ id: 502, state: 'commented', text: 'LGTM 👍' })],
+    threads: said?.threads?.map((one) => ({ ...one, comments: [...one.comments, comment(13, 'Thanks!')] })) ?? [],
+  });
+  expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+});
+
+test('a review that was left to a person is looked at again by `/ralph retry`', async () => {
+  const blocked: Behaviour = () => ({
+    output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'I cannot.' } },
+  });
+  const project = await reviewed(blocked);
+  project.forge.saidOf.set(BRANCH, { reviews: [review({ text: 'Rewrite it.' })] });
+  expect((await next(project)).end).toBe('blocked (needs_human)');
+  expect(await next(project)).toMatchObject({ calls: 0 });
+  project.script.behaviours = [worker];
+  await next(project, commented('/ralph retry review-500', { issue: 101, isPullRequest: true }));
+  expect(remembered(project, 'review-500')).toMatchObject({ answer: { kind: 'changed', posted: true } });
+});
+
+test('answers that GitHub refuses for good are not tried again, and said in the pull request', async () => {
+  const project = await reviewed(worker);
+  project.forge.saidOf.set(BRANCH, {
+    reviews: [review()],
+    threads: [11, 12, 13, 14, 15].map((id) => thread([comment(id, 'Rename it.')])),
+  });
+  let tried = 0;
+  project.forge.replyInThread = () => {
+    tried += 1;
+    return Promise.reject(new UserError('configuration', 'The conversation is locked.'));
+  };
+  const run = await next(project);
+  expect(run.log.filter((line) => line.includes('locked'))).toHaveLength(3);
+  expect(tried).toBe(5);
+  expect(bodyOf(project)).toContain('Did thread-11.');
+  expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  expect(tried).toBe(5);
+});

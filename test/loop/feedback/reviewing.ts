@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+import { finisher, type Behaviour } from '../stage/behaviours.ts';
+import { createProject, runOnce, savedState, schedule, type Event, type Run } from '../stage/river.ts';
+import type { Project } from '../stage/project.ts';
+
+const HOUR = 3_600_000;
+
+/** The branch of the pull request that is reviewed. */
+export const BRANCH = 'ralph/queue';
+
+/** Answers what is asked with a change, a task of the queue as ever. */
+export const worker: Behaviour = (call) => ({
+  ...finisher(call),
+  output: {
+    signal: {
+      status: 'COMPLETE',
+      exitSignal: false,
+      tasksCompleted: 1,
+      filesModified: 1,
+      summary: `Did ${call.task}.`,
+    },
+  },
+});
+
+/** A queue whose one task is done, with its pull request open. */
+export async function reviewed(agent: Behaviour, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
+  const project = createProject({ agent: [(call) => (call.task === 'issue-1' ? worker : agent)(call)], inputs });
+  expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+  return project;
+}
+
+/** A run an hour later. */
+export async function next(project: Project, event: Event = schedule): Promise<Run> {
+  project.clock.advance(HOUR);
+  return runOnce(project, { event });
+}
+
+/** What the queue's state remembers of one thing that was asked. */
+export function remembered(project: Project, id: string) {
+  return savedState(project, 'queue').feedback.items[id];
+}
+
+/** What people were notified of, but for what is settled. */
+export function notices({ forge }: Project): readonly string[] {
+  return [...forge.notifications.values()]
+    .flatMap((of) => [...of.values()])
+    .filter((text) => !text.includes('**Settled:**'));
+}
+
+/** The pull request's text. */
+export function bodyOf({ forge }: Project): string {
+  return forge.pulls.at(-1)?.body ?? '';
+}
