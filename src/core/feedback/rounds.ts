@@ -68,7 +68,7 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const items = new Map<TaskId, FeedbackItem>();
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
-    if (item.answer !== null || subjects.has(id) || found.isUndecided(id, item.kind))
+    if (subjects.has(id) || found.isUndecided(id, item.kind) || !isSolvedElsewhere(item))
       items.set(id, isPushed ? { ...item, rounds: 0 } : item);
     else progress.delete(id);
   }
@@ -138,6 +138,12 @@ export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
 /** Nothing of a pull request that is no more, for a branch that begins again. */
 export function forgetFeedback({ tasks }: Remembered): Remembered {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
+}
+
+/** Whether it is over, now that nobody asks for it: without an answer of ours, or with one that left it to a person. Threads keep theirs, which is in them. */
+function isSolvedElsewhere({ kind, answer }: FeedbackItem): boolean {
+  const isOfPeople = kind === 'thread' || kind === 'review';
+  return answer === null || (answer.kind === 'given-up' && !isOfPeople);
 }
 
 const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };

@@ -1,5 +1,6 @@
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import {
+  isUndecidedCheck,
   judgeChecks,
   taskIdOfCheck,
   unstartedChecks,
@@ -46,8 +47,6 @@ export async function readFeedback(
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
   const subjects = [...people.tasks, ...ofCi];
-  const { running = [], waiting = [] } = seen?.judged ?? {};
-  const unfinished = new Set([...running, ...waiting].map(taskIdOfCheck));
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
       case 'thread':
@@ -55,7 +54,7 @@ export async function readFeedback(
       case 'review':
         return !reviews;
       case 'check':
-        return seen?.judged == null || unfinished.has(id);
+        return seen?.judged == null || isUndecidedCheck(seen.judged, id);
       case 'conflict':
         return !answersChecks || now.mergeable === 'unknown';
     }
@@ -153,13 +152,18 @@ function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow
   return {
     judged,
     summary: {
-      counts: { passed, failed: failed.length + alsoOnBase.length, running: running.length, waiting: waiting.length },
+      counts: {
+        passed: passed.length,
+        failed: failed.length + alsoOnBase.length,
+        running: running.length,
+        waiting: waiting.length,
+      },
       alsoOnBase: names(alsoOnBase),
       flaky: names(flaky),
       waiting: names(waiting),
       unstarted: unstartedChecks(checks, { own, ranBefore, sincePushMs }),
       unreadable: null,
-      runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed,
+      runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed.length,
     },
   };
 }

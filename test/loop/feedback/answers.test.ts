@@ -42,11 +42,12 @@ const failing = (change: Partial<CheckNow> = {}): CheckNow => ({
   id: 31,
   name: 'test',
   app: 'github-actions',
-  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77 },
+  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77, event: 'push' },
   result: 'failed',
   conclusion: 'failure',
   summary: '',
   url: null,
+  began: null,
   at: 5,
   ...change,
 });
@@ -194,7 +195,10 @@ describe('checks', () => {
     ],
     [
       'is called like one of ours, but is ours',
-      { head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1 } })], base: [] },
+      {
+        head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1, event: 'push' } })],
+        base: [],
+      },
     ],
   ])('one that %s is not worked on', async (_name, checks) => {
     const project = await reviewed(worker);
