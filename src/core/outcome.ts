@@ -39,7 +39,8 @@ export const outcomeSchema = z.union([
     resumeAt: anyInstant,
     step: openStepSchema,
   }),
-  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
+  /** `checks`: more of them fail than one run works on. */
+  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks']) }),
   z.object({
     kind: z.literal('idle'),
     reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
@@ -55,7 +56,7 @@ export const outcomeSchema = z.union([
 export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
 
 /** What bounds a run by itself. */
-export type RunBound = Extract<Outcome, { kind: 'limit' }>['reason'];
+export type RunBound = Exclude<Extract<Outcome, { kind: 'limit' }>['reason'], 'checks'>;
 
 export type OutcomeKind = Outcome['kind'];
 export const outcomeKinds: readonly OutcomeKind[] = [

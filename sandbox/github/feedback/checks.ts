@@ -42,10 +42,13 @@ export interface ReportedCheck {
 }
 
 /** Reports a check. One of the same head and workflow joins those that are there: with the same name, it is run again. */
-export function addCheck(state: GitHubState, check: ReportedCheck, now: number): StoredCheckRun {
+export function addCheck(state: GitHubState, check: ReportedCheck, reportedAt: number): StoredCheckRun {
   const { workflow = { name: 'CI' }, conclusion } = check;
   const app = workflow === null ? (check.app ?? 'some-ci') : 'github-actions';
-  const suite = suiteOf(state, { head: check.head, app, workflow }, now);
+  const suite = suiteOf(state, { head: check.head, app, workflow }, reportedAt);
+  // Nobody can run it again before it has ended.
+  const before = suite.runs.findLast(({ name }) => name === check.name);
+  const now = Math.max(reportedAt, before?.completedAt ?? 0);
   const steps = check.steps ?? usualSteps(check);
   const run: StoredCheckRun = {
     id: newId(state),

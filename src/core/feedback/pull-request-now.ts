@@ -77,16 +77,29 @@ export interface CheckNow {
   readonly name: string;
   /** Slug of the app that made it, `github-actions`; null: it is a status. */
   readonly app: string | null;
-  /** Of GitHub Actions: the file, `.github/workflows/ci.yml`, where known; the name of the workflow; and the run's id. */
-  readonly workflow: { readonly path: string | null; readonly name: string; readonly run: number } | null;
+  /** Of GitHub Actions; null: of another app, or a status. */
+  readonly workflow: WorkflowOfCheck | null;
   /** `waiting`: it waits for a person's approval, or nothing has reported it yet. `skipped`: it says nothing of the change, as it was skipped, cancelled or given up. */
   readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
   /** GitHub's own word, such as `timed_out`. */
   readonly conclusion: string;
   readonly summary: string;
   readonly url: string | null;
+  /** When it began; null: not known. */
+  readonly began: number | null;
   /** When it ended, or began; null: not known. */
   readonly at: number | null;
+}
+
+/** What a check of GitHub Actions is a part of. */
+interface WorkflowOfCheck {
+  /** `.github/workflows/ci.yml`; null: not known. */
+  readonly path: string | null;
+  readonly name: string;
+  /** Id of the run. */
+  readonly run: number;
+  /** What started it, such as `push`; empty: not known. */
+  readonly event: string;
 }
 
 /** What is known of a failed check beside its name. */

@@ -69,8 +69,8 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
   const items = new Map<TaskId, FeedbackItem>();
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
-    const isAnswered = item.answer !== null && !isUnproven(item, progressIn(tasks, id));
-    if (isAnswered || subjects.has(id) || found.isUndecided(id, item.kind))
+    const isKept = !isSolvedElsewhere(item) && !isUnproven(item, progressIn(tasks, id));
+    if (isKept || subjects.has(id) || found.isUndecided(id, item.kind))
       items.set(id, isPushed ? { ...item, rounds: 0 } : item);
     else progress.delete(id);
   }
@@ -149,6 +149,12 @@ function isBegun({ attempts, state }: TaskProgress): boolean {
 
 function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
+}
+
+/** Whether it is over, now that nobody asks for it: without an answer of ours, or with one that left it to a person. Threads keep theirs, which is in them. */
+function isSolvedElsewhere({ kind, answer }: FeedbackItem): boolean {
+  const isOfPeople = kind === 'thread' || kind === 'review';
+  return answer === null || (answer.kind === 'given-up' && !isOfPeople);
 }
 
 const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };

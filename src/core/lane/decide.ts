@@ -15,7 +15,7 @@ import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { awake } from '../tasks/set-aside.ts';
-import type { QueuedTask, Task } from '../tasks/task.ts';
+import { isSettled, type QueuedTask, type Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
 import { MINUTE_MS } from '../time.ts';
@@ -182,6 +182,7 @@ const rules: readonly Rule[] = [
   accessProblem,
   testSaturation,
   safety,
+  checksLeft,
   waitingForReview,
   blocked,
   circuitOpen,
@@ -250,6 +251,15 @@ function safety({ state, run }: Situation): Outcome | null {
     : null;
 }
 
+/** All that this run read is done, but CI says more than one run reads: what it says of the next commit comes first. */
+function checksLeft(situation: Situation): Outcome | null {
+  const { state, tasks } = situation;
+  const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(progressOf(state.tasks, id)));
+  if (!isLeft) return null;
+  const isOver = taskToWork(situation) === null || waitingForReview(situation) !== null;
+  return isOver ? { kind: 'limit', reason: 'checks' } : null;
+}
+
 /** The queue's pull request has as much as people can review at once: nothing more is begun. What they say of it is answered all the same. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
@@ -306,7 +316,11 @@ function limited({ run, policy, now }: Situation): Outcome | null {
   return limitOf(run, policy, now);
 }
 
-function limitOf(run: RunSoFar, policy: Policy, now: number): Extract<Outcome, { kind: 'limit' }> | null {
+function limitOf(
+  run: RunSoFar,
+  policy: Policy,
+  now: number,
+): { readonly kind: 'limit'; readonly reason: RunBound } | null {
   const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
   if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
   // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.

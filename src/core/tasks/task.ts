@@ -32,6 +32,7 @@ export interface TaskComment {
  * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
  * `unchecked`: so far down the queue that this run did not look who approved it.
+ * `unread`: a failed check that this run did not read, since it works on others first: they may have one cause.
  * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
@@ -41,6 +42,7 @@ export const taskObstacles = [
   'dependency-cycle',
   'unchecked',
   'unreadable',
+  'unread',
   'circuit-open',
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];

@@ -1,5 +1,6 @@
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import {
+  isUndecidedCheck,
   judgeChecks,
   taskIdOfCheck,
   unstartedChecks,
@@ -12,6 +13,7 @@ import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/reviews/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import type { GateDeps } from '../deps.ts';
@@ -46,8 +48,6 @@ export async function readFeedback(
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
   const subjects = [...people.tasks, ...ofCi];
-  const { running = [], waiting = [] } = seen?.judged ?? {};
-  const unfinished = new Set([...running, ...waiting].map(taskIdOfCheck));
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
       case 'thread':
@@ -55,7 +55,7 @@ export async function readFeedback(
       case 'review':
         return !reviews;
       case 'check':
-        return seen?.judged == null || unfinished.has(id);
+        return seen?.judged == null || isUndecidedCheck(seen.judged, id);
       case 'conflict':
         return !answersChecks || now.mergeable === 'unknown';
     }
@@ -70,11 +70,16 @@ export async function readFeedback(
   const workable = failed.filter(
     (check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)),
   );
-  const details = await detailsOf(deps, workable.slice(0, MAX_CHECKS));
+  // What rests takes no turn of what can be worked on.
+  const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
+  const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
+  const details = await detailsOf(deps, inTurn.slice(0, MAX_CHECKS));
   const withDetails = answersChecks ? await saidByCi(now, failed, details) : [];
-  const later = new Set(workable.slice(MAX_CHECKS).map(taskIdOfCheck));
+  const later = new Set(inTurn.slice(MAX_CHECKS).map(taskIdOfCheck));
   return {
-    tasks: [...people.tasks, ...withDetails].filter(({ id }) => open.has(id) && !later.has(id)),
+    tasks: [...people.tasks, ...withDetails]
+      .filter(({ id }) => open.has(id))
+      .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
     state: { ...state, feedback: { ...taken.feedback, unstarted: unstartedOn(seen, now) }, tasks: taken.tasks },
     checks: seen?.summary ?? null,
     warnings: [
@@ -83,7 +88,6 @@ export async function readFeedback(
         : [
             `${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`,
           ]),
-      ...(later.size === 0 ? [] : [`${String(later.size)} more checks fail; later runs work on them.`]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
         : [`The checks of the pull request could not be read: ${seen.summary.unreadable}`]),
@@ -153,13 +157,18 @@ function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow
   return {
     judged,
     summary: {
-      counts: { passed, failed: failed.length + alsoOnBase.length, running: running.length, waiting: waiting.length },
+      counts: {
+        passed: passed.length,
+        failed: failed.length + alsoOnBase.length,
+        running: running.length,
+        waiting: waiting.length,
+      },
       alsoOnBase: names(alsoOnBase),
       flaky: names(flaky),
       waiting: names(waiting),
       unstarted: unstartedChecks(checks, { own, ranBefore, sincePushMs }),
       unreadable: null,
-      runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed,
+      runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed.length,
     },
   };
 }

@@ -20,7 +20,9 @@ export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
 function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
   const { workflowRun: run, app, status, conclusion } = suite;
   const workflow =
-    run === null ? null : { path: run.file?.path ?? null, name: run.workflow.name, run: run.databaseId ?? 0 };
+    run === null
+      ? null
+      : { path: run.file?.path ?? null, name: run.workflow.name, run: run.databaseId ?? 0, event: run.event };
   const runs = new Map([...shown(suite.runs), ...shown(suite.failed)].map((one, index) => [idOf(one) ?? -index, one]));
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
   // GitHub lets a person approve a run before it makes the run's jobs.
@@ -35,6 +37,7 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
     conclusion: (conclusion ?? status).toLowerCase(),
     summary: '',
     url: run.url,
+    began: Date.parse(suite.createdAt),
     at: Date.parse(suite.createdAt),
   };
   return [...checks, ofAll];
@@ -53,6 +56,7 @@ function ofRun(run: RunAnswer, app: string | null, workflow: CheckNow['workflow'
     conclusion: (conclusion ?? status).toLowerCase(),
     summary: cut([title, summary].filter(Boolean).join('\n\n'), MAX_SUMMARY_CHARS),
     url,
+    began: startedAt === null ? null : Date.parse(startedAt),
     at: at === null ? null : Date.parse(at),
   };
 }
@@ -69,6 +73,7 @@ function ofStatus({ context, state, description, targetUrl: url, createdAt }: St
     conclusion: state.toLowerCase(),
     summary: cut(description ?? '', MAX_SUMMARY_CHARS),
     url,
+    began: null,
     at: Date.parse(createdAt),
   };
 }

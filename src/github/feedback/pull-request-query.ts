@@ -21,7 +21,7 @@ const SUITES = 50;
 
 const suite = (runs: string) => `checkSuites(first: ${String(SUITES)}) {
   nodes {
-    status conclusion createdAt url app { slug } workflowRun { databaseId url workflow { name } file { path } }
+    status conclusion createdAt url app { slug } workflowRun { databaseId url event workflow { name } file { path } }
     ${runs}
   }
 }
@@ -146,6 +146,7 @@ export interface SuiteAnswer {
   readonly workflowRun: {
     readonly databaseId: number | null;
     readonly url: string;
+    readonly event: string;
     readonly workflow: { readonly name: string };
     readonly file: { readonly path: string } | null;
   } | null;

@@ -1,5 +1,5 @@
 import type { CircuitReason } from '../../core/lane/circuit.ts';
-import type { Outcome, OutcomeKind, ParkReason } from '../../core/outcome.ts';
+import type { Outcome, OutcomeKind, ParkReason, RunBound } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -102,7 +102,7 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'parked':
       return parked(outcome, report);
     case 'limit':
-      return limited(outcome.reason, report);
+      return outcome.reason === 'checks' ? checksLeft(report) : limited(outcome.reason, report);
     case 'idle':
       return outcome.reason === 'updated'
         ? { title: 'Updated', what: outcome.message, next: 'Nothing to do.' }
@@ -340,7 +340,16 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   }
 }
 
-function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
+function checksLeft(report: RunReport): OutcomeText {
+  const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
+  return {
+    title: 'More checks to look at',
+    what: `Stopped with ${doneWords(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
+    next: goesOn(report, 'from here'),
+  };
+}
+
+function limited(reason: RunBound, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
   const done = doneWords(report);
   const limits = {

@@ -119,12 +119,30 @@ describe('checks', () => {
     ],
     [
       'is called like one of ours, but is ours',
-      { head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1 } })], base: [] },
+      {
+        head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1, event: 'push' } })],
+        base: [],
+      },
     ],
   ])('one that %s is not worked on', async (_name, checks) => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+
+  test('of more than one run reads, the others wait for what CI says next, and nothing is called ready', async () => {
+    const project = await reviewed(worker);
+    const names = ['a', 'b', 'c'];
+    const head = names.map((name, index) => failing({ id: 31 + index, name }));
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [] } });
+    const run = await next(project);
+    expect(run).toMatchObject({ end: 'limit (checks)', calls: 2 });
+    expect(bodyOf(project)).toContain('1 failed check is open');
+    expect(bodyOf(project)).toMatch(/Check "c" fails.*not worked on yet/);
+    // The cause of all three was one, or it was not.
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(2), base: [] } });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
   });
 
   test('one that fails again after each round is left to a person after the third', async () => {

@@ -48,11 +48,12 @@ export const failing = (change: Partial<CheckNow> = {}): CheckNow => ({
   id: 31,
   name: 'test',
   app: 'github-actions',
-  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77 },
+  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77, event: 'push' },
   result: 'failed',
   conclusion: 'failure',
   summary: '',
   url: null,
+  began: null,
   at: 5,
   ...change,
 });

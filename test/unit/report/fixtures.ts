@@ -346,6 +346,7 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'limit', reason: 'iterations' },
   { kind: 'limit', reason: 'minutes' },
   { kind: 'limit', reason: 'cost' },
+  { kind: 'limit', reason: 'checks' },
   { kind: 'idle', reason: 'no_tasks' },
   { kind: 'idle', reason: 'all_done' },
   { kind: 'idle', reason: 'not_for_us' },

@@ -22,7 +22,7 @@ export interface JudgedChecks {
   readonly running: readonly CheckNow[];
   readonly waiting: readonly CheckNow[];
   /** Flaky ones that passed last included. */
-  readonly passed: number;
+  readonly passed: readonly CheckNow[];
 }
 
 /** GitHub takes so long at most until a workflow is seen. */
@@ -40,8 +40,18 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
     flaky: groups.filter(({ isFlaky }) => isFlaky).map(({ last }) => last),
     running: newest('running'),
     waiting: newest('waiting'),
-    passed: newest('passed').length,
+    passed: newest('passed'),
   };
+}
+
+/** Whether nobody can say yet if a check that failed on an earlier head still does: it is on its way, or has not begun where others have not ended either. */
+export function isUndecidedCheck(
+  { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
+  id: TaskId,
+): boolean {
+  const ended = [failed, alsoOnBase, flaky, passed].flat();
+  const isEnded = ended.some((check) => taskIdOfCheck(check) === id);
+  return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
 }
 
 /** Id of the task that a failed check is: the same on every head. */
@@ -103,15 +113,38 @@ interface Group {
   readonly isFlaky: boolean;
 }
 
-/** Of the runs of one check, oldest first. */
+/** Of the runs of one check, oldest first. What passed for a push may fail for the pull request: each event has its own say. */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
+  const groups = [...Map.groupBy(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
+  return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
+}
+
+function groupOfEvent(runs: readonly CheckNow[]): readonly Group[] {
+  const newest = newestOf(runs);
+  const earlier = runs.filter((run) => !newest.includes(run));
+  const last = newest.toSorted((one, other) => RANKS.indexOf(one.result) - RANKS.indexOf(other.result)).slice(0, 1);
+  return last.map((run) => ({ last: run, isFlaky: isFlaky(run, earlier) }));
+}
+
+/** What fails counts for more than what runs, and that for more than what passed. */
+const RANKS: readonly (CheckNow['result'] | 'flaky')[] = ['failed', 'running', 'waiting', 'flaky', 'passed'];
+
+function rankOf({ last, isFlaky: passesAtTimes }: Group): number {
+  return RANKS.indexOf(passesAtTimes ? 'flaky' : last.result);
+}
+
+/** The newest, and others of its run that had not ended when it began: jobs of one matrix may share a name. */
+function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
   const last = runs.at(-1);
-  return last === undefined ? [] : [{ last, isFlaky: isFlaky(last, runs.slice(0, -1)) }];
+  const began = last?.began ?? Number.POSITIVE_INFINITY;
+  const isTwin = ({ workflow, at }: CheckNow): boolean =>
+    workflow !== null && workflow.run === last?.workflow?.run && at !== null && at > began;
+  return runs.filter((run) => run === last || isTwin(run));
 }
 
 function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
   if (last.result === 'passed') return earlier.some(({ result }) => result === 'failed');
-  // What passed for a push may fail for the pull request: only the same run, run again, is the same check.
+  // Only the same run, run again, is certain to be of the same content: a pull request is checked as it would be merged.
   const isAgain = ({ workflow }: CheckNow): boolean => workflow?.run === last.workflow?.run;
   return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
 }

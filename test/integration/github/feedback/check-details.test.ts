@@ -248,6 +248,7 @@ function checkOf(id: number, app = 'github-actions'): CheckNow {
     conclusion: 'failure',
     summary: '',
     url: null,
+    began: null,
     at: now,
   };
 }

@@ -253,7 +253,7 @@ describe('threads', () => {
 });
 
 describe('checks', () => {
-  const ci = { path: '.github/workflows/ci.yml', name: 'CI', run: expect.any(Number) };
+  const ci = { path: '.github/workflows/ci.yml', name: 'CI', run: expect.any(Number), event: 'pull_request' };
 
   test('of head and base are read with their workflow, app and result', async () => {
     await using at = await openPull();
@@ -274,6 +274,7 @@ describe('checks', () => {
         conclusion: 'failure',
         summary: 'Two failed\n\na and b',
         url: expect.stringMatching(/\/octo\/demo\/actions\/runs\/\d+\/job\/\d+$/),
+        began: now,
         at: now + 3 * STEP_MS,
       },
       expect.objectContaining({ name: 'cov', app: 'codecov', workflow: null, result: 'passed', conclusion: 'neutral' }),
@@ -287,6 +288,7 @@ describe('checks', () => {
         conclusion: 'error',
         summary: 'Broke',
         url: null,
+        began: null,
         at: now + 2 * MINUTE,
       },
     ]);

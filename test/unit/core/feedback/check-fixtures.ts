@@ -7,11 +7,12 @@ export function check(change: Partial<CheckNow> = {}): CheckNow {
     id: 1,
     name: 'test',
     app: 'github-actions',
-    workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 100 },
+    workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 100, event: 'push' },
     result: 'failed',
     conclusion: 'failure',
     summary: '',
     url: 'https://example.test/checks/1',
+    began: null,
     at: null,
     ...change,
   };

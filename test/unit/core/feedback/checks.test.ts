@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { judgeChecks, taskIdOfCheck, unstartedChecks } from '../../../../src/core/feedback/checks/checks.ts';
+import {
+  isUndecidedCheck,
+  judgeChecks,
+  taskIdOfCheck,
+  unstartedChecks,
+} from '../../../../src/core/feedback/checks/checks.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { isFeedback } from '../../../../src/core/feedback/subject.ts';
 import { MINUTE } from '../core-fixtures.ts';
@@ -9,15 +14,18 @@ import { check, status } from './check-fixtures.ts';
 const own = { workflow: '.github/workflows/ralph.yml', run: 7 };
 const passed = { result: 'passed', conclusion: 'success' } as const;
 const running = { result: 'running', conclusion: '' } as const;
-const ours = { path: own.workflow, name: 'Ralph', run: 3 };
+const forPullRequest: Partial<CheckNow> = {
+  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 101, event: 'pull_request' },
+};
+const ours = { path: own.workflow, name: 'Ralph', run: 3, event: 'push' };
 
 /** Each judgement by the names of its checks. */
 function judged(head: readonly CheckNow[], base: readonly CheckNow[] = []): object {
-  const { passed: count, ...groups } = judgeChecks({ head, base }, own);
+  const { passed: all, ...groups } = judgeChecks({ head, base }, own);
   const named = Object.entries(groups).map(([kind, checks]) => [kind, checks.map(({ name }) => name)] as const);
   return {
     ...Object.fromEntries(named.filter(([, names]) => names.length > 0)),
-    ...(count > 0 ? { passed: count } : {}),
+    ...(all.length > 0 ? { passed: all.length } : {}),
   };
 }
 
@@ -37,8 +45,38 @@ describe('a failed check of the head is worked on', () => {
       { failed: ['test'], passed: 1 },
     ],
     [
-      'it passed for a push and fails for the pull request',
+      'it passed in an earlier run and fails in a later one',
       [check(passed), check(inRun(101))],
+      [],
+      { failed: ['test'] },
+    ],
+    [
+      'it passed for a push and fails for the pull request',
+      [check(passed), check(forPullRequest)],
+      [],
+      { failed: ['test'] },
+    ],
+    [
+      'it fails for the pull request and passed for a push after that',
+      [check(forPullRequest), check(passed)],
+      [],
+      { failed: ['test'] },
+    ],
+    [
+      'it fails for the pull request and still runs for a push',
+      [check(forPullRequest), check(running)],
+      [],
+      { failed: ['test'] },
+    ],
+    [
+      'two jobs of a matrix have one name, and the slower one passes',
+      [check({ began: 10, at: 20 }), check({ ...passed, began: 11, at: 30 })],
+      [],
+      { failed: ['test'] },
+    ],
+    [
+      'two jobs of a matrix have one name, and the faster one passes',
+      [check({ ...passed, began: 10, at: 20 }), check({ began: 11, at: 30 })],
       [],
       { failed: ['test'] },
     ],
@@ -63,11 +101,23 @@ describe('what else there is, is reported', () => {
     [
       'the file of the workflow is not known on the base',
       [check()],
-      [check({ workflow: { path: null, name: 'CI', run: 1 } })],
+      [check({ workflow: { path: null, name: 'CI', run: 1, event: 'push' } })],
       { alsoOnBase: ['test'] },
     ],
     ['it passed, and fails in the same run', [check(passed), check()], [], { flaky: ['test'] }],
     ['it failed, and passes', [check(), check(passed)], [], { flaky: ['test'], passed: 1 }],
+    [
+      'it failed, and passes when it is run again',
+      [check({ began: 10, at: 20 }), check({ ...passed, began: 20, at: 30 })],
+      [],
+      { flaky: ['test'], passed: 1 },
+    ],
+    [
+      'it is flaky for a push, and passed for the pull request',
+      [check(), check(passed), check({ ...forPullRequest, ...passed })],
+      [],
+      { flaky: ['test'], passed: 1 },
+    ],
     [
       'it failed, and passes in a later run',
       [check(), check({ ...inRun(101), ...passed })],
@@ -94,7 +144,11 @@ describe('our own workflow never answers itself', () => {
   test.each<[string, CheckNow, object]>([
     ['it is of our file', check({ workflow: ours }), {}],
     ['it is of our file, and the file is called otherwise', check({ workflow: { ...ours, name: 'CI' } }), {}],
-    ['it is of this run, and its file is not known', check({ workflow: { path: null, name: 'CI', run: own.run } }), {}],
+    [
+      'it is of this run, and its file is not known',
+      check({ workflow: { path: null, name: 'CI', run: own.run, event: 'push' } }),
+      {},
+    ],
     [
       'it is of another run, and its file is not known',
       check({ workflow: { ...ours, path: null } }),
@@ -102,7 +156,7 @@ describe('our own workflow never answers itself', () => {
     ],
     [
       'it is called as ours',
-      check({ name: 'Ralph', workflow: { path: '.github/workflows/x.yml', name: 'Ralph', run: 8 } }),
+      check({ name: 'Ralph', workflow: { path: '.github/workflows/x.yml', name: 'Ralph', run: 8, event: 'push' } }),
       { failed: ['Ralph'] },
     ],
     ['another app calls it so', check({ name: 'Ralph', app: 'lint', workflow: null }), { failed: ['Ralph'] }],
@@ -112,7 +166,7 @@ describe('our own workflow never answers itself', () => {
   });
 
   test('where our own file is not known, our own run is left out', () => {
-    const one = check({ workflow: { path: null, name: 'Ralph', run: 7 } });
+    const one = check({ workflow: { path: null, name: 'Ralph', run: 7, event: 'push' } });
     const all = { head: [one, check()], base: [] };
     expect(judgeChecks(all, { workflow: null, run: 7 }).failed).toEqual([check()]);
     expect(judgeChecks(all, { workflow: null, run: null }).failed).toEqual([one, check()]);
@@ -134,7 +188,7 @@ describe('the id of its task', () => {
       check({ app: 'lint', workflow: null }),
       check({ of: 'workflow' }),
       status({ name: 'test' }),
-      check({ workflow: { path: null, name: '.github/workflows/ci.yml', run: 1 } }),
+      check({ workflow: { path: null, name: '.github/workflows/ci.yml', run: 1, event: 'push' } }),
     ];
     expect(new Set(all.map(taskIdOfCheck)).size).toBe(all.length);
   });
@@ -185,14 +239,34 @@ test('no check is in two groups but as passed, and a failed one is never lost', 
   );
 });
 
+describe('whether a check that failed before still fails is not decided', () => {
+  test.each<[string, readonly CheckNow[], boolean]>([
+    ['nothing has begun on the head', [], true],
+    ['it runs', [check(running)], true],
+    ['it waits', [check({ result: 'waiting', conclusion: 'action_required' })], true],
+    ['others run, and it has not begun', [check({ ...running, name: 'lint' })], true],
+    [
+      'some others have ended, and it has not begun',
+      [otherWorkflow(passed), check({ ...running, name: 'lint' })],
+      true,
+    ],
+    ['only our own workflow ran', [check({ ...passed, workflow: ours })], true],
+    ['it passed', [check(passed), check({ ...running, name: 'lint' })], false],
+    ['it failed', [check(), check({ ...running, name: 'lint' })], false],
+    ['all others have ended without it', [check({ ...passed, name: 'lint' })], false],
+  ])('%s', (_, head, expected) => {
+    expect(isUndecidedCheck(judgeChecks({ head, base: [] }, own), taskIdOfCheck(check()))).toBe(expected);
+  });
+});
+
 function skipped(conclusion: string): Partial<CheckNow> {
   return { result: 'skipped', conclusion };
 }
 
 function inRun(run: number): Partial<CheckNow> {
-  return { workflow: { path: '.github/workflows/ci.yml', name: 'CI', run } };
+  return { workflow: { path: '.github/workflows/ci.yml', name: 'CI', run, event: 'push' } };
 }
 
 function otherWorkflow(change: Partial<CheckNow> = {}): CheckNow {
-  return check({ workflow: { path: '.github/workflows/nightly.yml', name: 'CI', run: 200 }, ...change });
+  return check({ workflow: { path: '.github/workflows/nightly.yml', name: 'CI', run: 200, event: 'push' }, ...change });
 }

@@ -102,6 +102,52 @@ describe('the plan is complete', () => {
   });
 });
 
+describe('a failed check that this run did not read', () => {
+  const unread: Task = { ...check, id: 'check-0123456789ac', obstacle: 'unread' };
+  test.each<[string, readonly Task[], LaneState['tasks'], number, string]>([
+    ['lets those that it read be worked on', [task(1), check, unread], { 'issue-1': being('done') }, 0, 'iterate'],
+    [
+      'keeps a finished plan from being complete',
+      [task(1), check, unread],
+      { 'issue-1': being('done'), [CHECK]: being('done') },
+      0,
+      'limit (checks)',
+    ],
+    ['lets other tasks go on', [task(1), check, unread], { [CHECK]: being('done') }, 0, 'iterate'],
+    [
+      'comes before a review of what is full',
+      [task(1), task(2), check, unread],
+      { 'issue-1': being('done'), [CHECK]: being('done') },
+      1,
+      'limit (checks)',
+    ],
+    [
+      'is left to the next run, also where a person must decide on another',
+      [check, unread],
+      { [CHECK]: being('blocked') },
+      0,
+      'limit (checks)',
+    ],
+    [
+      'says nothing when a person must decide on it',
+      [unread],
+      { [unread.id]: being('blocked') },
+      0,
+      'blocked (needs_human)',
+    ],
+  ])('%s', (_, tasks, states, maxTasksPerPr, expected) => {
+    const state = { ...fresh, change: { ...noChange, tasks: { 'issue-1': noShare } }, tasks: states };
+    const step = nextStep({
+      state,
+      tasks,
+      run: startRun(state, noon),
+      policy: { ...policy, maxTasksPerPr },
+      now: noon,
+    });
+    expect(describeStep(step)).toBe(expected);
+  });
+});
+
 describe('a pull request that is full', () => {
   const full: LaneState = {
     ...fresh,

@@ -127,6 +127,22 @@ describe('a check', () => {
     expect(taken.feedback.items[CHECK]?.rounds).toBe(1);
   });
 
+  const givenUp: FeedbackItem = { ...check, rounds: 3, answer: { ...changed, kind: 'given-up' } };
+  test.each<[string, FeedbackItem, boolean, boolean]>([
+    ['that a person has fixed since is not for a person any more', givenUp, false, false],
+    ['of which nobody can say yet whether a person has fixed it stays with them', givenUp, true, true],
+    ['that we fixed is remembered', { ...check, answer: changed }, false, true],
+    ['that needed no change is remembered', { ...check, answer: { ...changed, kind: 'unchanged' } }, false, true],
+  ])('%s', (_, before, isUndecided, isKept) => {
+    const taken = takeIn(
+      remembered({ [CHECK]: before }, { [CHECK]: failed }),
+      found({}, { isUndecided: () => isUndecided }),
+    );
+    expect(taken.feedback.items).toEqual(isKept ? { [CHECK]: before } : {});
+    expect(progressOf(taken.tasks, CHECK)).toEqual(isKept ? failed : untouched);
+    expect(taken.open).toEqual([]);
+  });
+
   test('that runs again is remembered with its rounds, as what else nobody can say', () => {
     const before = remembered({ [CHECK]: check, [THREAD]: item }, { [CHECK]: working, [THREAD]: working });
     const taken = takeIn(before, found({}, { isUndecided: (id, kind) => id === CHECK && kind === 'check' }));
