@@ -153,16 +153,9 @@ describe('feedback', () => {
   const saying = (count: number) => ({ ...done, answers: { ...noFeedback, items: items(count) } });
 
   test('says what was asked, what came of it, and which checks nobody works on', () => {
-    const checks = {
-      counts: null,
-      alsoOnBase: ['lint'],
-      flaky: [],
-      waiting: [],
-      unstarted: true,
-      unreadable: null,
-      runs: 4,
-    };
-    const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks }));
+    const checks = { alsoOnBase: ['lint'], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 4 };
+    const seen = { ...checks, counts: null };
+    const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks: seen }));
     expect(feedback).toMatchObject({
       ...{ rounds: 0, open: 1, answered: 1, checks },
       items: [
