@@ -151,6 +151,9 @@ async function perform(
     case 'upload':
     case 'download':
       return { ...skipped, ...(await carry(kind, artifacts, evaluated(step.with ?? {}, contexts))) };
+    // GitHub here does not ask for an App: its token is the job's own.
+    case 'app-token':
+      return { ...skipped, end: 'success', outputs: { token: github['token'] ?? '' } };
     case 'other':
       return { ...skipped, end: 'not-played' };
   }
@@ -184,12 +187,13 @@ function endOf({ exitCode, log }: StepResult): { readonly end: 'success' | 'fail
   return { end: exitCode === 0 ? 'success' : 'failure', log };
 }
 
-function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'other' {
+function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'app-token' | 'other' {
   const { uses, run, shell } = step;
   if (run !== undefined) return shell === undefined || shell === 'bash' ? 'script' : 'other';
   if (uses?.startsWith('actions/checkout@') === true) return 'checkout';
   if (uses?.startsWith('actions/upload-artifact@') === true) return 'upload';
   if (uses?.startsWith('actions/download-artifact@') === true) return 'download';
+  if (uses?.startsWith('actions/create-github-app-token@') === true) return 'app-token';
   return usesAction(step) ? 'action' : 'other';
 }
 

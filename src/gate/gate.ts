@@ -32,7 +32,7 @@ const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = [
 async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false, byHand: intent.actor !== null });
+      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: 'tasks' });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

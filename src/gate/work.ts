@@ -21,7 +21,7 @@ export interface AskedIssue {
 }
 
 /** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
-export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand'>): Promise<Intake> {
+export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
   const request = await queueRequest(deps, by);
   return request === null
     ? withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
@@ -30,7 +30,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
 
 /** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
-  const request = await queueRequest(deps, { asked: false, byHand: true });
+  const request = await queueRequest(deps, { asked: false, byHand: true, purpose: 'tasks' });
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
     : preview(deps, request);
@@ -38,7 +38,7 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
 
 async function queueRequest(
   deps: GateDeps,
-  { asked, byHand }: Pick<Request, 'asked' | 'byHand'>,
+  { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<Request | null> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
@@ -50,7 +50,7 @@ async function queueRequest(
   // A second attempt of a run is no second request.
   const again = asked && deps.context.runAttempt === 1;
   const request = { issues, files, prompt, promptAgain: again, approvedText: null };
-  return { id: QUEUE, requested: 'by-queue', asked, byHand, redo: false, ...request };
+  return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, ...request };
 }
 
 /** Where there is nothing to do but what a prompt may ask for, people are told how to have it done. */
@@ -97,6 +97,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',
+    purpose: 'tasks',
     asked: deps.context.runAttempt === 1,
     byHand: true,
     redo: redo && deps.context.runAttempt === 1,

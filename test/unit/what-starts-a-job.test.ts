@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { holds, interpolate } from '../../sandbox/workflow/expressions.ts';
 import { parseWorkflow } from '../../sandbox/workflow/workflow.ts';
+import { answerMarker } from '../../src/core/people/answer-marker.ts';
 import { read } from './documents/pages.ts';
 
 const single = parseWorkflow(read('templates/workflows/ralph.yml'));
@@ -10,6 +11,9 @@ const gate = called.jobs['gate'];
 
 const issue = { title: 'Greet', labels: [{ name: 'ralph' }] };
 const pull = (ref: string) => ({ number: 9, head: { ref } });
+const ours = { body: `${answerMarker('thread-7', '7')}\nDone.`, in_reply_to_id: 7 };
+const empty = { state: 'commented', body: null };
+const bot = { type: 'Bot' };
 const repository = { default_branch: 'trunk' };
 
 type Event = Readonly<Record<string, unknown>>;
@@ -34,6 +38,10 @@ describe('what starts a job: the template, and the first job of the reusable wor
     ['a review of somebody else', { pull_request: pull('feature'), review: { state: 'commented' } }, false],
     ['a reply', { pull_request: pull('ralph/queue'), comment: { body: 'No.', in_reply_to_id: 7 } }, true],
     ['a reply to somebody else', { pull_request: pull('feature'), comment: { body: 'No.', in_reply_to_id: 7 } }, false],
+    ['an answer of ours', { pull_request: pull('ralph/queue'), comment: ours, sender: bot }, false],
+    ['the review that GitHub makes of it', { pull_request: pull('ralph/queue'), review: empty, sender: bot }, false],
+    ['a review by a bot', { pull_request: pull('ralph/queue'), review: { ...empty, body: 'No.' }, sender: bot }, true],
+    ['comments of a person', { pull_request: pull('ralph/queue'), review: empty, sender: { type: 'User' } }, true],
     ['a comment that comes with a review', { pull_request: pull('ralph/queue'), comment: { body: 'No.' } }, false],
     ['a failed suite', { check_suite: { head_branch: 'ralph/queue', conclusion: 'failure' } }, true],
     ['a failed suite elsewhere', { check_suite: { head_branch: 'main', conclusion: 'failure' } }, false],

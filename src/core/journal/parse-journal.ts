@@ -97,13 +97,18 @@ function problemsOf(
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
-  const between = lines.slice(0, index).filter(({ kind }) => kind !== 'start' && kind !== 'iteration');
-  const expected = index - between.length;
+  // What cannot be read, or does not belong there, has its own problem: it stands for an iteration.
+  const expected = index - lines.slice(0, index).filter(({ kind }) => isBetween(kind)).length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
   return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
     ? []
     : problem(`its task ${taskId} is not among those of the start`);
+}
+
+/** Whether such a line stands between two iterations. */
+function isBetween(kind: JournalLine['kind']): boolean {
+  return kind === 'check' || kind === 'answer' || kind === 'wait';
 }
 
 function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {

@@ -34,7 +34,7 @@ export async function obey(
   switch (command.kind) {
     case 'run':
       return found.kind === 'queue'
-        ? workQueue(deps, { asked: true, byHand: true })
+        ? workQueue(deps, { asked: true, byHand: true, purpose: 'tasks' })
         : workIssue(deps, { number: found.issue, redo: true, approvedText: null });
     case 'order': {
       const lane = await laneToOrder(deps, found);
@@ -62,7 +62,7 @@ export async function obeyDispatch(
   const by: Giver = { by: actor ?? 'someone', from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
-      return workQueue(deps, { asked: true, byHand: true });
+      return workQueue(deps, { asked: true, byHand: true, purpose: 'tasks' });
     case 'order':
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
@@ -104,7 +104,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const number = issueOfId(lane);
   const intake =
     number === null
-      ? await workQueue(deps, { asked: true, byHand: given.task === null })
+      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: 'tasks' })
       : await workIssue(deps, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }

@@ -25,7 +25,9 @@ export async function answerFeedback(
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
   }
   const issue = issueOfId(lane);
-  return lane === QUEUE || issue === null ? workQueue(deps, { asked: false, byHand: false }) : goOn(deps, issue);
+  return lane === QUEUE || issue === null
+    ? workQueue(deps, { asked: false, byHand: false, purpose: 'answers' })
+    : goOn(deps, issue);
 }
 
 /** The issue's own lane goes on, as long as its issue is a task. */
@@ -41,6 +43,7 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
   const intake = await admit(deps, {
     id: issueLane(number),
     requested: 'by-itself',
+    purpose: 'answers',
     asked: false,
     byHand: false,
     redo: false,

@@ -101,6 +101,7 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
     const own = await admit(deps, {
       id: issueLane(issue.number),
       requested: 'by-itself',
+      purpose: 'tasks',
       asked: false,
       byHand: false,
       redo: false,
@@ -196,6 +197,16 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const { unstarted } = said.state.feedback;
   const isAnswered =
     unpostedIn(said.state.feedback).length === 0 && (unstarted === null || restored.state.feedback.unstarted !== null);
+  // Our own replies are events as well, with a token that is not the job's: they start no task before its time.
+  if (request.purpose === 'answers' && isAnswered && said.tasks.length === 0)
+    return ended({
+      ...endIntake({
+        kind: 'idle',
+        reason: 'updated',
+        message: `Nothing on the pull request of ${branch} asks for an answer now.`,
+      }),
+      notes: noteSaid([], []),
+    });
   const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && isAnswered && said.tasks.length === 0;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(said.state, {

@@ -22,6 +22,8 @@ import { judgeTasks } from './judge.ts';
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
+  /** Whether a run that has nothing to answer works on tasks all the same. */
+  readonly purpose: 'tasks' | 'answers';
   /** A person asks for it now, by a label or a command. */
   readonly asked: boolean;
   /** A person started this run, so that entries are tried again that an earlier Ralph failed. */

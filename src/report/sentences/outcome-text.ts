@@ -415,7 +415,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
     case 'not_for_us':
       return {
         title: 'Not for Ralph',
-        what: `This event has neither ${label} nor a known \`/ralph\` command.`,
+        what: `This event has neither ${label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
         next: 'Nothing to do.',
       };
     case 'answered':

@@ -75,7 +75,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
   const foreign = await findForeign(gateDeps);
-  const found = await workQueue(gateDeps, { asked: false, byHand: true });
+  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: 'tasks' });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { finisher, steadyWorker } from '../stage/behaviours.ts';
-import { addIssue, createProject, runOnce, senderOf, type Event } from '../stage/river.ts';
+import type { CheckNow, ChecksNow } from '../../../src/core/feedback/pull-request-now.ts';
+import { finisher } from '../stage/behaviours.ts';
+import { addIssue, createProject, labeled, runOnce, senderOf, type Event } from '../stage/river.ts';
 
 const COMMIT = 'a'.repeat(40);
 const repo = { full_name: 'acme/shop' };
@@ -17,23 +18,65 @@ const failed = (branch: string): Event => ({
   name: 'status',
   payload: { state: 'failure', sha: COMMIT, branches: [{ name: branch }] },
 });
+const asking = {
+  id: 500,
+  url: 'https://github.test/acme/shop/pull/1#pullrequestreview-500',
+  by: { login: 'ann', id: 7, kind: 'user' },
+  state: 'changes-requested',
+  text: 'Please rename it.',
+  at: 1,
+} as const;
+const failing: CheckNow = {
+  of: 'check-run',
+  id: 31,
+  name: 'test',
+  app: 'github-actions',
+  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77 },
+  result: 'failed',
+  conclusion: 'failure',
+  summary: '',
+  url: null,
+  at: 5,
+};
+const known = (check: CheckNow): ChecksNow => ({ kind: 'known', head: [check], base: [] });
 
 describe('what people and CI say of a pull request starts its lane', () => {
   test.each([
-    ['a review', reviewed('ralph/queue')],
-    ['a failed check', failed('ralph/queue')],
-  ])('%s of the queue: the queue is worked', async (_name, event) => {
+    ['a review', reviewed('ralph/queue'), { reviews: [asking] }, 'review-500'],
+    ['a failed check', failed('ralph/queue'), { checks: known(failing) }, expect.stringMatching(/^check-/)],
+  ])('%s of the queue: it is answered there', async (_name, event, said, task) => {
     const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    project.forge.saidOf.set('ralph/queue', said);
     const run = await runOnce(project, { event });
     expect(run.work?.lane).toMatchObject({ id: 'queue', branch: 'ralph/queue' });
-    expect(run.calls).toBeGreaterThan(0);
+    expect(run.work?.tasks.map(({ id }) => id)).toEqual([task, 'issue-1']);
+    expect(run.calls).toBe(1);
   });
 
   test("a failed check of an issue's branch: that issue alone is worked", async () => {
-    const project = createProject({ issues: [1, 7], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const project = createProject({ issues: [1, 7], agent: [finisher] });
+    await runOnce(project, { event: labeled(7) });
+    project.forge.saidOf.set('ralph/issue-7', { checks: known(failing) });
     const run = await runOnce(project, { event: failed('ralph/issue-7') });
     expect(run.work?.lane.id).toBe('issue-7');
-    expect(run.work?.tasks.map(({ id }) => id)).toEqual(['issue-7']);
+    expect(run.work?.tasks.map(({ id }) => id)).toEqual([expect.stringMatching(/^check-/), 'issue-7']);
+  });
+
+  // With a person's token, what Ralph writes is an event by a person who may write.
+  test.each([
+    ['an answer of ours', { reviews: [{ ...asking, text: '' }] }],
+    ['an approval', { reviews: [{ ...asking, state: 'approved' as const }] }],
+    ['a check that passes again', { checks: known({ ...failing, result: 'passed', conclusion: 'success' }) }],
+  ])('where %s is all that is new, no task begins before its time', async (_name, said) => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    project.forge.saidOf.set('ralph/queue', said);
+    for (const event of [reviewed('ralph/queue'), failed('ralph/queue')]) {
+      const run = await runOnce(project, { event });
+      expect(run).toMatchObject({ end: 'idle (updated)', calls: 0, work: null });
+    }
+    expect(await runOnce(project)).toMatchObject({ calls: 1 });
   });
 
   test.each<[string, 'open' | 'closed', readonly string[]]>([
