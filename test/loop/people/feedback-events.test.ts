@@ -31,11 +31,12 @@ const failing: CheckNow = {
   id: 31,
   name: 'test',
   app: 'github-actions',
-  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77 },
+  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77, event: 'push' },
   result: 'failed',
   conclusion: 'failure',
   summary: '',
   url: null,
+  began: null,
   at: 5,
 };
 const known = (check: CheckNow): ChecksNow => ({ kind: 'known', head: [check], base: [] });
