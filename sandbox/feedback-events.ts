@@ -1,4 +1,4 @@
-import { accountOf, type Person } from './github/accounts.ts';
+import { accountOf, checksum, type Person } from './github/accounts.ts';
 import type {
   StoredReview,
   StoredReviewComment,
@@ -100,8 +100,8 @@ export const feedbackEvents = {
           event: workflow.event,
           run_attempt: 1,
           run_number: 1,
-          head_repository: { name: state.repository.name, full_name: fullName(state) },
-          repository: { name: state.repository.name, full_name: fullName(state) },
+          head_repository: here(state),
+          repository: here(state),
         },
         ...around(state, { login: 'github-actions[bot]', type: 'Bot' }),
       },
@@ -144,8 +144,8 @@ function suiteJson(state: GitHubState, suite: StoredSuite): Record<string, unkno
       .map((pull) => ({
         id: pull.id,
         number: pull.number,
-        head: { ref: pull.head, sha: pull.headSha },
-        base: { ref: pull.base, sha: pull.baseSha },
+        head: { ref: pull.head, sha: pull.headSha, repo: { id: here(state).id } },
+        base: { ref: pull.base, sha: pull.baseSha, repo: { id: here(state).id } },
       })),
   };
 }
@@ -187,8 +187,12 @@ function personJson(state: GitHubState, { login, type }: Person): Record<string,
 }
 
 function repositoryJson(state: GitHubState): Record<string, unknown> {
-  const { owner, name, defaultBranch } = state.repository;
-  return { name, full_name: fullName(state), default_branch: defaultBranch, owner: { login: owner } };
+  const { owner, defaultBranch } = state.repository;
+  return { ...here(state), default_branch: defaultBranch, owner: { login: owner } };
+}
+
+function here(state: GitHubState): { readonly id: number; readonly name: string; readonly full_name: string } {
+  return { id: checksum(fullName(state)), name: state.repository.name, full_name: fullName(state) };
 }
 
 function fullName({ repository: { owner, name } }: GitHubState): string {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -27,6 +28,8 @@ export interface GitRemote {
   setRule(rule: PushRule): Promise<void>;
   /** Takes all branches of a local repository, unchecked. */
   importFrom(folder: string): Promise<void>;
+  /** Puts files on a branch as a person's commit, unchecked, and returns it. */
+  commitByHand(branch: string, files: Readonly<Record<string, string>>): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -95,6 +98,20 @@ export async function startGitRemote({
     },
     importFrom: async (from) => {
       await git(from, ['push', '--quiet', repositoryFolder, 'refs/heads/*:refs/heads/*']);
+    },
+    commitByHand: async (branch, files) => {
+      const env = { ...SAMPLE_ENVIRONMENT, GIT_INDEX_FILE: join(repositoryFolder, `index-${randomUUID()}`) };
+      const run = (args: readonly string[], input = ''): Promise<string> => git(repositoryFolder, args, { env, input });
+      await run(['read-tree', branch]);
+      for (const [path, text] of Object.entries(files)) {
+        const blob = await run(['hash-object', '-w', '--stdin'], text);
+        await run(['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`]);
+      }
+      const tree = await run(['write-tree']);
+      const commit = await run(['commit-tree', tree, '-p', branch, '-m', 'Change by hand']);
+      await run(['update-ref', `refs/heads/${branch}`, commit]);
+      await rm(env.GIT_INDEX_FILE, { force: true });
+      return commit;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

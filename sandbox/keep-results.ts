@@ -1,6 +1,8 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { git as runGit } from './git.ts';
+import type { Person } from './github/accounts.ts';
+import type { StoredThread } from './github/feedback/stored.ts';
 import type { JobResult } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -19,9 +21,9 @@ export async function keepRun(folder: string, { main, post, summary, outputs }: 
   if (journal !== '') await copyFile(journal, join(folder, 'journal.jsonl'));
 }
 
-/** Leaves every pull request and the comments of every thread in `folder`, as Markdown. */
+/** Leaves every pull request, its comments and the threads of its reviews in `folder`, as Markdown. */
 export async function keepGitHub({ github }: Sandbox, folder: string): Promise<void> {
-  const { issues, pulls, comments } = github.state;
+  const { issues, pulls, comments, threads } = github.state;
   for (const issue of issues) {
     const pull = pulls.find(({ number }) => number === issue.number);
     const name = `${pull === undefined ? 'issue' : 'pull-request'}-${String(issue.number)}`;
@@ -30,13 +32,23 @@ export async function keepGitHub({ github }: Sandbox, folder: string): Promise<v
         join(folder, `${name}.md`),
         `# ${issue.title}\n\n${pull.draft ? 'Draft' : 'Ready for review'}: ${pull.head} → ${pull.base}\n\n${issue.body}\n`,
       );
-    const thread = comments.filter((comment) => comment.issue === issue.number);
-    if (thread.length > 0)
+    const said = comments.filter((comment) => comment.issue === issue.number);
+    if (said.length > 0) await writeFile(join(folder, `${name}-comments.md`), conversation(said));
+    const reviewed = threads.filter((thread) => thread.pull === issue.number);
+    if (reviewed.length > 0)
       await writeFile(
-        join(folder, `${name}-comments.md`),
-        thread.map(({ author, body }) => `**${author.login}** wrote:\n\n${body}\n`).join('\n---\n\n'),
+        join(folder, `${name}-threads.md`),
+        reviewed.map((thread) => `# ${placeOf(thread)}\n\n${conversation(thread.comments)}`).join('\n'),
       );
   }
+}
+
+function conversation(comments: readonly { readonly author: Person; readonly body: string }[]): string {
+  return comments.map(({ author, body }) => `**${author.login}** wrote:\n\n${body}\n`).join('\n---\n\n');
+}
+
+function placeOf({ path, originalLine, isResolved }: StoredThread): string {
+  return `${path}${originalLine === null ? '' : `:${String(originalLine)}`}${isResolved ? ' (resolved)' : ''}`;
 }
 
 /** Leaves the git server's repository in `folder`, refs of the state included, and each pushed branch: a clone of it, and its history as text. */

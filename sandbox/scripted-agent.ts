@@ -18,10 +18,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { projectSlug } from '../src/agents/claude/project-slug.ts';
+import { correctionIn, type Correction } from './corrections.ts';
 import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
-// keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
+// keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts and corrections.ts.
 //
 // RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
 // with every call (where the file cannot be written, a count in the config folder says how much of it is over), and an empty
@@ -206,30 +207,13 @@ function finalMessage(session: Session, prompt: string, behaviour: Behaviour): s
 function work(session: Session, prompt: string, withBlock: boolean): string {
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
+  const correction = correctionIn(prompt, task);
+  if (correction?.paths.every((path) => existsSync(path)) === true)
+    return correctFiles(session, correction, isLastTask(prompt));
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
   emitText(session, visit.message);
-  const id = `toolu_${randomUUID()}`;
-  emit(
-    assistant(session, {
-      type: 'tool_use',
-      id,
-      name: 'Write',
-      input: { file_path: join(process.cwd(), visit.path), content: visit.content },
-    }),
-  );
-  mkdirSync(dirname(visit.path), { recursive: true });
-  writeFileSync(visit.path, visit.content);
+  emitWrite(session, visit);
   if (visit.finishes && task.item !== null) markItem(task.item);
-  emit({
-    type: 'user',
-    message: {
-      role: 'user',
-      content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${visit.path}` }],
-    },
-    parent_tool_use_id: null,
-    session_id: session.id,
-    uuid: randomUUID(),
-  });
   const passes = visit.finishes && spawnSync(process.execPath, [visit.path], { stdio: 'ignore' }).status === 0;
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
   if (!withBlock) return summary;
@@ -242,6 +226,32 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
     summary: visit.summary,
   });
   return `${summary}\n\n${block}`;
+}
+
+/** Does what people or CI ask of files of the branch. */
+function correctFiles(session: Session, { message, paths, correct, summary }: Correction, isLast: boolean): string {
+  emitText(session, message);
+  for (const path of paths) emitWrite(session, { path, content: correct(readFileSync(path, 'utf8')) });
+  const claim = { finishes: true, exit: isLast, tests: 'NOT_RUN', recommendation: 'Go on', summary } as const;
+  return `${summary}\n\n${statusBlock(claim)}`;
+}
+
+function emitWrite(session: Session, { path, content }: { readonly path: string; readonly content: string }): void {
+  const id = `toolu_${randomUUID()}`;
+  const input = { file_path: join(process.cwd(), path), content };
+  emit(assistant(session, { type: 'tool_use', id, name: 'Write', input }));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  emit({
+    type: 'user',
+    message: {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${path}` }],
+    },
+    parent_tool_use_id: null,
+    session_id: session.id,
+    uuid: randomUUID(),
+  });
 }
 
 function deny(session: Session, command: string): object {

@@ -17,13 +17,15 @@ import {
   workflowFor,
   type CastAgent,
 } from './story-agents.ts';
+import { createStoryFeedback } from './story-feedback.ts';
 import { workerScript } from './worker-script.ts';
 import { endOfRun, playWorkflow } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent NAME [--scripted-model]] [--out FOLDER]
 npm start -- --repo DIR [--commands] [--out FOLDER]
 
-Plays scheduled runs, a labelled issue and commands by comment against GitHub, cache and git stand-ins on this machine.
+Plays scheduled runs, a labelled issue, commands by comment, a review, a red check and a conflict against GitHub, cache
+and git stand-ins on this machine.
   --agent scripted    a script in the place of the agent (default): no account, no key, no model
   --agent NAME        the real CLI, installed from npm (100 to 400 MB, once), with your key from the environment:
 ${keyLines()}
@@ -172,17 +174,45 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
     }),
   );
 
+  const feedback = createStoryFeedback(sandbox, 'ralph/queue');
+  results.push(
+    await perform({
+      title:
+        "Run 10: somebody reviews the queue's pull request, in two threads. One spells out a change, which is committed without an agent call",
+      expected: 'complete',
+      event: await feedback.review(),
+    }),
+  );
+  for (const line of feedback.conversation()) print(`  ${line}`);
+  results.push(
+    await perform({
+      title: 'Run 11: CI fails on what was pushed. The agent gets the end of the log',
+      expected: 'complete',
+      event: await feedback.turnRed(),
+    }),
+  );
+  await feedback.moveBaseOn();
+  results.push(
+    await perform({
+      title:
+        'Run 12: the schedule fires. Somebody has pushed to main what conflicts with the branch, so main is merged',
+      expected: 'complete',
+      event: events.schedule(),
+    }),
+  );
+
   await keepGitHub(sandbox, output);
   await keepBranches(sandbox, output);
   const problems = [
     ...results.filter((problem) => problem !== null),
+    ...(await feedback.problems()),
     ...sandbox.github.violations.map(
       ({ where, problem }) => `GitHub's OpenAPI description forbids: ${where}: ${problem}`,
     ),
   ];
   for (const problem of problems) console.error(`NOT AS EXPECTED: ${problem}`);
   const shown = relative(process.cwd(), output) || output;
-  print(`Look at it: ${shown}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
+  print(`Look at it: ${shown}/ holds the pull requests, comments, threads, summaries, logs and the pushed branches.`);
   print(
     `How the queue stands: node ${relative(process.cwd(), join(ACTION_FOLDER, 'dist', 'cli', 'index.js'))} status --dir ${shown}/ralph-queue`,
   );
@@ -226,7 +256,7 @@ function narrator(): (text: string) => void {
     rest = lines.pop() ?? '';
     for (const line of lines)
       if (
-        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(
+        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |order: |Paused|Resumed)/.test(
           line,
         )
       )

@@ -1,15 +1,19 @@
-import type { Conversation, Script } from './scripted-model/step.ts';
+import { correctionIn, withoutNumbers, type Correction } from './corrections.ts';
+import type { Conversation, Script, Step } from './scripted-model/step.ts';
 import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 
 /**
  * A script under which the real CLI does small real work on the task that its prompt names: it writes a file, commits it
  * on the visit that finishes the task, and ends with a status block. A visit is counted by the prompts of the session.
+ * What people or CI ask of a file it does in one visit.
  */
 export function workerScript(): Script {
   return (conversation) => {
     const prompt = conversation.prompts.at(-1) ?? '';
     const task = taskIn(prompt);
     if (task === null) return { kind: 'reply', text: 'The prompt names no task, so I did nothing.' };
+    const correction = correctionIn(prompt, task);
+    if (correction !== null) return stepOf(correction, conversation, isLastTask(prompt));
     const failures = conversation.results.filter((result) => result.isError);
     if (failures.length > 1) return { kind: 'reply', text: `I could not continue: ${failures.at(-1)?.text ?? ''}` };
     // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
@@ -28,6 +32,19 @@ export function workerScript(): Script {
     } as const;
     return { kind: 'reply', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
   };
+}
+
+/** Each file is read, since a CLI overwrites none that was not, and then written. */
+function stepOf({ message, paths, correct, summary }: Correction, { results }: Conversation, isLast: boolean): Step {
+  const last = results.at(-1);
+  if (last?.isError === true) return { kind: 'reply', text: `I could not continue: ${last.text}` };
+  const path = paths[Math.floor(results.length / 2)];
+  if (path === undefined) {
+    const claim = { finishes: true, exit: isLast, tests: 'NOT_RUN', recommendation: 'Go on', summary } as const;
+    return { kind: 'reply', text: `${summary}\n\n${statusBlock(claim)}` };
+  }
+  if (results.length % 2 === 0) return { kind: 'read', text: message, path };
+  return { kind: 'write', text: message, path, content: correct(withoutNumbers(last?.text ?? '')) };
 }
 
 function visitsTo(taskId: string, { prompts }: Conversation): number {

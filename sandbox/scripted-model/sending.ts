@@ -65,7 +65,7 @@ function answerOf(step: Spoken, { tools, folder }: Exchange): Answer {
   const text = step.text ?? null;
   if (step.kind === 'use')
     return { text, use: { tool: step.tool, namespace: step.namespace ?? null, input: step.input } };
-  if (step.kind !== 'run' && step.kind !== 'write') return { text, use: null };
+  if (step.kind !== 'run' && step.kind !== 'read' && step.kind !== 'write') return { text, use: null };
   const use = useFor(step, tools, folder);
   if (use !== null) return { text, use };
   const offered = tools.map(({ name }) => name).join(', ');

@@ -8,8 +8,9 @@ export type Step =
       readonly namespace?: string;
       readonly input: Readonly<Record<string, unknown>>;
     })
-  /** Whatever tool the CLI offers to run a command, or to write a file (`path` is relative to its folder). */
+  /** Whatever tool the CLI offers to run a command, or to read or write a file (`path` is relative to its folder). */
   | (Saying & { readonly kind: 'run'; readonly command: string })
+  | (Saying & { readonly kind: 'read'; readonly path: string })
   | (Saying & { readonly kind: 'write'; readonly path: string; readonly content: string })
   | ErrorStep
   /** The same after the answer has begun, with status 200. */

@@ -2,16 +2,18 @@ import { posix } from 'node:path';
 import type { OfferedTool, ToolUse } from './exchange.ts';
 import type { Step } from './step.ts';
 
-type Intent = Extract<Step, { kind: 'run' | 'write' }>;
+type Intent = Extract<Step, { kind: 'run' | 'read' | 'write' }>;
 
 /** The tool among those offered that does it; null: none does. */
 export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
   if (intent.kind === 'run') return firstOf(tools, ({ name }) => runners[name]?.(intent.command));
+  const path = posix.resolve(folder ?? '/', intent.path);
   const use = firstOf(tools, ({ name, isText }) => {
     if (folder === null && needsFolder.has(name)) return undefined;
-    return writers[name]?.(intent, posix.resolve(folder ?? '/', intent.path), isText);
+    return intent.kind === 'read' ? readers[name]?.(intent.path, path) : writers[name]?.(intent, path, isText);
   });
-  return use ?? firstOf(tools, ({ name }) => runners[name]?.(writeCommand(intent)));
+  const command = intent.kind === 'read' ? `cat ${quoted(intent.path)}` : writeCommand(intent);
+  return use ?? firstOf(tools, ({ name }) => runners[name]?.(command));
 }
 
 type Input = ToolUse['input'];
@@ -48,8 +50,16 @@ const writers: Readonly<Record<string, (write: Write, path: string, isText: bool
   create: ({ content }, path) => ({ path, file_text: content }),
 };
 
+/** Those of Claude Code, Gemini CLI and Qwen Code, OpenCode and Copilot CLI. */
+const readers: Readonly<Record<string, (path: string, whole: string) => Input>> = {
+  Read: (path) => ({ file_path: path }),
+  read_file: (_, whole) => ({ file_path: whole }),
+  read: (_, whole) => ({ filePath: whole }),
+  view: (_, whole) => ({ path: whole }),
+};
+
 /** They take absolute paths only. */
-const needsFolder = new Set(['write_file', 'write', 'create']);
+const needsFolder = new Set(['write_file', 'write', 'create', 'read_file', 'read', 'view']);
 
 function patch({ path, content }: Write): string {
   const lines = content.replace(/\n$/, '').split('\n');
@@ -59,9 +69,12 @@ function patch({ path, content }: Write): string {
 }
 
 function writeCommand({ path, content }: Write): string {
-  const quoted = `'${path.replaceAll("'", String.raw`'\''`)}'`;
   const encoded = Buffer.from(content).toString('base64');
-  return `mkdir -p "$(dirname ${quoted})" && printf %s ${encoded} | base64 -d > ${quoted}`;
+  return `mkdir -p "$(dirname ${quoted(path)})" && printf %s ${encoded} | base64 -d > ${quoted(path)}`;
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** The folder that a CLI tells its model it works in. */

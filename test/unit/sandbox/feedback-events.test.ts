@@ -7,6 +7,7 @@ import { answerThread, submitReview } from '../../../sandbox/github/feedback/rev
 import { createState, newId, newIssue } from '../../../sandbox/github/state.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { readEvent } from '../../../sandbox/workflow/event.ts';
+import { parseIntent } from '../../../src/gate/event/events.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const HEAD = 'b'.repeat(40);
@@ -57,6 +58,14 @@ describe('an event about', () => {
     );
     expect(known.size).toBeGreaterThan(20);
     expect(pathsOf(payload).filter((path) => !known.has(path) && !NEWER.includes(path))).toEqual([]);
+  });
+
+  test.each(Object.entries(eventsOf()))('a %s is one that the action answers', (_what, event) => {
+    const inputs = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/', ownWorkflow: null };
+    expect(parseIntent(event, { ...inputs, answers: { reviews: true, checks: true } })).toMatchObject({
+      kind: 'answer',
+      pullRequest: { branch: 'ralph/queue', head: HEAD },
+    });
   });
 
   test.each([

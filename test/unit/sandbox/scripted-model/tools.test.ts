@@ -45,6 +45,16 @@ test.each<[string, readonly OfferedTool[], string, unknown]>([
   expect(useFor(write, tools, '/repo')).toEqual({ tool, namespace: null, input });
 });
 
+test.each<[string, readonly OfferedTool[], string, unknown]>([
+  ['Claude Code', [offered('Bash'), offered('Read')], 'Read', { file_path: 'docs/a.txt' }],
+  ['Codex', [offered('exec_command')], 'exec_command', { cmd: "cat 'docs/a.txt'" }],
+  ['Gemini CLI', [offered('read_file')], 'read_file', { file_path: '/repo/docs/a.txt' }],
+  ['OpenCode', [offered('read')], 'read', { filePath: '/repo/docs/a.txt' }],
+  ['Copilot CLI', [offered('view')], 'view', { path: '/repo/docs/a.txt' }],
+])('%s reads a file', (_cli, tools, tool, input) => {
+  expect(useFor({ kind: 'read', path: 'docs/a.txt' }, tools, '/repo')).toEqual({ tool, namespace: null, input });
+});
+
 test.each<[string, readonly OfferedTool[]]>([
   ['where nothing writes', [offered('read'), offered('bash')]],
   ['where the folder is unknown', [offered('write'), offered('bash')]],
