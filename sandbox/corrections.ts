@@ -30,7 +30,8 @@ function remarkIn(prompt: string): Correction | null {
   return {
     message: `A reviewer asks for something in ${path}.`,
     paths: [path],
-    correct: (content) => (content.includes(remark) ? content : `${content.replace(/\n*$/, '\n')}${remark}\n`),
+    correct: (content) =>
+      `${content.replace(/\n*$/, '\n')}${content.includes(remark) ? '// Reviewed once more.' : remark}\n`,
     summary: `${path} says so at its end now.`,
   };
 }

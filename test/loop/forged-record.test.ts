@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { ThreadNow } from '../../src/core/feedback/pull-request-now.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { LaneState } from '../../src/core/lane/state.ts';
 import type { Work } from '../../src/handover/work.ts';
 import type { RunRecord } from '../../src/river/run-record.ts';
-import { HOUR, noon } from '../unit/core/core-fixtures.ts';
+import { HOUR, noon, task } from '../unit/core/core-fixtures.ts';
 import { finisher } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';
 import { createProject, finishOnce, recordOf, runOnce, savedState } from './stage/river.ts';
@@ -27,6 +28,7 @@ const ended =
 /** Two tasks; one is done and pushed when main is killed before its next call. */
 async function killed(forge: Forge) {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
+  project.forge.saidOf.set('ralph/queue', { threads: [asking] });
   let calls = 0;
   const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call' && (calls += 1) === 2, 'before') });
   const record = recordOf(main.machine);
@@ -35,10 +37,44 @@ async function killed(forge: Forge) {
   main.machine.record = JSON.stringify(forged);
   const log = createLog();
   const post = await finishOnce(project, main, { log });
-  const { pulls, comments } = project.forge;
-  const shown = [...log.lines, JSON.stringify([post?.report, pulls, [...comments].map(([, texts]) => [...texts])])];
+  const { pulls, comments, replies } = project.forge;
+  const written = [post?.report, pulls, [...comments].map(([, texts]) => [...texts]), replies];
+  const shown = [...log.lines, JSON.stringify(written)];
   return { project, post, shown: shown.join('\n') };
 }
+
+/** A thread by somebody who may not write. */
+const asking: ThreadNow = {
+  ...{ id: 'T', isOutdated: false, path: 'src/a.ts', line: 1, startLine: null, originalLine: 1, side: 'right' },
+  comments: [{ id: 11, review: null, by: { login: 'eve', id: 9, kind: 'user' }, text: 'Why?', at: 1, hunk: '' }],
+};
+
+/** A record that has answered that thread, in words of ours. */
+const answering: Forge = ({ tasks, state }) => ({
+  tasks: [
+    ...tasks,
+    {
+      ...task(1, { id: 'thread-11' }),
+      source: {
+        ...{ kind: 'feedback', pullRequest: 1, url: 'https://github.test/1' },
+        on: { kind: 'thread', thread: 'T', replyTo: 11, asked: 11, by: 'eve', path: 'a', line: 1, suggestion: null },
+      },
+    },
+  ],
+  state: {
+    ...state,
+    tasks: { ...state.tasks, 'thread-11': { ...stuck, state: 'done' } },
+    feedback: {
+      ...state.feedback,
+      items: {
+        'thread-11': {
+          ...{ kind: 'thread', title: LIE, url: null, rounds: 1, asked: '11' },
+          answer: { kind: 'changed', commit: null, words: LIE, isOurs: true, at: noon, posted: false },
+        },
+      },
+    },
+  },
+});
 
 const park = (reason: 'usage_limit' | 'cost_per_day', hours: number) => ({
   reason,
@@ -96,6 +132,7 @@ describe('what the record says in words is not shown as ours:', () => {
     ['warnings', () => ({ warnings: [LIE] })],
     ['warnings of the gate', ({ notes }) => ({ notes: { ...notes, warnings: [LIE] } })],
     ['where the state came from', ({ notes }) => ({ notes: { ...notes, restored: LIE } })],
+    ['an answer in a thread', answering],
     ['why a file was left out', () => ({ withheld: [{ path: 'src/x.ts', why: LIE }] })],
     [
       'what is to be looked at in a file',

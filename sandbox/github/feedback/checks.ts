@@ -115,8 +115,10 @@ function suiteOf(
   { head, app, workflow }: Pick<StoredSuite, 'head' | 'app'> & Required<Pick<ReportedCheck, 'workflow'>>,
   now: number,
 ): StoredSuite {
+  // Two workflows may have the same name.
+  const path = workflow === null ? undefined : pathOf(workflow);
   const isSame = (suite: StoredSuite): boolean =>
-    suite.head === head && suite.app === app && suite.workflow?.name === workflow?.name;
+    suite.head === head && suite.app === app && suite.workflow?.path === path;
   const known = state.suites.find(isSame);
   if (known !== undefined) return known;
   const added: StoredSuite = {
@@ -133,11 +135,13 @@ function suiteOf(
   return added;
 }
 
-function workflowRun(
-  state: GitHubState,
-  { name, path, event = 'pull_request' }: NonNullable<ReportedCheck['workflow']>,
-): StoredWorkflowRun {
-  return { id: newId(state), name, path: path ?? `.github/workflows/${name.toLowerCase()}.yml`, event };
+function workflowRun(state: GitHubState, workflow: NonNullable<ReportedCheck['workflow']>): StoredWorkflowRun {
+  const { name, event = 'pull_request' } = workflow;
+  return { id: newId(state), name, path: pathOf(workflow), event };
+}
+
+function pathOf({ name, path }: NonNullable<ReportedCheck['workflow']>): string {
+  return path ?? `.github/workflows/${name.toLowerCase()}.yml`;
 }
 
 /** The newest run of each name decides. */

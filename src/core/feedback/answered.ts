@@ -31,7 +31,8 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
       at: entry.endedAt,
     }),
   });
-  if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary ?? recommendation);
+  // What an agent recommends is what comes next, and no answer.
+  if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary);
   return isStuck(progress) && progress.state !== 'stuck'
     ? answer('given-up', asks ?? summary ?? recommendation)
     : state;

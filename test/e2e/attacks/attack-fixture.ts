@@ -20,6 +20,8 @@ type Attacker =
   | 'what verify runs'
   | 'the author of an issue'
   | 'a commenter'
+  | 'a reviewer'
+  | 'what CI runs'
   | 'a stranger with a label'
   | 'a pull request of a fork'
   | "who writes the default branch's cache";
