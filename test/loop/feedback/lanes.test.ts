@@ -1,24 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { parseBudget } from '../../../src/core/sharing/budget.ts';
 import { usageLimited } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce, savedState, senderOf, type Event } from '../stage/river.ts';
+import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
-import { next, worker } from './reviewing.ts';
+import { next, reviewedOn, worker } from './reviewing.ts';
 import { comment, review, thread } from './said.ts';
 
 const HOUR = 3_600_000;
 const BRANCH = 'ralph/issue-1';
-const repo = { full_name: 'acme/shop' };
-const submitted: Event = {
-  name: 'pull_request_review',
-  payload: {
-    action: 'submitted',
-    review: { state: 'changes_requested', body: '' },
-    pull_request: { number: 101, state: 'open', head: { ref: BRANCH, sha: 'a'.repeat(40), repo }, base: { repo } },
-    sender: senderOf('ann'),
-  },
-};
+const submitted = reviewedOn(BRANCH);
 
 /** An issue that is done, with a pull request of its own in which something was asked. */
 async function asked(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
