@@ -171,7 +171,11 @@ test('budget-v1-waiting.json: what waits for a person', () => {
       ],
     },
   });
-  expect(JSON.parse(serializeBudget(parsed.budget))).toEqual({ ...(JSON.parse(text) as object), unfinished: [] });
+  expect(JSON.parse(serializeBudget(parsed.budget))).toEqual({
+    ...(JSON.parse(text) as object),
+    unfinished: [],
+    unanswered: [],
+  });
 });
 
 const KEY = Buffer.alloc(32, 'k');

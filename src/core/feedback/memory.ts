@@ -77,13 +77,13 @@ export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 /** Of a pull request that nobody has said anything about. */
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null };
 
-/** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. */
+/** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. A thread itself says that it is answered; of a review as a whole only the memory does. */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
   let surplus = entries.length - most;
   if (surplus <= 0) return items;
   const dropped = new Set<string>();
-  for (const goes of [isPosted, isAnswered, () => true]) {
+  for (const goes of [isSaidThere, isPosted, isAnswered, () => true]) {
     for (const [id, item] of entries) {
       if (surplus <= 0) break;
       if (dropped.has(id) || !goes(item)) continue;
@@ -121,6 +121,10 @@ function mapItems(feedback: Feedback, change: (item: FeedbackItem) => FeedbackIt
 
 function isAnswered({ answer }: FeedbackItem): boolean {
   return answer !== null;
+}
+
+function isSaidThere(item: FeedbackItem): boolean {
+  return isPosted(item) && item.kind !== 'review';
 }
 
 function isPosted({ answer }: FeedbackItem): boolean {

@@ -65,6 +65,8 @@ const schema = z
     waiting: z.array(waitingIssueSchema).max(MAX_WAITING).default([]),
     /** Lanes of issues whose work goes on by itself; earlier versions wrote none. */
     unfinished: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
+    /** The same, of which somebody asked something while no run could read it; earlier versions wrote none. */
+    unanswered: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
   })
   .transform(({ circuits, waiting, ...budget }) => {
     const isKnown = (id: TaskId): boolean => waiting.some(({ task }) => task === id);
@@ -87,6 +89,7 @@ export const emptyBudget: Budget = {
   reservations: [],
   waiting: [],
   unfinished: [],
+  unanswered: [],
 };
 
 export type ParsedBudget =
@@ -228,13 +231,21 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
   };
 }
 
-/** The budget with the reservation, in place of an earlier one of the same run. */
+/** The budget with the reservation, in place of an earlier one of the same run. What its lane was asked before is read by this run: only what is asked from now on is not. */
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
   // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
-  return { ...budget, reservations: [...live, reservation].slice(-MAX_RESERVATIONS) };
+  const { lane } = reservation;
+  const asked = budget.unanswered.includes(lane);
+  return {
+    ...budget,
+    reservations: [...live, reservation].slice(-MAX_RESERVATIONS),
+    unanswered: budget.unanswered.filter((other) => other !== lane),
+    // Until it has ended: it may be killed.
+    unfinished: asked ? withLane(budget.unfinished, lane) : budget.unfinished,
+  };
 }
 
 /** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
@@ -256,11 +267,33 @@ export function withAsked(budget: Budget, asked: readonly TaskId[], now: number)
   return { ...budget, waiting, unfinished: [...new Set([...budget.unfinished, ...own])].slice(-MAX_WAITING) };
 }
 
-/** The budget that knows that the lane of an issue has something to answer, which its run of now cannot do. */
+/** The budget that knows that the lane of an issue has something to answer, which the run of now cannot do: neither is it forgotten when a run ends that began before. */
 export function withUnanswered(budget: Budget, lane: LaneId): Budget {
-  return !isIssueTask(lane) || budget.unfinished.includes(lane)
-    ? budget
-    : { ...budget, unfinished: [...budget.unfinished, lane].slice(-MAX_WAITING) };
+  const unanswered = withLane(budget.unanswered, lane);
+  return unanswered === budget.unanswered ? budget : { ...budget, unanswered };
+}
+
+/** The budget that knows that a run answers something on the lane of an issue, should nothing more be heard of it. */
+export function withAnswering(budget: Budget, lane: LaneId): Budget {
+  const unfinished = withLane(budget.unfinished, lane);
+  return unfinished === budget.unfinished ? budget : { ...budget, unfinished };
+}
+
+/** The budget in which these lanes have nothing to do: somebody looked, and claimed none. */
+export function withNothingToDo(budget: Budget, lanes: readonly LaneId[]): Budget {
+  const isOver = (lane: LaneId): boolean => lanes.includes(lane);
+  if (![...budget.unfinished, ...budget.unanswered].some(isOver)) return budget;
+  const left = (known: readonly LaneId[]): readonly LaneId[] => known.filter((lane) => !isOver(lane));
+  return { ...budget, unfinished: left(budget.unfinished), unanswered: left(budget.unanswered) };
+}
+
+/** The lanes of issues that somebody has to look at again. */
+export function lanesToGoOn({ unfinished, unanswered }: Budget): readonly LaneId[] {
+  return [...new Set([...unanswered, ...unfinished])];
+}
+
+function withLane(known: readonly LaneId[], lane: LaneId): readonly LaneId[] {
+  return !isIssueTask(lane) || known.includes(lane) ? known : [...known, lane].slice(-MAX_WAITING);
 }
 
 /** What a run made of its lane. `isPublished`: nothing of it is left that a later run could publish, or notify people of. */

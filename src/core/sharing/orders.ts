@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { isFeedback } from '../feedback/subject.ts';
+import { forgetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
 import { MAX_RETRIED, type LaneState } from '../lane/state.ts';
 import { withTransition } from '../lane/transitions.ts';
@@ -81,10 +82,21 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
   }
 }
 
-/** The tasks that a retry gives their attempts again. */
+/** The tasks that a retry gives their attempts again; of what was asked of the pull request its rounds, if that is named. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
-  return asked.filter((id) => isStuck(progressOf(state.tasks, id)));
+  return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
+}
+
+/** That it was asked once more than it may be is not in the state that a run without a call leaves behind. */
+function hasHadRounds({ feedback: { items } }: LaneState, id: TaskId): boolean {
+  return Object.hasOwn(items, id) && (items[id]?.rounds ?? 0) > 0;
+}
+
+function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
+  return isStuck(progressOf(state.tasks, id))
+    ? retryTask(state, id, order.reason, order.at)
+    : { ...state, feedback: forgetRounds(state.feedback, id) };
 }
 
 /** Who has a task tried again by its name wants it next, whatever is in progress; while the circuit is open the probe is for it, and for what opened it where all are tried again. */
@@ -120,7 +132,7 @@ function obey(state: LaneState, order: Order): LaneState {
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
-        (retried, id) => retryTask(retried, id, reason, at),
+        (next, id) => retried(next, id, { reason, at }),
         takenUpNext(triedAgain(state, order.task), order.task),
       );
     case 'reset-circuit':

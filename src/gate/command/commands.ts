@@ -1,3 +1,4 @@
+import { isFeedback } from '../../core/feedback/subject.ts';
 import { COMMANDS, type Command } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { unknownTask } from '../../core/people/unknown-task.ts';
@@ -9,6 +10,7 @@ import {
   QUEUE,
   type TaskId,
   taskIdOfIssue,
+  nameOfLane,
   nameOfTaskId,
 } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -118,6 +120,8 @@ type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; rea
 function whatToRetry(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
   const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
+  // What was asked of a pull request is of the lane whose it is.
+  if (task !== null && isFeedback(task)) return { topic, task };
   if (issue === null) return { topic: { kind: 'queue' }, task };
   return { topic: topic.kind === 'lane' && topic.issue === issue ? topic : { kind: 'issue', issue }, task };
 }
@@ -176,7 +180,9 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
   const known = await knownTasks(deps, lane.id);
   if (known === null || known.includes(task)) return lane;
-  const what = `There is no task ${nameOfTaskId(task)} in the queue.`;
+  const what = isFeedback(task)
+    ? `There is no review thread, review or check called ${nameOfTaskId(task)} on the pull request of ${nameOfLane(lane.id)}.`
+    : `There is no task ${nameOfTaskId(task)} in the queue.`;
   return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
 }
 

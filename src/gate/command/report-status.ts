@@ -45,7 +45,11 @@ export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly T
   const { listed } = await listLane(deps, id);
   return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')
     ? null
-    : [...listed.tasks.map((task) => task.id), ...Object.keys(listed.state.tasks)];
+    : [
+        ...listed.tasks.map((task) => task.id),
+        ...Object.keys(listed.state.tasks),
+        ...Object.keys(listed.state.feedback.items),
+      ];
 }
 
 async function listLane(deps: GateDeps, id: LaneId) {

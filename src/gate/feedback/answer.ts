@@ -1,4 +1,4 @@
-import { withUnanswered } from '../../core/sharing/budget.ts';
+import { withAnswering, withUnanswered } from '../../core/sharing/budget.ts';
 import { isLaneId, issueLane, issueOfId, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -55,6 +55,8 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
   });
   // Whatever keeps it from being answered now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
-  if (isLeft) await deps.budget?.update((budget) => withUnanswered(budget, issueLane(number)));
+  const lane = issueLane(number);
+  if (isLeft) await deps.budget?.update((budget) => withUnanswered(budget, lane));
+  if (intake.kind === 'work') await deps.budget?.update((budget) => withAnswering(budget, lane));
   return intake;
 }

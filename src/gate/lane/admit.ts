@@ -8,7 +8,14 @@ import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { probeNow } from '../../core/lane/settle.ts';
-import { reservedByOthers, withAsked, type Budget, type Reservation } from '../../core/sharing/budget.ts';
+import {
+  lanesToGoOn,
+  reservedByOthers,
+  withAsked,
+  withNothingToDo,
+  type Budget,
+  type Reservation,
+} from '../../core/sharing/budget.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
@@ -28,7 +35,7 @@ import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane }
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { readMcpServers } from './mcp-servers.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
-import { issueLane, nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { issueLane, nameOfLane, taskIdOfIssue, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -96,6 +103,7 @@ const MAX_LANES = 3;
 async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise<Intake | null> {
   const { outcome } = intake;
   let unheard: Intake | null = null;
+  const resting: LaneId[] = [];
   const hasTime = outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
   for (const issue of hasTime ? goesOn.slice(0, MAX_LANES) : []) {
     const own = await admit(deps, {
@@ -113,7 +121,10 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
     });
     if (own.kind === 'work') return own;
     if (unheard === null && isUnheard(deps, own)) unheard = own;
+    else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
   }
+  // No run looks at them again before something is asked of them.
+  if (resting.length > 0) await deps.budget?.update((newest) => withNothingToDo(newest, resting));
   return unheard;
 }
 
@@ -150,7 +161,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   const kept = await loadLane({ lane: request.id, deps });
   const branches = await deps.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
-  const unfinished = request.requested === 'by-queue' ? (kept.budget?.budget.unfinished ?? []) : [];
+  const unfinished = request.requested === 'by-queue' && kept.budget !== null ? lanesToGoOn(kept.budget.budget) : [];
   const goesOn = request.issues.filter(
     ({ number }) =>
       unfinished.includes(issueLane(number)) && branches[config.branchPrefix + issueLane(number)] !== undefined,

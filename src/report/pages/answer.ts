@@ -17,7 +17,7 @@ export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFa
     answerMarker(id, item.asked),
     answerLine(item, repositoryUrl),
     ...quoted(item),
-    ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind), 400)}`] : []),
+    ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind, 'unknown'), 400)}`] : []),
   ].join('\n\n');
 }
 

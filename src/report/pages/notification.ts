@@ -25,7 +25,7 @@ import {
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
-import { choices, itemOf, pageOf } from '../sentences/feedback.ts';
+import { choices, itemOf, pageOf, roundsOf } from '../sentences/feedback.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { passedWords } from '../sentences/test-state.ts';
 import { answerWords } from './feedback-section.ts';
@@ -223,7 +223,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 }
 
 function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
-  if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind), 500);
+  if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);
   if (markedIn(task, progress) !== null) return `To have it tried, ${retry}.`;
@@ -246,7 +246,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const asked = link(text(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
-  const ways = choices(id, item.kind);
+  const ways = choices(id, item.kind, 'used-up');
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
     `**Ralph has worked on this in ${count(item.rounds, 'round')}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,

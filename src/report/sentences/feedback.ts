@@ -1,5 +1,6 @@
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
+import type { TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
@@ -58,11 +59,13 @@ export function feedbackWords(asked: readonly Pick<Asked, 'item' | 'isOpen'>[]):
     .join(', ');
 }
 
-/** How a person goes on with what was asked, as a sentence with code in `backticks`. */
-export function choices(id: TaskId, kind: FeedbackItem['kind']): string {
+/** How a person goes on with what was asked, as sentences with code in `backticks`. `rounds`: whether it is known that no more are allowed. */
+export function choices(id: TaskId, kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): string {
   const retry = `comment \`/ralph retry ${id}\` on the pull request`;
   switch (kind) {
     case 'thread':
+      if (rounds === 'unknown')
+        return `Reply in the thread (if nothing happens, its rounds are used up: ${retry}); or push a fix yourself; or resolve the thread.`;
       return `Push a fix yourself (Ralph counts its rounds from there); or say more in the thread, then ${retry}; or resolve the thread.`;
     case 'review':
       return `Push a fix yourself (Ralph counts its rounds from there); or say in a new review what is missing; or ${retry}.`;
@@ -71,6 +74,11 @@ export function choices(id: TaskId, kind: FeedbackItem['kind']): string {
     case 'conflict':
       return `Merge the base branch yourself and push; or ${retry}.`;
   }
+}
+
+/** What is known of the rounds of a task by how it stands. */
+export function roundsOf({ reason }: Pick<TaskProgress, 'reason'>): 'used-up' | 'unknown' {
+  return reason === 'feedback_rounds' ? 'used-up' : 'unknown';
 }
 
 /** The page of what was asked, for a link: people ask in this repository, checks may be anywhere. Empty: there is none. */

@@ -6,7 +6,7 @@ import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOn, laneOf, settingOf } from '../facts.ts';
-import { choices, whereToSay } from './feedback.ts';
+import { choices, roundsOf, whereToSay } from './feedback.ts';
 import { taskLink, verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
@@ -125,7 +125,7 @@ function remedies(one: TaskReport, report: RunReport): readonly string[] {
     ...(task.source.kind === 'feedback' ? [] : [whatToSay(one, where)]),
     ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
     task.source.kind === 'feedback'
-      ? prose(choices(task.id, task.source.on.kind), 500)
+      ? prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500)
       : `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
-import { commented, red, savedState } from '../stage/river.ts';
-import { bodyOf, BRANCH, next, notices, remembered, reviewed, worker } from './reviewing.ts';
+import { commented, createProject, labeled, red, runOnce, savedState, schedule } from '../stage/river.ts';
+import { bodyOf, BRANCH, next, notices, remembered, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 
 const green = { verify: () => Promise.resolve({ kind: 'passed' as const, durationMs: 1 }) };
@@ -103,4 +103,35 @@ test('answers that GitHub refuses for good are not tried again, and said in the 
   expect(bodyOf(project)).toContain('Did thread-11.');
   expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   expect(tried).toBe(5);
+});
+
+describe('`/ralph retry` of a thread that is out of rounds', () => {
+  const again = comment(1_000_001, 'To `greet`, please.', { at: 99_000 });
+  test.each(['ralph/queue', 'ralph/issue-1'])('on the pull request of %s works on it again, once', async (branch) => {
+    const inputs = { 'max-feedback-rounds': '1' };
+    const project = createProject({ agent: [worker], inputs });
+    const lane = branch.slice('ralph/'.length);
+    const start = lane === 'queue' ? schedule : labeled(1);
+    await runOnce(project, { event: start });
+    project.forge.saidOf.set(branch, { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] });
+    const submitted = reviewedOn(branch);
+    expect(await next(project, submitted)).toMatchObject({ calls: 1 });
+    const said = project.forge.saidOf.get(branch);
+    const threads = said?.threads?.map((one) => ({ ...one, comments: [...one.comments, again] })) ?? [];
+    project.forge.saidOf.set(branch, { ...said, threads });
+    expect(await next(project, submitted)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    const retry = commented('/ralph retry thread-11', { issue: 101, isPullRequest: true });
+    expect(await next(project, retry)).toMatchObject({ calls: 1 });
+    expect(project.forge.replies.map(({ body }) => /asked=(\d+)/.exec(body)?.[1])).toEqual(['11', '1000001']);
+    expect(savedState(project, lane).feedback.items['thread-11']?.rounds).toBe(1);
+  });
+
+  test('that nobody knows is refused', async () => {
+    const project = await reviewed(worker);
+    const run = await next(project, commented('/ralph retry thread-99', { issue: 101, isPullRequest: true }));
+    expect(run.calls).toBe(0);
+    expect(JSON.stringify([...project.forge.comments.values()].map((texts) => [...texts.values()]))).toContain(
+      'There is no review thread, review or check called thread-99 on the pull request of the queue.',
+    );
+  });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
-import { createProject, runOnce, savedState, schedule, type Event, type Run } from '../stage/river.ts';
+import { createProject, runOnce, savedState, schedule, senderOf, type Event, type Run } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 
 const HOUR = 3_600_000;
@@ -50,4 +50,18 @@ export function notices({ forge }: Project): readonly string[] {
 /** The pull request's text. */
 export function bodyOf({ forge }: Project): string {
   return forge.pulls.at(-1)?.body ?? '';
+}
+
+/** The event of a review of the first pull request. */
+export function reviewedOn(branch: string, login = 'ann'): Event {
+  const repo = { full_name: 'acme/shop' };
+  return {
+    name: 'pull_request_review',
+    payload: {
+      action: 'submitted',
+      review: { state: 'changes_requested', body: '' },
+      pull_request: { number: 101, state: 'open', head: { ref: branch, sha: 'a'.repeat(40), repo }, base: { repo } },
+      sender: senderOf(login),
+    },
+  };
 }

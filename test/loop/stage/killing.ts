@@ -1,3 +1,4 @@
+import { isFeedback } from '../../../src/core/feedback/subject.ts';
 import { parseBudget, windowsFor } from '../../../src/core/sharing/budget.ts';
 import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
@@ -21,6 +22,7 @@ import {
 } from './river.ts';
 import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
+import { comment, review, thread } from '../feedback/said.ts';
 
 /** A project on the eve of a run that will be killed. */
 export interface Scenario {
@@ -117,6 +119,24 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...queue,
+    name: 'a run that answers a review: a suggestion, two threads and the review itself',
+    prepare: async () => {
+      const project = createProject({ agent: [finisher], inputs: { verify: 'npm test' } });
+      await runOnce(project);
+      project.forge.saidOf.set('ralph/queue', {
+        reviews: [review({ text: 'Nearly there: name the units as well.' })],
+        threads: [
+          thread([comment(11, '```suggestion\nshort 1\n```')]),
+          thread([comment(12, 'Rename it.')]),
+          thread([comment(13, 'Test it.')]),
+        ],
+      });
+      return project;
+    },
+    remembers: ({ tasks }) => (tasks['issue-1']?.state === 'done' ? null : 'issue 1 is not done any more'),
+  },
+  {
+    ...queue,
     name: 'the comment "/ralph pause"',
     event: commented('/ralph pause', { issue: 1 }),
     prepare: async () => {
@@ -199,7 +219,8 @@ export function problemsOfProject(scenario: Scenario, project: Project): readonl
     if (!origin.branches.has(branch)) problems.push(`the branch ${branch} of a pull request is gone`);
   }
   for (const [thread, texts] of forge.comments)
-    if (texts.size > 1) problems.push(`${String(texts.size)} comments on #${String(thread)}`);
+    if (statusesOf(texts) > 1) problems.push(`${String(texts.size)} comments on #${String(thread)}`);
+  problems.push(...problemsOfAnswers(project));
   const document = savedDocument(project, scenario.lane);
   if (document !== null) {
     const parsed = parseState(document, scenario.lane);
@@ -207,6 +228,43 @@ export function problemsOfProject(scenario: Scenario, project: Project): readonl
     if (forgotten !== null) problems.push(forgotten);
   }
   return problems;
+}
+
+/** Whatever answers what was asked of a pull request is no status of its run. */
+function statusesOf(texts: ReadonlyMap<string, string>): number {
+  return [...texts.keys()].filter((marker) => !marker.startsWith(ANSWER)).length;
+}
+
+const ANSWER = '<!-- ralph-action:answer ';
+
+/** Nothing is answered twice, or with a commit that people cannot see. */
+function problemsOfAnswers({ forge, origin }: Project): readonly string[] {
+  const markers = forge.replies.map(({ body }) => body.split('\n')[0] ?? '');
+  const twice = markers.filter((marker, index) => markers.indexOf(marker) !== index);
+  const shown = history(origin.commits, origin.branches.get('ralph/queue') ?? '');
+  const commits = forge.replies.flatMap(({ body }) => /\/commit\/([0-9a-f]+)/.exec(body)?.[1] ?? []);
+  return [
+    ...twice.map((marker) => `answered twice: ${marker}`),
+    ...commits.filter((commit) => !shown.includes(commit)).map((commit) => `${commit} is nowhere to be seen`),
+  ];
+}
+
+/** Everything that was asked has its answer. */
+function unansweredIn({ forge }: Project): readonly string[] {
+  const { threads = [], reviews = [] } = forge.saidOf.get('ralph/queue') ?? {};
+  const comments = [...forge.comments.values()].flatMap((texts) => [...texts.keys()]);
+  return [
+    ...threads.flatMap(({ comments: [first] }) =>
+      first === undefined || forge.replies.some(({ replyTo }) => replyTo === first.id)
+        ? []
+        : [`thread ${String(first.id)}`],
+    ),
+    ...reviews.flatMap(({ id, text }) =>
+      text === '' || comments.some((marker) => marker.startsWith(`${ANSWER}review-${String(id)} `))
+        ? []
+        : [`review ${String(id)}`],
+    ),
+  ].map((asked) => `${asked} is not answered`);
 }
 
 /** Within the project's first hour: a call that was made is charged, or reserved by whoever made it. */
@@ -279,10 +337,10 @@ function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] 
   const pull = project.forge.pulls.find(
     (candidate) => candidate.branch === `ralph/${lane}` && candidate.state === 'open',
   );
-  const problems = open.map((id) => `${id} is not done`);
+  const problems = [...open.map((id) => `${id} is not done`), ...unansweredIn(project)];
   if (pull === undefined) return [...problems, 'there is no open pull request'];
   if (pull.draft) problems.push('the pull request is still a draft');
-  for (const id of Object.keys(tasks))
+  for (const id of Object.keys(tasks).filter((one) => !isFeedback(one)))
     if (!pull.body.includes(`Closes #${id.slice('issue-'.length)}`))
       problems.push(`the pull request does not close ${id}`);
   return problems;

@@ -16,6 +16,7 @@ const MAX_HUNK_CHARS = 4_000;
 const MAX_REVIEW_CHARS = 1_000;
 const MAX_TITLE_CHARS = 120;
 const MAX_PATH_CHARS = 200;
+const MAX_NAME_CHARS = 50;
 
 /** The task to answer a thread; null: a reader sees no word in the comment that asks. */
 export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
@@ -24,7 +25,7 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
   const words = readable(asking.text, MAX_COMMENT_CHARS);
   if (words === '') return null;
   const { line, path } = thread;
-  const place = `${oneLine(path, MAX_PATH_CHARS)}${line === null ? '' : `:${line}`}`;
+  const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
   return feedbackTask({
     id: threadTaskId(first.id),
     title: titleOf(`${by.login} on ${place}`, words),
@@ -83,6 +84,12 @@ function feedbackTask({
     obstacle: null,
     dependsOn: [],
   };
+}
+
+/** A title has room for what is said as well: of a long path the end is what people know it by. */
+function endOfPath(path: string): string {
+  const name = [...flatten(path)];
+  return name.length <= MAX_NAME_CHARS ? name.join('') : `…${name.slice(1 - MAX_NAME_CHARS).join('')}`;
 }
 
 /** The first words that are not a quotation, or code. */

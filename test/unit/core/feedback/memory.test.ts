@@ -37,6 +37,11 @@ test.each<[number, readonly string[]]>([
   expect(Object.keys(newestItems(items, most))).toEqual(expected);
 });
 
+test('an answered review is kept before threads that say themselves that they are answered', () => {
+  const review: FeedbackItem = { ...answered(true), kind: 'review' };
+  expect(Object.keys(newestItems({ 'review-1': review, ...items }, 3))).toEqual(['review-1', 'thread-1', 'thread-2']);
+});
+
 test('with shorter words it decides the same', () => {
   const round = { at: 1, head: 'h', asked: 1, answered: 1, checks: null };
   const short = withShorterWords({ ...noFeedback, items, rounds: Array.from({ length: 9 }, () => round) });

@@ -181,3 +181,8 @@ test('what a review says as a whole is a task', () => {
   const comments = taskOfReview({ review: { ...one, state: 'commented' }, by: ada }, pullRequestNow());
   expect(comments?.title).toBe('Ada comments: Split it.');
 });
+
+test('the title of a thread at the end of a long path still says what is asked', () => {
+  const title = taskOf([comment(1, ada, 'Rename it')], { path: `${'deep/'.repeat(60)}a.js` })?.title ?? '';
+  expect(title).toMatch(/^Ada on …[^ ]*deep\/a\.js:12: Rename it$/);
+});

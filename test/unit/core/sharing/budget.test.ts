@@ -1,22 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import {
   boundBy,
+  type Budget,
   emptyBudget,
+  lanesToGoOn,
   parseBudget,
+  type Reservation,
   reservationFor,
   reserve,
+  reservedByOthers,
+  seededWith,
   serializeBudget,
   settleBudget,
   settleRun,
   spentBetween,
-  reservedByOthers,
-  seededWith,
   takeOver,
   tasksElsewhere,
   windowsFor,
+  withAnswering,
   withAsked,
-  type Budget,
-  type Reservation,
+  withNothingToDo,
+  withUnanswered,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
@@ -287,6 +291,18 @@ describe('the lanes whose work goes on by itself', () => {
     expect(settled([other], 'queue', progress('in-progress'), false).unfinished).toEqual([other]);
   });
 
+  test('one that is asked something while a run works on it, whatever that run makes of the rest', () => {
+    const claimed = reserve(withUnanswered(emptyBudget, 'issue-1'), reserved('a', { lane: 'issue-1' }), noon);
+    expect([claimed.unanswered, lanesToGoOn(claimed)]).toEqual([[], ['issue-1']]);
+    const asked = withUnanswered(withAnswering(claimed, 'issue-1'), 'issue-1');
+    const before = initialState('issue-1', noon);
+    const ended = settleRun(asked, 'a', { before, after: before, isPublished: true }, noon);
+    expect([ended.unfinished, lanesToGoOn(ended)]).toEqual([[], ['issue-1']]);
+    expect(lanesToGoOn(withNothingToDo(ended, ['issue-1']))).toEqual([]);
+    expect(withUnanswered(emptyBudget, 'queue')).toBe(emptyBudget);
+    expect(withNothingToDo(emptyBudget, ['issue-1'])).toBe(emptyBudget);
+  });
+
   test('so many at most: the oldest goes first', () => {
     const many = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
     const { unfinished } = settled(many, 'issue-1', progress('in-progress'), true);
@@ -378,6 +394,7 @@ describe('a stored budget', () => {
       reservations,
       waiting: [],
       unfinished: [],
+      unanswered: [],
     });
     const live = reserved('live', { expiresAt: noon + 146 * HOUR, calls: 1 });
     test.each<[string, Budget, Budget]>([

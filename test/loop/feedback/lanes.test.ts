@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { parseBudget } from '../../../src/core/sharing/budget.ts';
+import { usageLimited } from '../stage/behaviours.ts';
+import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
+import type { Project } from '../stage/project.ts';
+import { killAt, open, type Tap } from '../stage/tap.ts';
+import { next, reviewedOn, worker } from './reviewing.ts';
+import { comment, review, thread } from './said.ts';
+
+const HOUR = 3_600_000;
+const BRANCH = 'ralph/issue-1';
+const submitted = reviewedOn(BRANCH);
+
+/** An issue that is done, with a pull request of its own in which something was asked. */
+async function asked(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
+  const project = createProject({ agent: [worker], inputs });
+  expect((await runOnce(project, { event: labeled(1) })).end).toBe('complete (plan_complete)');
+  say(project, 11);
+  return project;
+}
+
+function say({ forge }: Project, id: number): void {
+  const before = forge.saidOf.get(BRANCH)?.threads ?? [];
+  forge.saidOf.set(BRANCH, { reviews: [review()], threads: [...before, thread([comment(id, 'Rename it.')])] });
+}
+
+function repliesOf({ forge }: Project): readonly number[] {
+  return forge.replies.map(({ replyTo }) => replyTo);
+}
+
+function toGoOn({ kept, clock }: Project): unknown {
+  const parsed = parseBudget(kept.refs.cells.get('budget')?.text ?? '', clock.now());
+  return parsed.kind === 'budget' ? [...parsed.budget.unanswered, ...parsed.budget.unfinished] : parsed.kind;
+}
+
+describe("a review of an issue's own pull request", () => {
+  test('is answered, although the issue is done', async () => {
+    const project = await asked();
+    expect(await next(project, submitted)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(repliesOf(project)).toEqual([11]);
+    expect(toGoOn(project)).toEqual([]);
+  });
+
+  test('that comes while a run works waits for the next run of the schedule', async () => {
+    const project = await asked();
+    let second = '';
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        if (name === 'agent.call' && second === '') {
+          say(project, 12);
+          second = (await runOnce(project, { event: submitted })).end;
+        }
+        return call();
+      },
+    };
+    project.clock.advance(HOUR);
+    expect(await runOnce(project, { event: submitted, tap })).toMatchObject({ calls: 1 });
+    expect(second).toBe('refused (another_run)');
+    expect(repliesOf(project)).toEqual([11]);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(repliesOf(project)).toEqual([11, 12]);
+    expect(toGoOn(project)).toEqual([]);
+  });
+
+  test('is answered by the schedule, if the run that it starts dies with its machine', async () => {
+    const project = await asked();
+    project.clock.advance(HOUR);
+    await runOnce(project, { event: submitted, tap: killAt((name) => name === 'agent.call', 'before') });
+    project.clock.advance(HOUR);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(repliesOf(project)).toEqual([11]);
+    expect(toGoOn(project)).toEqual([]);
+  });
+
+  test('is answered once its limit is over', async () => {
+    const project = await asked();
+    project.script.behaviours = [usageLimited(project.clock.now() + 3 * HOUR)];
+    expect((await next(project, submitted)).end).toBe('parked (usage_limit)');
+    project.script.behaviours = [worker];
+    expect(await next(project)).toMatchObject({ calls: 0 });
+    project.clock.advance(2 * HOUR);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(repliesOf(project)).toEqual([11]);
+  });
+
+  test('is answered the day after its money was spent', async () => {
+    const project = await asked({ 'max-cost-usd-per-day': '0.01' });
+    expect((await next(project, submitted)).end).toBe('parked (cost_per_day)');
+    project.clock.advance(24 * HOUR);
+    expect(await next(project)).toMatchObject({ calls: 1 });
+    expect(repliesOf(project)).toEqual([11]);
+  });
+
+  test('is answered once it is not paused any more', async () => {
+    const project = await asked();
+    await next(project, commented('/ralph pause', { issue: 1 }));
+    expect(await next(project, submitted)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    expect(await next(project)).toMatchObject({ calls: 0 });
+    await next(project, commented('/ralph resume', { issue: 1 }));
+    await next(project);
+    expect(repliesOf(project)).toEqual([11]);
+  });
+
+  test('that nobody waits for any more is not looked at by every run', async () => {
+    const project = await asked();
+    await next(project, commented('/ralph pause', { issue: 1 }));
+    await next(project, submitted);
+    project.forge.saidOf.delete(BRANCH);
+    await next(project, commented('/ralph resume', { issue: 1 }));
+    expect(toGoOn(project)).toEqual(['issue-1']);
+    expect(await next(project)).toMatchObject({ calls: 0 });
+    expect(toGoOn(project)).toEqual([]);
+    expect(savedState(project, 'issue-1').feedback.items).toEqual({});
+  });
+});
