@@ -80,7 +80,7 @@ export async function readFeedback(
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    state: { ...state, feedback: { ...taken.feedback, unstarted: unstartedOn(seen, now) }, tasks: taken.tasks },
+    state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
     checks: seen?.summary ?? null,
     warnings: [
       ...(people.more === 0
@@ -140,18 +140,24 @@ interface SeenChecks {
   /** null: they could not be read. */
   readonly judged: JudgedChecks | null;
   readonly summary: ChecksSummary;
+  /** The first head on which expected checks did not start; null: they start. */
+  readonly unstarted: string | null;
 }
 
 function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow, state: LaneState): SeenChecks {
-  if (checks.kind === 'unreadable') return { judged: null, summary: { ...noChecks, unreadable: checks.why } };
+  const { lastRun, feedback } = state;
+  if (checks.kind === 'unreadable') {
+    const { unstarted } = feedback;
+    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable: checks.why }, unstarted };
+  }
   const own: OwnRuns = { workflow: context.workflowPath, run: Number(context.runId) };
   const judged = judgeChecks(checks, own);
-  const { lastRun, feedback } = state;
   // A person's push starts workflows by itself.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
   );
+  const unstarted = unstartedOn(head, feedback.unstarted, unstartedChecks(checks, { own, ranBefore, sincePushMs }));
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
@@ -166,10 +172,11 @@ function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow
       alsoOnBase: names(alsoOnBase),
       flaky: names(flaky),
       waiting: names(waiting),
-      unstarted: unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+      unstarted: unstarted !== null,
       unreadable: null,
       runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed.length,
     },
+    unstarted,
   };
 }
 
@@ -183,9 +190,10 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** The head on which checks were expected and did not start; null: they start, or nobody knows. */
-function unstartedOn(seen: SeenChecks | null, { head }: PullRequestNow): string | null {
-  return seen?.summary.unstarted === true ? head : null;
+/** What nobody can say now is as it was. */
+function unstartedOn(head: string, before: string | null, isMissing: boolean | null): string | null {
+  if (isMissing === null) return before;
+  return isMissing ? (before ?? head) : null;
 }
 
 /** The head, where it is not what we published last: a person pushed it. */

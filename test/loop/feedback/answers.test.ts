@@ -221,6 +221,63 @@ describe('checks', () => {
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
   });
 
+  test('that do not start are said once in the pull request, with the cure, until they start', async () => {
+    const project = await reviewed(worker);
+    const passed = failing({ result: 'passed', conclusion: 'success' });
+    const waits = failing({ of: 'workflow', id: null, result: 'waiting', conclusion: 'action_required' });
+    const said = async (head: readonly CheckNow[]): Promise<string> => {
+      project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [passed] } });
+      const { writes } = project.forge;
+      const before = writes.length;
+      const { calls } = await next(project);
+      const published = writes.length > before ? 'published' : 'quiet';
+      const cure = bodyOf(project).includes('GitHub starts no workflow for what `GITHUB_TOKEN` pushes');
+      return `${published}, ${cure ? 'said' : 'not said'}, ${String(calls)} calls`;
+    };
+    expect(await said([])).toBe('published, said, 0 calls');
+    expect(await said([])).toBe('quiet, said, 0 calls');
+    expect(await said([waits])).toBe('quiet, said, 0 calls');
+    expect(await said([passed])).toBe('published, not said, 0 calls');
+    expect(await said([passed])).toBe('quiet, not said, 0 calls');
+  });
+
+  test('that the token may not read are a warning, and the review is answered all the same', async () => {
+    const project = await reviewed(worker);
+    const why = 'The token may not read them. Add `checks: read` and `actions: read`.';
+    project.forge.saidOf.set(BRANCH, {
+      reviews: [review()],
+      threads: [thread([comment(11, 'Rename it.')])],
+      checks: { kind: 'unreadable', why },
+    });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(project.forge.replies).toHaveLength(1);
+    const shown = bodyOf(project).split('<!-- ralph-action:RALPH_STATUS')[0];
+    expect(shown?.split('The token may not read them.')).toHaveLength(2);
+    const writes = project.forge.writes.length;
+    const quiet = await next(project);
+    expect(quiet).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(project.forge.writes).toHaveLength(writes);
+  });
+
+  test('that cannot be read for once keep their rounds', async () => {
+    const project = await reviewed(worker);
+    const known = { checks: { kind: 'known' as const, head: [failing()], base: [] } };
+    const ends: string[] = [];
+    for (const said of [
+      known,
+      { checks: { kind: 'unreadable' as const, why: 'GitHub is away.' } },
+      known,
+      known,
+      known,
+    ]) {
+      project.forge.saidOf.set(BRANCH, said);
+      const { end, calls } = await next(project);
+      ends.push(`${end}, ${String(calls)} calls`);
+    }
+    const worked = 'complete (plan_complete), 1 calls';
+    expect(ends).toEqual([worked, 'idle (all_done), 0 calls', worked, worked, 'blocked (needs_human), 0 calls']);
+  });
+
   test('one that fails again after each round is left to a person after the third', async () => {
     const project = await reviewed(worker);
     const ends: string[] = [];
