@@ -46,7 +46,7 @@ export async function readFeedback(
   const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0 };
   const seen = answersChecks ? judgeNow(deps, now, state) : null;
   const failed = seen?.judged?.failed ?? [];
-  const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
+  const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
@@ -74,7 +74,7 @@ export async function readFeedback(
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
   const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
   const details = await detailsOf(deps, inTurn.slice(0, MAX_CHECKS));
-  const withDetails = answersChecks ? await saidByCi(now, failed, details) : [];
+  const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.slice(MAX_CHECKS).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
@@ -116,9 +116,9 @@ async function saidByPeople(
 
 /** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
 async function saidByCi(
+  { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
-  failed: readonly CheckNow[],
-  details: ReadonlyMap<CheckNow, CheckDetails>,
+  { failed, details }: { readonly failed: readonly CheckNow[]; readonly details: ReadonlyMap<CheckNow, CheckDetails> },
 ): Promise<readonly Task[]> {
   const conflicts = now.mergeable === 'conflicting';
   if (!conflicts && failed.length === 0) return [];
@@ -128,9 +128,15 @@ async function saidByCi(
     import('../../core/feedback/conflict/conflict-task.ts'),
   ]);
   const { number: pullRequest, url, head, base } = now;
+  // Before anything is cut, and once more: a secret may be spelled with characters that nobody sees.
+  const ofChecks = failed.map((check) => {
+    const known = mapTexts({ summary: check.summary, details: details.get(check) ?? noDetails }, redact);
+    const task = taskOfCheck({ ...check, summary: known.summary }, known.details, { pullRequest, url, head });
+    return { ...task, title: redact(task.title), body: redact(task.body) };
+  });
   return [
     ...(conflicts ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url })] : []),
-    ...failed.map((check) => taskOfCheck(check, details.get(check) ?? noDetails, { pullRequest, url, head })),
+    ...ofChecks,
   ];
 }
 
@@ -202,13 +208,10 @@ function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string |
   return published !== null && published !== head ? head : null;
 }
 
-/** Secrets of the job are taken out before anything is cut. */
 async function detailsOf(
-  { forge, redact }: GateDeps,
+  { forge }: GateDeps,
   checks: readonly CheckNow[],
 ): Promise<ReadonlyMap<CheckNow, CheckDetails>> {
-  const read = await Promise.all(
-    checks.map(async (check) => [check, mapTexts(await forge.checkDetails(check), redact)] as const),
-  );
+  const read = await Promise.all(checks.map(async (check) => [check, await forge.checkDetails(check)] as const));
   return new Map(read);
 }

@@ -206,6 +206,53 @@ describe('checks', () => {
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
+  test('keep the secrets of this job, however they are spelled', async () => {
+    const project = await reviewed(worker);
+    const secret = 'hunter2-hunter2';
+    const split = 'hunter2\u200B-hunter2';
+    project.forge.saidOf.set(BRANCH, {
+      checks: { kind: 'known', head: [failing({ summary: `${'x'.repeat(1990)} ${secret}` })], base: [] },
+    });
+    project.forge.details.set('test', {
+      job: 'test',
+      step: `Run ${split}`,
+      annotations: [{ path: 'a.js', line: 1, level: 'failure', message: `${'y'.repeat(390)} ${secret}` }],
+      log: `password ${secret}\npassword ${split}\n`,
+      missing: null,
+    });
+    project.clock.advance(HOUR);
+    await runOnce(project, { redact: (text) => text.replaceAll(secret, '***') });
+    const prompt = project.script.calls.at(-1)?.prompt ?? '';
+    expect(prompt).toContain('password ***');
+    expect(prompt).not.toMatch(/hunter2/);
+  });
+
+  test.each([
+    ['the newest commit', (head: string) => head, 1],
+    ['an earlier one', () => 'a'.repeat(40), 0],
+  ])('one that failed on %s starts a run for it, or none', async (_name, shaOf, calls) => {
+    const project = await reviewed(worker);
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: [failing()], base: [] } });
+    const payload = {
+      state: 'failure',
+      sha: shaOf(project.origin.branches.get(BRANCH) ?? ''),
+      branches: [{ name: BRANCH }],
+    };
+    project.clock.advance(HOUR);
+    const run = await runOnce(project, { event: { name: 'status', payload } });
+    expect(run).toMatchObject({ end: calls === 0 ? 'idle (not_for_us)' : 'complete (plan_complete)', calls });
+  });
+
+  test('one that failed on a branch whose pull request was closed meanwhile starts nothing', async () => {
+    const project = await reviewed(worker);
+    for (const [index, pull] of project.forge.pulls.entries())
+      project.forge.pulls[index] = { ...pull, state: 'closed' };
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: [failing()], base: [] } });
+    const payload = { state: 'failure', sha: project.origin.branches.get(BRANCH), branches: [{ name: BRANCH }] };
+    project.clock.advance(HOUR);
+    expect(await runOnce(project, { event: { name: 'status', payload } })).toMatchObject({ calls: 0 });
+  });
+
   test('of more than one run reads, the others wait for what CI says next, and nothing is called ready', async () => {
     const project = await reviewed(worker);
     const names = ['a', 'b', 'c'];
