@@ -11,7 +11,7 @@ import { hasTaskLabel, workQueue } from '../work.ts';
 /** People or CI said something of a pull request of ours: the lane of its branch is worked on, which finds out what. */
 export async function answerFeedback(
   deps: GateDeps,
-  { pullRequest, actor }: Extract<Intent, { kind: 'answer' }>,
+  { pullRequest, about, actor }: Extract<Intent, { kind: 'answer' }>,
 ): Promise<Intake> {
   const { branch } = pullRequest;
   const lane = branch.slice(deps.config.branchPrefix.length);
@@ -23,6 +23,16 @@ export async function answerFeedback(
       `Nothing to do: ${actor.login} does not have write permission in this repository, so the review is not answered.`,
     );
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
+  }
+  if (about === 'check') {
+    const head = (await deps.remote.branches(branch))[branch] ?? null;
+    // What failed on an earlier commit is checked again on this one, whose checks speak for themselves.
+    if (pullRequest.head !== null && head !== pullRequest.head) {
+      deps.log.info(
+        `Nothing to do: the check is of ${pullRequest.head.slice(0, 7)}, which is not the newest commit of ${branch}.`,
+      );
+      return endIntake({ kind: 'idle', reason: 'not_for_us' });
+    }
   }
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null

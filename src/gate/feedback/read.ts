@@ -46,7 +46,7 @@ export async function readFeedback(
   const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0 };
   const seen = answersChecks ? judgeNow(deps, now, state) : null;
   const failed = seen?.judged?.failed ?? [];
-  const ofCi = answersChecks ? await saidByCi(now, failed, new Map()) : [];
+  const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
@@ -74,13 +74,13 @@ export async function readFeedback(
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
   const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
   const details = await detailsOf(deps, inTurn.slice(0, MAX_CHECKS));
-  const withDetails = answersChecks ? await saidByCi(now, failed, details) : [];
+  const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.slice(MAX_CHECKS).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    state: { ...state, feedback: { ...taken.feedback, unstarted: unstartedOn(seen, now) }, tasks: taken.tasks },
+    state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
     checks: seen?.summary ?? null,
     warnings: [
       ...(people.more === 0
@@ -116,9 +116,9 @@ async function saidByPeople(
 
 /** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
 async function saidByCi(
+  { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
-  failed: readonly CheckNow[],
-  details: ReadonlyMap<CheckNow, CheckDetails>,
+  { failed, details }: { readonly failed: readonly CheckNow[]; readonly details: ReadonlyMap<CheckNow, CheckDetails> },
 ): Promise<readonly Task[]> {
   const conflicts = now.mergeable === 'conflicting';
   if (!conflicts && failed.length === 0) return [];
@@ -128,9 +128,15 @@ async function saidByCi(
     import('../../core/feedback/conflict/conflict-task.ts'),
   ]);
   const { number: pullRequest, url, head, base } = now;
+  // Before anything is cut, and once more: a secret may be spelled with characters that nobody sees.
+  const ofChecks = failed.map((check) => {
+    const known = mapTexts({ summary: check.summary, details: details.get(check) ?? noDetails }, redact);
+    const task = taskOfCheck({ ...check, summary: known.summary }, known.details, { pullRequest, url, head });
+    return { ...task, title: redact(task.title), body: redact(task.body) };
+  });
   return [
     ...(conflicts ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url })] : []),
-    ...failed.map((check) => taskOfCheck(check, details.get(check) ?? noDetails, { pullRequest, url, head })),
+    ...ofChecks,
   ];
 }
 
@@ -140,18 +146,24 @@ interface SeenChecks {
   /** null: they could not be read. */
   readonly judged: JudgedChecks | null;
   readonly summary: ChecksSummary;
+  /** The first head on which expected checks did not start; null: they start. */
+  readonly unstarted: string | null;
 }
 
 function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow, state: LaneState): SeenChecks {
-  if (checks.kind === 'unreadable') return { judged: null, summary: { ...noChecks, unreadable: checks.why } };
+  const { lastRun, feedback } = state;
+  if (checks.kind === 'unreadable') {
+    const { unstarted } = feedback;
+    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable: checks.why }, unstarted };
+  }
   const own: OwnRuns = { workflow: context.workflowPath, run: Number(context.runId) };
   const judged = judgeChecks(checks, own);
-  const { lastRun, feedback } = state;
   // A person's push starts workflows by itself.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
   );
+  const unstarted = unstartedOn(head, feedback.unstarted, unstartedChecks(checks, { own, ranBefore, sincePushMs }));
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
@@ -166,10 +178,11 @@ function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow
       alsoOnBase: names(alsoOnBase),
       flaky: names(flaky),
       waiting: names(waiting),
-      unstarted: unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+      unstarted: unstarted !== null,
       unreadable: null,
       runs: failed.length + alsoOnBase.length + running.length + waiting.length + passed.length,
     },
+    unstarted,
   };
 }
 
@@ -183,9 +196,10 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** The head on which checks were expected and did not start; null: they start, or nobody knows. */
-function unstartedOn(seen: SeenChecks | null, { head }: PullRequestNow): string | null {
-  return seen?.summary.unstarted === true ? head : null;
+/** What nobody can say now is as it was. */
+function unstartedOn(head: string, before: string | null, isMissing: boolean | null): string | null {
+  if (isMissing === null) return before;
+  return isMissing ? (before ?? head) : null;
 }
 
 /** The head, where it is not what we published last: a person pushed it. */
@@ -194,13 +208,10 @@ function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string |
   return published !== null && published !== head ? head : null;
 }
 
-/** Secrets of the job are taken out before anything is cut. */
 async function detailsOf(
-  { forge, redact }: GateDeps,
+  { forge }: GateDeps,
   checks: readonly CheckNow[],
 ): Promise<ReadonlyMap<CheckNow, CheckDetails>> {
-  const read = await Promise.all(
-    checks.map(async (check) => [check, mapTexts(await forge.checkDetails(check), redact)] as const),
-  );
+  const read = await Promise.all(checks.map(async (check) => [check, await forge.checkDetails(check)] as const));
   return new Map(read);
 }

@@ -150,6 +150,8 @@ interface Admissible {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly ownWindows: Windows;
+  /** Whether people wait for an answer of an earlier run, or for what is to be said of checks. */
+  readonly owes: boolean;
   readonly notes: Notes;
   readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
 }
@@ -204,12 +206,11 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to task files.
   const isKnown = deps.config.notify.kind === 'none' || isKnownReady(restored.state);
-  // A run without a call makes up for what people were not notified of, or not answered.
-  const { unstarted } = said.state.feedback;
-  const isAnswered =
-    unpostedIn(said.state.feedback).length === 0 && (unstarted === null || restored.state.feedback.unstarted !== null);
+  // A run without a call makes up for what people were not notified of, or not answered; what the pull request says of checks that do not start is said once, and taken back once.
+  const isSaid = (said.state.feedback.unstarted === null) === (restored.state.feedback.unstarted === null);
+  const owes = unpostedIn(said.state.feedback).length > 0 || !isSaid;
   // Our own replies are events as well, with a token that is not the job's: they start no task before its time.
-  if (request.purpose === 'answers' && isAnswered && said.tasks.length === 0)
+  if (request.purpose === 'answers' && !owes && said.tasks.length === 0)
     return ended({
       ...endIntake({
         kind: 'idle',
@@ -218,7 +219,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
       }),
       notes: noteSaid([], []),
     });
-  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && isAnswered && said.tasks.length === 0;
+  const rests = !request.redo && isPublished(restored, remoteHead) && isKnown && !owes && said.tasks.length === 0;
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
   const reopened = reopenProgress(said.state, {
     named: namedBy(request),
@@ -271,7 +272,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
 
   if (restored.claimedBy !== null) return ended(end(anotherRun(request.id, restored.claimedBy)));
   const stopped =
-    stopNow(deps, { state: begun, tasks }) ??
+    stopNow(deps, { state: begun, tasks, owes }) ??
     (await tooManyOpen(deps, { request, branches, hasPullRequest: found.pullRequest !== null }));
   if (stopped !== null) {
     await waitNoMore(deps, request, kept);
@@ -289,7 +290,7 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
     state: prepared.state,
     notes: noteSaid([...judged.warnings, ...prepared.warnings], judged.notices),
   };
-  return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
+  return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, owes, end: endWith(eligible) };
 }
 
 /** The tasks that a person asks for by name. */
@@ -372,7 +373,7 @@ async function open(
   const stopped =
     tasks.length === 0
       ? onAnotherLane(decided.tasks, claim.elsewhere)
-      : stopNow({ ...deps, config: { ...deps.config, policy: read.policy } }, { state, tasks });
+      : stopNow({ ...deps, config: { ...deps.config, policy: read.policy } }, { state, tasks, owes: decided.owes });
   if (stopped !== null) {
     await releaseLane(deps, lane.id);
     return { ...decided.end(stopped), state, notes };
@@ -423,15 +424,16 @@ function onAnotherLane(tasks: readonly Task[], until: ReadonlyMap<TaskId, number
   };
 }
 
-/** Why no call may be made now; null when one may, or when what is complete is still to be published. */
+/** Why no call may be made now; null when one may, or when what is complete, or owed to people, is still to be published. */
 function stopNow(
   { config, clock }: GateDeps,
-  { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] },
+  { state, tasks, owes }: { readonly state: LaneState; readonly tasks: readonly Task[] } & Pick<Admissible, 'owes'>,
 ): Outcome | null {
   const now = clock.now();
   const situation = { run: startRun(state, now), policy: config.policy, now };
   const step = nextStep({ state, tasks, ...situation });
-  if (step.kind === 'iterate' || step.outcome.kind === 'complete') return null;
+  if (step.kind === 'iterate' || step.outcome.kind === 'complete' || (owes && step.outcome.kind === 'blocked'))
+    return null;
   // The lane is this run's while it waits.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }

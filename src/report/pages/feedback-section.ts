@@ -90,7 +90,6 @@ function checkLines(report: WorkedReport): readonly string[] {
   const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
   const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
   return [
-    ...(checks.unreadable === null ? [] : [`⚠️ ${prose(checks.unreadable, 300)}`]),
     ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${prose(CURE, 600)}`] : []),
     ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve the run'),
     ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),

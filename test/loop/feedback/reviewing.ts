@@ -3,7 +3,7 @@ import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import { createProject, runOnce, savedState, schedule, senderOf, type Event, type Run } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 
-const HOUR = 3_600_000;
+export const HOUR = 3_600_000;
 
 /** The branch of the pull request that is reviewed. */
 export const BRANCH = 'ralph/queue';
@@ -21,6 +21,16 @@ export const worker: Behaviour = (call) => ({
     },
   },
 });
+
+/** Changes nothing, and says why. */
+export const explainer: Behaviour = ({ task }) =>
+  /^(thread|check)-/.test(task)
+    ? {
+        output: {
+          signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'The name is part of the API.' },
+        },
+      }
+    : {};
 
 /** A queue whose one task is done, with its pull request open. */
 export async function reviewed(agent: Behaviour, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {

@@ -196,6 +196,11 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'beginMerge', () => {
         const theirs = treeOf(branches.get('main') ?? '');
         const ours = treeOf(head);
+        // What lies there already is worked on: nothing is laid over it.
+        if (isMerging) {
+          const marked = Object.keys(checkout.files).filter((path) => /^<<<<<<< /m.test(checkout.files[path] ?? ''));
+          return { kind: 'begun', conflicts: marked, lockFiles: [] } as const;
+        }
         const fork = treeOf(forkOf(branches.get('main') ?? ''));
         const conflicts: string[] = [];
         for (const [path, text] of Object.entries(theirs)) {

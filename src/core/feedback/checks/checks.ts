@@ -61,17 +61,25 @@ export function taskIdOfCheck(check: CheckNow): TaskId {
 
 /**
  * Whether GitHub starts no workflow on the head, although some ran on the base branch's tip or, as `ranBefore` says, on
- * an earlier head. Nothing is expected within ten minutes after the push.
+ * an earlier head. null: nobody can say yet, since a workflow may start within ten minutes after the push.
  */
 export function unstartedChecks(
   { head, base }: KnownChecks,
   { own, ranBefore, sincePushMs }: { readonly own: OwnRuns; readonly ranBefore: boolean; readonly sincePushMs: number },
-): boolean {
-  if (sincePushMs < STARTS_WITHIN_MS) return false;
-  const ofActions = (checks: readonly CheckNow[]): readonly CheckNow[] =>
-    checks.filter((check) => isOfActions(check) && !isOwn(check, own));
-  const isExpected = ranBefore || ofActions(base).some(hasBegun);
-  return isExpected && !ofActions(head).some(hasBegun);
+): boolean | null {
+  const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
+  const begun = others(head).filter(hasBegun);
+  const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasBegun(check));
+  // Of an earlier head nobody remembers whose checks they were.
+  const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
+  return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
+}
+
+/** What runs on the base branch by a clock, or by hand, is not expected on a pull request. */
+function startsByItself({ workflow }: CheckNow): boolean {
+  return (
+    workflow === null || ['', 'push', 'pull_request', 'pull_request_target', 'merge_group'].includes(workflow.event)
+  );
 }
 
 function isOfActions({ app, workflow }: Pick<CheckNow, 'app' | 'workflow'>): boolean {

@@ -6,6 +6,8 @@ export const MAX_LOG_LINES = 200;
 export const MAX_LOG_CHARS = 64 * 1024;
 /** Of one line: a bundle, or a file that somebody printed. Its beginning says what it is. */
 const MAX_LINE_CHARS = 2_000;
+/** What is cut in two is left out: half a secret is not recognized as one. */
+const CUT_WORD = /\S{1,512}$/;
 /** Room for the instant in front of it. */
 const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
 
@@ -33,7 +35,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
     const { at, text } = timed(bare(line));
     // A line without an instant goes with the one before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
-    const kept = text.length > MAX_LINE_CHARS ? `${cut(text, MAX_LINE_CHARS)}…` : text;
+    const kept = text.length > MAX_LINE_CHARS ? `${cut(text, MAX_LINE_CHARS).replace(CUT_WORD, '')}…` : text;
     keep(ofAll, kept);
     if (isOfStep) keep(ofStep, kept);
   }

@@ -197,14 +197,17 @@ describe('the id of its task', () => {
 describe('that checks do not start is seen', () => {
   const later = { own, ranBefore: false, sincePushMs: 10 * MINUTE };
   const waits = check({ result: 'waiting', conclusion: 'action_required' });
-  test.each<[string, readonly CheckNow[], readonly CheckNow[], Partial<typeof later>, boolean]>([
+  test.each<[string, readonly CheckNow[], readonly CheckNow[], Partial<typeof later>, boolean | null]>([
     ['the base has some, the head none', [], [check(passed)], {}, true],
     ['an earlier head had some', [], [], { ranBefore: true }, true],
     ['nobody expects any', [], [], {}, false],
     ['the base has only our own', [], [check({ workflow: ours })], {}, false],
     ['the base has only those of another app', [], [check({ app: 'lint', workflow: null }), status()], {}, false],
     ['on the base they wait as well', [], [waits], {}, false],
-    ['the push was just now', [], [check(passed)], { sincePushMs: 10 * MINUTE - 1 }, false],
+    ['the push was just now', [], [check(passed)], { sincePushMs: 10 * MINUTE - 1 }, null],
+    ['the push was just now, and one runs already', [check(running)], [check(passed)], { sincePushMs: 0 }, false],
+    ['on the base some ran by the clock', [], [check({ ...passed, ...startedBy('schedule') })], {}, false],
+    ['an earlier head had some, and another app looks at this one', [status()], [], { ranBefore: true }, false],
     ['they wait for a person', [waits], [check(passed)], {}, true],
     ['only our own started', [check({ workflow: ours })], [check(passed)], {}, true],
     ['only another app looks at the head', [status()], [check(passed)], {}, true],
@@ -258,6 +261,10 @@ describe('whether a check that failed before still fails is not decided', () => 
     expect(isUndecidedCheck(judgeChecks({ head, base: [] }, own), taskIdOfCheck(check()))).toBe(expected);
   });
 });
+
+function startedBy(event: string): Partial<CheckNow> {
+  return { workflow: { path: '.github/workflows/nightly.yml', name: 'Nightly', run: 9, event } };
+}
 
 function skipped(conclusion: string): Partial<CheckNow> {
   return { result: 'skipped', conclusion };

@@ -70,7 +70,15 @@ describe('the end of a log', () => {
   test('cuts a long line, and is never longer than its limit', () => {
     const kept = endOf([`${at(1, 'x'.repeat(1_000_000))}\n`.repeat(100)]);
     expect(kept.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
-    expect(kept.split('\n')[0]).toBe(`${'x'.repeat(2000)}…`);
+    expect(kept.split('\n')[0]).toBe(`${'x'.repeat(2000 - 512)}…`);
+  });
+
+  test.each([1970, 1990, 1999])('does not keep half of a word that begins at character %i', (before) => {
+    const kept = endOf([
+      at(1, `${'x '.repeat(before / 2).padEnd(before)}sk-0123456789-secret-of-this-job`.padEnd(9000, ' x')),
+    ]);
+    expect(kept).not.toContain('sk-0');
+    expect(kept.length).toBeGreaterThan(1900);
   });
 
   test('is the same however the log is cut into pieces', () => {
