@@ -90,7 +90,7 @@ export async function readFeedback(
           ]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
-        : [`The checks of the pull request could not be read: ${seen.summary.unreadable}`]),
+        : [`The checks of the pull request could not be read. ${seen.summary.unreadable}`]),
     ],
   };
 }

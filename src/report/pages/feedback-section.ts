@@ -60,7 +60,9 @@ function itemLine({ id, item }: Asked, report: WorkedReport): string {
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
-  return `${glyph} ${link(text(item.title, 120), pageOf(item, report))}${rounds}: ${words}`;
+  // What people wrote may end in a full stop.
+  const title = text(item.title, 120).replace(/[.:;,!]+$/, '');
+  return `${glyph} ${link(title, pageOf(item, report))}${rounds}: ${words}`;
 }
 
 const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;
@@ -99,7 +101,7 @@ function checkLines(report: WorkedReport): readonly string[] {
 
 /** How checks come to start on what Ralph pushes. */
 const CURE =
-  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "Let CI run on what Ralph pushes" in the recipes.';
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in the recipes.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => code(name, 80));

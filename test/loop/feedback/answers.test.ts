@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bodyOf, BRANCH, explainer, next, reviewed, worker } from './reviewing.ts';
-import { comment, failing, person, review, thread } from './said.ts';
+import { comment, person, review, thread } from './said.ts';
 
 describe('a review', () => {
   test('each thread is worked on and answered once, in its place', async () => {
