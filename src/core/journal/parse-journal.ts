@@ -97,7 +97,7 @@ function problemsOf(
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
-  const between = lines.slice(0, index).filter(({ kind }) => kind !== 'start' && kind !== 'iteration');
+  const between = lines.slice(0, index).filter(({ kind }) => kind === 'check' || kind === 'answer' || kind === 'wait');
   const expected = index - between.length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
