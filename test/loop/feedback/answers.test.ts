@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
+import { savedDocument } from '../stage/river.ts';
 import { bodyOf, BRANCH, explainer, next, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 

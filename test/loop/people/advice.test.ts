@@ -14,6 +14,8 @@ import {
 } from '../stage/river.ts';
 import { notificationKinds } from '../../../src/core/people/notifications.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { reviewedOn } from '../feedback/reviewing.ts';
+import { comment, review, thread } from '../feedback/said.ts';
 
 /** What a person does who is notified and does what the comment says; null: it is no command. */
 type Obeying = (project: Project, command: string | null) => readonly Event[];
@@ -183,6 +185,19 @@ const rows: readonly [string, Row][] = [
     'ready, and something is to be changed',
     {
       agent: [finisher],
+      need: 'ready:lane-queue',
+      obey: (project) => {
+        const threads = [thread([comment(11, 'Make it blue.')])];
+        project.forge.saidOf.set('ralph/queue', { reviews: [review()], threads });
+        return [reviewedOn('ralph/queue')];
+      },
+    },
+  ],
+  [
+    'ready, and something is to be changed, where reviews are not answered',
+    {
+      agent: [finisher],
+      inputs: { 'answer-reviews': 'false' },
       need: 'ready:lane-queue',
       obey: (project, command) => {
         addIssue(project.forge, 1, { title: 'Title 1', body: 'Make it blue.' });

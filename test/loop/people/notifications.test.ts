@@ -277,7 +277,7 @@ describe('a pull request that is complete', () => {
     expect(project.forge.writes.join()).not.toContain('assigned');
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner @ann']);
     const [said] = project.forge.notifications.get(101)?.values() ?? [];
-    expect(said).toContain('comment `/ralph run` there (that opens a pull request of its own); to reject it,');
+    expect(said).toContain('To request a change, review it: Ralph answers each comment of a review. To reject it,');
   });
 
   test('complete once more with more work: settled, and people are notified again; not by a run that adds nothing', async () => {
