@@ -8,6 +8,9 @@ import type {
 } from './github/feedback/stored.ts';
 import type { GitHubState, StoredPull } from './github/state.ts';
 
+/** There is no other one. */
+const REPOSITORY_ID = 1;
+
 type Event = { readonly name: string; readonly payload: Record<string, unknown> };
 
 /** What GitHub sends of reviews and checks, cut down to what it always sends. */
@@ -100,8 +103,8 @@ export const feedbackEvents = {
           event: workflow.event,
           run_attempt: 1,
           run_number: 1,
-          head_repository: { name: state.repository.name, full_name: fullName(state) },
-          repository: { name: state.repository.name, full_name: fullName(state) },
+          head_repository: { id: REPOSITORY_ID, name: state.repository.name, full_name: fullName(state) },
+          repository: { id: REPOSITORY_ID, name: state.repository.name, full_name: fullName(state) },
         },
         ...around(state, { login: 'github-actions[bot]', type: 'Bot' }),
       },
@@ -144,8 +147,8 @@ function suiteJson(state: GitHubState, suite: StoredSuite): Record<string, unkno
       .map((pull) => ({
         id: pull.id,
         number: pull.number,
-        head: { ref: pull.head, sha: pull.headSha },
-        base: { ref: pull.base, sha: pull.baseSha },
+        head: { ref: pull.head, sha: pull.headSha, repo: { id: REPOSITORY_ID, name: state.repository.name } },
+        base: { ref: pull.base, sha: pull.baseSha, repo: { id: REPOSITORY_ID, name: state.repository.name } },
       })),
   };
 }
@@ -188,7 +191,13 @@ function personJson(state: GitHubState, { login, type }: Person): Record<string,
 
 function repositoryJson(state: GitHubState): Record<string, unknown> {
   const { owner, name, defaultBranch } = state.repository;
-  return { name, full_name: fullName(state), default_branch: defaultBranch, owner: { login: owner } };
+  return {
+    id: REPOSITORY_ID,
+    name,
+    full_name: fullName(state),
+    default_branch: defaultBranch,
+    owner: { login: owner },
+  };
 }
 
 function fullName({ repository: { owner, name } }: GitHubState): string {

@@ -5,6 +5,7 @@ import { feedbackEvents } from '../../../sandbox/feedback-events.ts';
 import { addCheck, addStatus } from '../../../sandbox/github/feedback/checks.ts';
 import { answerThread, submitReview } from '../../../sandbox/github/feedback/reviews.ts';
 import { createState, newId, newIssue } from '../../../sandbox/github/state.ts';
+import { parseIntent } from '../../../src/gate/event/events.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { readEvent } from '../../../sandbox/workflow/event.ts';
 
@@ -51,6 +52,14 @@ const NEWER = [
 ];
 
 describe('an event about', () => {
+  test.each(Object.entries(eventsOf()))('a %s is one that is answered', (_what, event) => {
+    const intent = parseIntent(event, {
+      ...{ taskLabel: 'ralph', command: '', branchPrefix: 'ralph/', ownWorkflow: '.github/workflows/ralph.yml' },
+      answers: { reviews: true, checks: true },
+    });
+    expect(intent).toMatchObject({ kind: 'answer', pullRequest: { branch: 'ralph/queue' } });
+  });
+
   test.each(Object.entries(eventsOf()))('a %s has nothing that GitHub does not send', (_what, { name, payload }) => {
     const known = new Set(
       examples.filter((one) => one.name === name).flatMap((one) => one.examples.flatMap((example) => pathsOf(example))),
