@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { answeredSettingsSchema } from '../settings-schema.ts';
 import type { Immutable } from '../../core/immutable.ts';
+import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
 import { transitionSubjects } from '../../core/lane/transitions.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
@@ -63,6 +64,16 @@ const lane = z.object({
       pullRequest: z.string().nullable().describe('Its address.'),
     })
     .nullable(),
+  feedback: z
+    .array(
+      z.object({
+        id: z.string(),
+        kind: z.enum(askedKinds),
+        title: z.string(),
+        state: z.enum(['open', ...answerKinds]),
+      }),
+    )
+    .describe('What the pull request was asked, oldest first, and what came of it.'),
   usage: usage.nullable().describe('Of the whole repository; null: it cannot be read, see warnings.'),
   ordersWaiting: z
     .array(

@@ -1,6 +1,7 @@
 import { renderSettings } from '../../core/settings/effective.ts';
 import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import { feedbackWords } from '../../report/sentences/feedback.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
 import { openedBy } from '../../core/others/opened-by.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
@@ -63,6 +64,7 @@ function renderPlace(place: KnownLane, { lane, sameLane, cooldown, now }: Place 
     ...(usage === null ? [] : describeUsage(usage, now)),
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
+    ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
     ...place.ordersWaiting.map(
       ({ order, task, by, from, at }) =>
         [
@@ -152,6 +154,12 @@ function describeUsage(
       ] as const;
     }),
   ];
+}
+
+function describeFeedback({ feedback }: KnownLane): string {
+  return feedbackWords(
+    feedback.map(({ kind, state }) => ({ item: { kind }, isOpen: state === 'open' || state === 'given-up' })),
+  );
 }
 
 function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {

@@ -104,6 +104,12 @@ function reportOf(
             pullRequest: lastRun.published?.pullRequest?.url ?? null,
           },
     usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
+    feedback: Object.entries(state.feedback.items).map(([id, { kind, title, answer }]) => ({
+      id,
+      kind,
+      title,
+      state: answer?.kind ?? 'open',
+    })),
     ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({
       order: kind,
       task,

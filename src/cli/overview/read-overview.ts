@@ -7,6 +7,8 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../core/tasks/task.ts';
 import { fileSources } from '../../core/tasks/task-sources.ts';
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
+import { askedIn } from '../../report/sentences/feedback.ts';
+import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { DEFAULT_BRANCH_PREFIX, DEFAULT_OPTIONAL_SECTIONS, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
@@ -110,8 +112,10 @@ function laneOf(
 ): OverviewLane {
   const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
   const state = applyOrders(kept, stored.orders);
+  const asked = state.feedback.items;
   const titleOf = (id: TaskId): string | null =>
     github?.titles.get(issueOfId(id) ?? 0) ??
+    asked[id]?.title ??
     (Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null);
   const issues = (github?.tasks ?? []).filter(({ id }) => (lane === QUEUE ? !ownLanes.has(id) : id === lane));
   const fileTasks = lane === QUEUE ? files : [];
@@ -121,9 +125,17 @@ function laneOf(
   ]);
   // An issue that GitHub does not list any more is closed, or has lost its label.
   const worked = Object.keys(state.tasks).filter(
-    (id) => github === null || !isIssueTask(id) || listed.has(id) || progressOf(state.tasks, id).state === 'done',
+    (id) =>
+      !isFeedback(id) &&
+      (github === null || !isIssueTask(id) || listed.has(id) || progressOf(state.tasks, id).state === 'done'),
   );
-  const ids = [...new Set([...listed.keys(), ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])])];
+  // What is answered is none of the work that a person waits for.
+  const unanswered = askedIn(asked)
+    .filter(({ isOpen }) => isOpen)
+    .map(({ id }) => id);
+  const ids = [
+    ...new Set([...listed.keys(), ...unanswered, ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])]),
+  ];
   const tasks = ids.map((id): KnownTask => {
     const progress = progressOf(state.tasks, id);
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };

@@ -86,7 +86,7 @@ export async function readFeedback(
       ...(later.size === 0 ? [] : [`${String(later.size)} more checks fail; later runs work on them.`]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
-        : [`The checks of the pull request could not be read: ${seen.summary.unreadable}`]),
+        : [`The checks of the pull request could not be read. ${seen.summary.unreadable}`]),
     ],
   };
 }

@@ -90,7 +90,7 @@ function checkLines(report: WorkedReport): readonly string[] {
   const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
   const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
   return [
-    ...(checks.unreadable === null ? [] : [`⚠️ ${prose(checks.unreadable, 300)}`]),
+    ...(checks.unreadable === null ? [] : [`⚠️ Checks could not be read. ${prose(checks.unreadable, 300)}`]),
     ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${prose(CURE, 600)}`] : []),
     ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve the run'),
     ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),
@@ -100,7 +100,7 @@ function checkLines(report: WorkedReport): readonly string[] {
 
 /** How checks come to start on what Ralph pushes. */
 const CURE =
-  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "Let CI run on what Ralph pushes" in the recipes.';
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in the recipes.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => code(name, 80));

@@ -30,8 +30,10 @@ function isOpen({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
+type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
+
 /** `2 review threads and 1 failed check are open`; empty: nothing is. */
-export function openWords(asked: readonly Pick<Asked, 'item' | 'isOpen'>[]): string {
+export function openWords(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
   const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {
@@ -51,7 +53,7 @@ const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
 };
 
 /** `3 answered, 1 review thread is open`; empty: nothing was asked. */
-export function feedbackWords(asked: readonly Pick<Asked, 'item' | 'isOpen'>[]): string {
+export function feedbackWords(asked: readonly AskedKind[]): string {
   const answered = asked.filter((one) => !one.isOpen).length;
   return [...(answered === 0 ? [] : [`${answered} answered`]), openWords(asked)]
     .filter((part) => part !== '')

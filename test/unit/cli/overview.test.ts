@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { overviewJsonSchema } from '../../../src/cli/overview/overview-schema.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
 import { untouched } from '../../../src/core/tasks/queue.ts';
@@ -46,6 +47,10 @@ test('the published JSON Schema accepts what is printed', async () => {
 describe('who waits for whom', () => {
   const base = initialState('queue', noon - MINUTE);
   const stuck = { ...untouched, attempts: 3 };
+  const asked = (kind: 'changed' | null): FeedbackItem => ({
+    ...{ kind: 'thread', title: 'ann on src/a.ts:3: Rename it.', url: null, rounds: 1, asked: '7' },
+    answer: kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: noon, posted: true },
+  });
   const lines = async (change: Partial<LaneState>, record = {}): Promise<readonly string[]> => {
     const place = await placeWith({ ...base, sequence: 1, ...change }, record);
     const { out } = await ralph(['status', '--all'], '', at(place));
@@ -54,6 +59,14 @@ describe('who waits for whom', () => {
 
   test.each<[string, Partial<LaneState>, readonly string[]]>([
     ['nothing to do', {}, ['queue  idle          no tasks']],
+    [
+      'a pull request that was asked for more',
+      {
+        tasks: { 'issue-1': { ...stuck, state: 'done' }, 'thread-7': { ...stuck, state: 'done' } },
+        feedback: { ...noFeedback, items: { 'thread-7': asked('changed'), 'thread-9': asked(null) } },
+      },
+      ['queue  ready         1 of 2 tasks done', '  thread-9 ann on src/a.ts:3: Rename it.: to do'],
+    ],
     ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 task done']],
     [
       'an open circuit',

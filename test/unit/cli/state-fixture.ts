@@ -1,3 +1,4 @@
+import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/state-places.ts';
 import { emptyBudget, serializeBudget, type Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
@@ -40,6 +41,12 @@ export const richState: LaneState = {
     },
   },
   currentTask: 'issue-13',
+  feedback: {
+    ...noFeedback,
+    items: {
+      'thread-9': { kind: 'thread', title: 'ann on src/a.ts:3', url: null, rounds: 0, asked: '9', answer: null },
+    },
+  },
   park: { reason: 'usage_limit', resumeAt: noon + 42 * MINUTE, taskId: null, branchHead: null },
   pause: { by: 'octo\u001b[2Jcat\u202e', at: noon - 5 * MINUTE },
   transitions: Array.from({ length: 12 }, (_, index) => ({

@@ -31,6 +31,7 @@ describe('ralph status', () => {
       '  reserved:     10 calls, $5.00 of these, by a run of queue (https://github.com/acme/shop/actions/runs/98)',
       '  last run:     parked (usage_limit), 2026-11-21 11:00 UTC',
       '  pull request: https://github.com/acme/shop/pull/7',
+      '  feedback:     1 review thread is open',
       '  Tasks:',
       '    issue-12: done, 1 iteration',
       '    issue-13: in-progress, 2 iterations (current)',

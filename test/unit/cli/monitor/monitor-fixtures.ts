@@ -45,6 +45,7 @@ export const knownLane: KnownLane = {
   ],
   lastRun: null,
   usage: null,
+  feedback: [],
   ordersWaiting: [],
   transitions: [],
   warnings: [],
