@@ -20,7 +20,7 @@ export function cacheObstacle(kind: CacheRequest['kind'], environment: Environme
 }
 
 export const READ_ONLY_EVENT =
-  "this event's cache is read-only: label and comment events may not write the default branch's cache unless the workflow says `cache-mode: write`";
+  "this event's cache is read-only: events of issues, comments, reviews and checks may not write the default branch's cache unless the workflow says `cache-mode: write`";
 
 /**
  * What the worker gets. `workFolder` holds the cached folder, `tempFolder` the library's archives.

@@ -110,7 +110,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'check_suite',
     types: ['completed'],
-    does: "Failed on one of Ralph's branches: works on the failure. GitHub does not send it for workflows of GitHub Actions.",
+    does: "Failed on one of Ralph's branches: works on the failure. GitHub sends it neither for GitHub Actions nor for a commit that they ran on.",
     parse: parseCheckSuite,
   },
   {
