@@ -85,3 +85,23 @@ describe('a review', () => {
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 });
+
+test('sixty threads of one review: six runs of ten iterations answer each once, and what is kept and shown stays bounded', async () => {
+  const words = '名前を変えてください。'.repeat(50);
+  const project = await reviewed((call) => {
+    const act = worker(call);
+    return { ...act, output: { ...act.output, signal: { ...act.output?.signal, summary: words } } };
+  });
+  const path = `src/${'deep/'.repeat(30)}a.ts`;
+  const threads = Array.from({ length: 60 }, (_, index) => thread([comment(100 + index, words)], { path }));
+  project.forge.saidOf.set(BRANCH, { reviews: [review()], threads });
+  const ends: string[] = [];
+  for (let run = 1; run <= 7; run += 1) {
+    ends.push((await next(project)).end);
+    expect(Buffer.byteLength(savedDocument(project, 'queue') ?? '')).toBeLessThanOrEqual(MAX_STATE_BYTES);
+    expect(bodyOf(project).length).toBeLessThanOrEqual(60_000);
+  }
+  expect(ends.slice(0, 5)).toEqual(Array.from({ length: 5 }, () => 'limit (iterations)'));
+  expect(ends.slice(5)).toEqual(['complete (plan_complete)', 'idle (all_done)']);
+  expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual(threads.map((_, index) => 100 + index));
+});

@@ -5,7 +5,6 @@ import { feedbackEvents } from '../../../sandbox/feedback-events.ts';
 import { addCheck, addStatus } from '../../../sandbox/github/feedback/checks.ts';
 import { answerThread, submitReview } from '../../../sandbox/github/feedback/reviews.ts';
 import { createState, newId, newIssue } from '../../../sandbox/github/state.ts';
-import { parseIntent } from '../../../src/gate/event/events.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { readEvent } from '../../../sandbox/workflow/event.ts';
 import { parseIntent } from '../../../src/gate/event/events.ts';
