@@ -11,7 +11,7 @@ import {
   review,
   suggesting,
 } from '../../feedback/feedback-fixture.ts';
-import { attackBy, everTouched, everythingPushed, leftBy, repel, shownBy, type Attack } from '../attack-fixture.ts';
+import { attackBy, everTouched, leftBy, repel, shownBy, type Attack } from '../attack-fixture.ts';
 
 const SECRET = 'Zebra/47+quartz_umbrella-lantern';
 const WORKFLOW = '.github/workflows/ci.yml';
@@ -100,10 +100,10 @@ repel<Aftermath>('What is written in a review', {
     byReviewer('suggests a change of a workflow', 'that change on any branch', async ({ scene, threads }) => {
       expect(await everTouched(scene)).not.toContain(WORKFLOW);
       expect(await patchesOf(scene)).not.toContain('pull_request_target');
-      expect(bodiesIn(threads[1])).toMatch(/Not applied: `\.github\/workflows\/ci\.yml` is left out, because/);
+      expect(bodiesIn(threads[1])).toMatch(/Not applied: \W+github\W+workflows\W+ci\.yml\W+ is left out, because/);
     }),
     byReviewer('suggests a change that holds a secret of the job', 'that secret anywhere', async (after) => {
-      expect(await everythingPushed(after.scene)).not.toContain(SECRET);
+      expect(await patchesOf(after.scene)).not.toContain(SECRET);
       expect(bodiesIn(after.threads[2])).toContain('Not applied');
       // The runner swallows what it is asked to hide.
       const shown = shownBy(after.run).replace(/^::add-mask::.*$/gm, '');
