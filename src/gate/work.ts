@@ -43,7 +43,8 @@ async function queueRequest(
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
-  if (issues.length === 0 && files === null && prompt === null) {
+  // What is said of its pull request is answered, whether or not any task is left.
+  if (purpose === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
     return null;
   }

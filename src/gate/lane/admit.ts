@@ -170,8 +170,9 @@ async function decide(deps: GateDeps, request: Request): Promise<Admissible | En
   );
   const ended = (intake: Ended['intake']): Ended => ({ kind: 'end', intake, goesOn, kept });
 
-  if (issuesOfLane(request, config, branches).length === 0 && request.files === null && request.prompt === null)
-    return ended(allElsewhere(request));
+  const hasTasks =
+    issuesOfLane(request, config, branches).length > 0 || request.files !== null || request.prompt !== null;
+  if (request.purpose === 'tasks' && !hasTasks) return ended(allElsewhere(request));
 
   const restored = judgeLane(kept, {
     lane: request.id,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CheckNow, ChecksNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { finisher } from '../stage/behaviours.ts';
 import { addIssue, createProject, labeled, runOnce, senderOf, type Event } from '../stage/river.ts';
+import type { Project } from '../stage/project.ts';
 
 const COMMIT = 'a'.repeat(40);
 const repo = { full_name: 'acme/shop' };
@@ -14,9 +15,9 @@ const reviewed = (branch: string, login = 'ann'): Event => ({
     sender: senderOf(login),
   },
 });
-const failed = (branch: string): Event => ({
+const failed = (branch: string, { origin }: Project): Event => ({
   name: 'status',
-  payload: { state: 'failure', sha: COMMIT, branches: [{ name: branch }] },
+  payload: { state: 'failure', sha: origin.branches.get(branch), branches: [{ name: branch }] },
 });
 const asking = {
   id: 500,
@@ -43,13 +44,18 @@ const known = (check: CheckNow): ChecksNow => ({ kind: 'known', head: [check], b
 
 describe('what people and CI say of a pull request starts its lane', () => {
   test.each([
-    ['a review', reviewed('ralph/queue'), { reviews: [asking] }, 'review-500'],
-    ['a failed check', failed('ralph/queue'), { checks: known(failing) }, expect.stringMatching(/^check-/)],
-  ])('%s of the queue: it is answered there', async (_name, event, said, task) => {
+    ['a review', () => reviewed('ralph/queue'), { reviews: [asking] }, 'review-500'],
+    [
+      'a failed check',
+      (on: Project) => failed('ralph/queue', on),
+      { checks: known(failing) },
+      expect.stringMatching(/^check-/),
+    ],
+  ])('%s of the queue: it is answered there', async (_name, eventOf, said, task) => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     project.forge.saidOf.set('ralph/queue', said);
-    const run = await runOnce(project, { event });
+    const run = await runOnce(project, { event: eventOf(project) });
     expect(run.work?.lane).toMatchObject({ id: 'queue', branch: 'ralph/queue' });
     expect(run.work?.tasks.map(({ id }) => id)).toEqual([task, 'issue-1']);
     expect(run.calls).toBe(1);
@@ -59,7 +65,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     const project = createProject({ issues: [1, 7], agent: [finisher] });
     await runOnce(project, { event: labeled(7) });
     project.forge.saidOf.set('ralph/issue-7', { checks: known(failing) });
-    const run = await runOnce(project, { event: failed('ralph/issue-7') });
+    const run = await runOnce(project, { event: failed('ralph/issue-7', project) });
     expect(run.work?.lane.id).toBe('issue-7');
     expect(run.work?.tasks.map(({ id }) => id)).toEqual([expect.stringMatching(/^check-/), 'issue-7']);
   });
@@ -73,7 +79,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     project.forge.saidOf.set('ralph/queue', said);
-    for (const event of [reviewed('ralph/queue'), failed('ralph/queue')]) {
+    for (const event of [reviewed('ralph/queue'), failed('ralph/queue', project)]) {
       const run = await runOnce(project, { event });
       expect(run).toMatchObject({ end: 'idle (updated)', calls: 0, work: null });
     }
@@ -88,6 +94,16 @@ describe('what people and CI say of a pull request starts its lane', () => {
     addIssue(project.forge, 7, { state, labels });
     const run = await runOnce(project, { event: reviewed('ralph/issue-7') });
     expect(run).toMatchObject({ end: 'idle (updated)', calls: 0, outcome: { message: expect.stringContaining(why) } });
+  });
+
+  test('a review of the queue is answered although nothing is left to do', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    addIssue(project.forge, 1, { state: 'closed', labels: [] });
+    project.forge.saidOf.set('ralph/queue', { reviews: [asking] });
+    const run = await runOnce(project, { event: reviewed('ralph/queue') });
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await runOnce(project, { event: reviewed('ralph/queue') })).toMatchObject({ calls: 0 });
   });
 
   test.each(['mallory', 'review[bot]'])('a review by %s, who may not write, changes nothing', async (login) => {
