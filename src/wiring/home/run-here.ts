@@ -135,6 +135,8 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const config: Config = {
     ...begun.config,
     isolation: login.isolation,
+    // Nothing is published here, so no pull request is answered either.
+    answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
       forge === null ? begun.config.taskSources.filter((source) => source !== 'issues') : begun.config.taskSources,
   };
