@@ -19,7 +19,10 @@ import { mapTexts } from '../../core/text/redact.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
 
-/** So many failed checks are worked on in one run: each takes three requests to read. */
+/** Beside the one that reads the pull request, a run asks GitHub about people and failed checks so often; the first check is read in any case. */
+const MAX_REQUESTS = 9;
+const REQUESTS_OF_CHECK = 3;
+/** Failed checks that are worked on in one run. */
 const MAX_CHECKS = 2;
 /** Names of checks that people get to see. */
 const MAX_NAMED = 10;
@@ -43,7 +46,7 @@ export async function readFeedback(
   if (!hasBranch || (!reviews && !answersChecks)) return nothing;
   const now = await deps.forge.pullRequestNow(branch);
   if (now === null) return nothing;
-  const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0 };
+  const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0, asked: 0 };
   const seen = answersChecks ? judgeNow(deps, now, state) : null;
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
@@ -73,9 +76,11 @@ export async function readFeedback(
   // What rests takes no turn of what can be worked on.
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
   const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
-  const details = await detailsOf(deps, inTurn.slice(0, MAX_CHECKS));
+  const affordable = Math.floor((MAX_REQUESTS - people.asked) / REQUESTS_OF_CHECK);
+  const most = Math.max(1, Math.min(MAX_CHECKS, affordable));
+  const details = await detailsOf(deps, inTurn.slice(0, most));
   const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
-  const later = new Set(inTurn.slice(MAX_CHECKS).map(taskIdOfCheck));
+  const later = new Set(inTurn.slice(most).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
@@ -99,19 +104,21 @@ async function saidByPeople(
   deps: GateDeps,
   now: PullRequestNow,
   { feedback }: LaneState,
-): Promise<{ readonly tasks: readonly Task[]; readonly more: number }> {
-  const isTrusted = await trustAmong(deps, authorsOf(now));
+): Promise<{ readonly tasks: readonly Task[]; readonly more: number; readonly asked: number }> {
+  const authors = authorsOf(now);
+  const asked = authors.length;
+  const isTrusted = await trustAmong(deps, authors);
   const threads = askedThreads(now, isTrusted);
   const reviews = askedReviews(now, isTrusted, feedback.items);
   const more = threads.more + reviews.more;
-  if (threads.asked.length + reviews.asked.length === 0) return { tasks: [], more };
+  if (threads.asked.length + reviews.asked.length === 0) return { tasks: [], more, asked };
   // Brings a Markdown parser along.
   const { taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),
   ];
-  return { tasks: tasks.filter((task) => task !== null), more };
+  return { tasks: tasks.filter((task) => task !== null), more, asked };
 }
 
 /** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */
