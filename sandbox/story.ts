@@ -16,8 +16,8 @@ import {
   STORY_AGENTS,
   workflowFor,
   type CastAgent,
-} from './story-agents.ts';
-import { createStoryFeedback } from './story-feedback.ts';
+} from './story/agents.ts';
+import { createStoryFeedback } from './story/feedback.ts';
 import { workerScript } from './worker-script.ts';
 import { endOfRun, playWorkflow } from './workflow/play.ts';
 

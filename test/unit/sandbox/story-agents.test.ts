@@ -6,7 +6,7 @@ import {
   castWithModel,
   workflowFor,
   type CastAgent,
-} from '../../../sandbox/story-agents.ts';
+} from '../../../sandbox/story/agents.ts';
 import { SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { parseWorkflow, usesAction } from '../../../sandbox/workflow/workflow.ts';
 import { loginProblems } from '../../../src/config/agent-environment.ts';

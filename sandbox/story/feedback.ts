@@ -1,9 +1,9 @@
-import { feedbackEvents } from './feedback-events.ts';
-import { addCheck } from './github/feedback/checks.ts';
-import { submitReview } from './github/feedback/reviews.ts';
-import type { StoredThread } from './github/feedback/stored.ts';
-import type { StoredPull } from './github/state.ts';
-import { REPOSITORY, type Sandbox, type SandboxJob } from './sandbox.ts';
+import { feedbackEvents } from '../feedback-events.ts';
+import { addCheck } from '../github/feedback/checks.ts';
+import { submitReview } from '../github/feedback/reviews.ts';
+import type { StoredThread } from '../github/feedback/stored.ts';
+import type { StoredPull } from '../github/state.ts';
+import { REPOSITORY, type Sandbox, type SandboxJob } from '../sandbox.ts';
 
 type Event = SandboxJob['event'];
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { KEY_VARIABLES } from '../src/config/key-inputs.ts';
-import { CAPABILITIES, READ_AGENTS, type ReadAgent } from '../src/core/agent-names.ts';
-import { providerOf } from '../src/wiring/agents/providers.ts';
-import { SANDBOX_KEY, SCRIPTED_AGENT, TOOL_CACHE } from './sandbox.ts';
-import type { Performance } from './workflow/performance.ts';
+import { KEY_VARIABLES } from '../../src/config/key-inputs.ts';
+import { CAPABILITIES, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
+import { providerOf } from '../../src/wiring/agents/providers.ts';
+import { SANDBOX_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../sandbox.ts';
+import type { Performance } from '../workflow/performance.ts';
 
 /** Who can work in the story. */
 export const STORY_AGENTS = ['scripted', ...READ_AGENTS] as const;
