@@ -7,6 +7,7 @@ import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { measureBroker } from './broker.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
+import { measureCiLog } from './ci-log.ts';
 import { measureCommandLine } from './command-line.ts';
 import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
@@ -26,6 +27,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   requests: countRequests,
   orchestration: measureOrchestration,
   transcript: measureTranscript,
+  'ci-log': measureCiLog,
   decisions: measureDecisions,
   state: measureRefState,
   encryption: measureSeal,

@@ -6,8 +6,8 @@ export const MAX_LOG_LINES = 200;
 export const MAX_LOG_CHARS = 64 * 1024;
 /** Of one line: a bundle, or a file that somebody printed. Its beginning says what it is. */
 const MAX_LINE_CHARS = 2_000;
-/** What is cut in two is left out: half a secret is not recognized as one. */
-const CUT_WORD = /\S{1,512}$/;
+/** What is cut in two is left out, as far as a secret may reach: half of one is not recognized. */
+const MAX_CUT_WORD_CHARS = 512;
 /** Room for the instant in front of it. */
 const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
 
@@ -35,7 +35,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
     const { at, text } = timed(bare(line));
     // A line without an instant goes with the one before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
-    const kept = text.length > MAX_LINE_CHARS ? `${cut(text, MAX_LINE_CHARS).replace(CUT_WORD, '')}…` : text;
+    const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cut(text, MAX_LINE_CHARS))}…` : text;
     keep(ofAll, kept);
     if (isOfStep) keep(ofStep, kept);
   }
@@ -55,6 +55,13 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
       return lastOf(ofStep.length > 0 ? ofStep : ofAll).join('\n');
     },
   };
+}
+
+/** Without the word at its end. By hand: a pattern would begin again at each character of a long one. */
+function withoutCutWord(text: string): string {
+  let at = text.length;
+  while (at > 0 && text.length - at < MAX_CUT_WORD_CHARS && text[at - 1]?.trim() !== '') at -= 1;
+  return text.slice(0, at);
 }
 
 /** Without the mark at the beginning of a file, and what Windows has at the end of a line. */

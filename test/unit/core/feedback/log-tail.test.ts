@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { costly, cpuMs } from '../../../cpu.ts';
 import {
   createLogTail,
   MAX_LOG_CHARS,
@@ -10,6 +11,16 @@ import {
 const at = (second: number, text: string) => `2026-11-21T12:00:${String(second).padStart(2, '0')}.5000000Z ${text}`;
 const instant = (second: number) => Date.parse('2026-11-21T12:00:00Z') + second * 1000;
 const whole: LogWindow = { from: null, to: null };
+
+costly('lines of any length cost no more than their length', () => {
+  const line = `${'x'.repeat(2100)}\n`.repeat(100);
+  const spent = cpuMs(() => {
+    const tail = createLogTail(whole);
+    for (let count = 0; count < 50; count += 1) tail.push(line);
+    expect(tail.end()).not.toBe('');
+  });
+  expect(spent).toBeLessThan(2_000);
+});
 
 /** The end of a log that comes in pieces. */
 function endOf(pieces: readonly string[], window: LogWindow = whole): string {
