@@ -4,7 +4,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import { measureBroker } from './broker.ts';
+import { measureBroker } from './brokered/broker.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureCiLog } from './ci-log.ts';

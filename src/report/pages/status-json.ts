@@ -134,6 +134,10 @@ const ralphStatusSchema = z.object({
       checks: z
         .object({
           runs: whole,
+          counts: z
+            .object({ passed: whole, failed: whole, running: whole, waiting: whole })
+            .nullable()
+            .describe('How the runs stand; null: they could not be read.'),
           alsoOnBase: z.array(z.string()),
           flaky: z.array(z.string()),
           waiting: z.array(z.string()),
@@ -141,7 +145,7 @@ const ralphStatusSchema = z.object({
           unreadable: z.string().nullable().describe('Why the checks could not be read.'),
         })
         .nullable()
-        .describe('Checks of the head that are not worked on; null: nobody looked.'),
+        .describe('Checks of the head, and those of them that are not worked on; null: nobody looked.'),
     })
     .nullable()
     .optional()
@@ -332,10 +336,10 @@ function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
   };
 }
 
-function checksOf({ runs, alsoOnBase, flaky, waiting, unstarted, unreadable }: ChecksSummary): FeedbackChecks {
+function checksOf({ runs, counts, alsoOnBase, flaky, waiting, unstarted, unreadable }: ChecksSummary): FeedbackChecks {
   const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capped(name, 60));
   return {
-    ...{ runs, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },
+    ...{ runs, counts, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },
     unreadable: unreadable === null ? null : capped(unreadable, 300),
   };
 }

@@ -153,8 +153,9 @@ describe('feedback', () => {
   const saying = (count: number) => ({ ...done, answers: { ...noFeedback, items: items(count) } });
 
   test('says what was asked, what came of it, and which checks nobody works on', () => {
-    const checks = { alsoOnBase: ['lint'], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 4 };
-    const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks: { ...checks, counts: null } }));
+    const counts = { passed: 2, failed: 1, running: 1, waiting: 0 };
+    const checks = { counts, alsoOnBase: ['lint'], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 4 };
+    const { feedback } = JSON.parse(renderStatusJson({ ...saying(2), checks }));
     expect(feedback).toMatchObject({
       ...{ rounds: 0, open: 1, answered: 1, checks },
       items: [

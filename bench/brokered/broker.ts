@@ -1,10 +1,10 @@
-import { listenOnLoopback } from '../src/isolation/listening.ts';
+import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { loginFor } from '../src/wiring/agents/login.ts';
+import { loginFor } from '../../src/wiring/agents/login.ts';
 import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
-import { spread, type Row } from './measure.ts';
+import { spread, type Row } from '../measure.ts';
 
 const REQUEST_GOAL_MS = 1.5;
 /** Less than anybody measures between two tokens. */
