@@ -110,7 +110,6 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       const laid = await layMerge(deps, work, step.task.id);
       if (laid.kind === 'settled') {
         work = laid.work;
-        deps.record(work);
         continue;
       }
       work = { ...work, shown: step.task.id };

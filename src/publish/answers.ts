@@ -1,5 +1,6 @@
 import type { Feedback, FeedbackItem } from '../core/feedback/memory.ts';
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
+import { markPosted } from '../core/feedback/rounds.ts';
 import { isUnposted } from '../core/feedback/unposted.ts';
 import { answerMarker } from '../core/people/answer-marker.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
@@ -52,12 +53,9 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
     } catch (error) {
       warn(`Answers could not be posted: ${sentence(textOf(error))}`);
     }
-  const items = Object.fromEntries(
-    Object.entries(given.feedback.items).map(([id, item]) => [id, posted.has(id) ? asPosted(item) : item]),
-  );
   const left = written.filter(({ id }) => !posted.has(id)).length;
   if (left > 0) deps.log.info(`answers: ${String(left)} not posted yet, a later run tries again`);
-  return { feedback: { ...given.feedback, items }, unposted: left, warnings };
+  return { feedback: markPosted(given.feedback, [...posted]), unposted: left, warnings };
 }
 
 /** Where an answer goes. `page`: the pull request's own text says it. `replyTo`: REST id of the thread's first comment. */
@@ -163,8 +161,4 @@ function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
 function sameText(one: string, other: string): boolean {
   const plain = (text: string): string => text.replaceAll('\r\n', '\n').trim();
   return plain(one) === plain(other);
-}
-
-function asPosted(item: FeedbackItem): FeedbackItem {
-  return item.answer === null ? item : { ...item, answer: { ...item.answer, posted: true } };
 }

@@ -39,12 +39,11 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
 }
 
 /** Of an earlier run that did not finish: a suggestion that did not pass alone, or work that was begun. */
-function commitBefore({ feedback, tasks, change }: LaneState, { taskId, evidence }: JournalEntry): string | null {
+function commitBefore({ feedback, tasks }: LaneState, { taskId, evidence }: JournalEntry): string | null {
   const answer = Object.hasOwn(feedback.items, taskId) ? (feedback.items[taskId]?.answer ?? null) : null;
   if (answer?.kind === 'changed' && !answer.posted) return answer.commit;
-  const { startedTree } = progressOf(tasks, taskId);
-  const hasChanged = startedTree !== null && startedTree !== evidence.after.tree;
-  return hasChanged && Object.hasOwn(change.tasks, taskId) ? (change.tasks[taskId]?.commits.at(-1) ?? null) : null;
+  const { startedTree, doneCommit } = progressOf(tasks, taskId);
+  return startedTree !== null && startedTree !== evidence.after.tree ? doneCommit : null;
 }
 
 /** The state in which these tasks are done by what the loop did itself. */

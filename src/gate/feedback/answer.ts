@@ -6,6 +6,7 @@ import type { Intent } from '../event/intent.ts';
 import { admit } from '../lane/admit.ts';
 import { updated } from '../lane/withdraw.ts';
 import { trusts } from '../people/trust.ts';
+import { byItself } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';
 
 /** People or CI said something of a pull request of ours: the lane of its branch is worked on, which finds out what. */
@@ -50,19 +51,7 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
       deps,
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
-  const intake = await admit(deps, {
-    id: issueLane(number),
-    requested: 'by-itself',
-    purpose: 'answers',
-    asked: false,
-    byHand: false,
-    redo: false,
-    issues: [issue],
-    files: null,
-    prompt: null,
-    promptAgain: false,
-    approvedText: null,
-  });
+  const intake = await admit(deps, byItself(issue, 'answers'));
   // Whatever keeps it from being answered now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);

@@ -32,7 +32,15 @@ import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { keepLeftCircuit } from './keep-left.ts';
 import { loadLane, judgeLane, reopenProgress, type KeptLane, type RestoredLane } from './restore.ts';
-import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import {
+  byItself,
+  findTasks,
+  issuesOfLane,
+  issuesWithBranch,
+  listTasks,
+  prepareTasks,
+  type Request,
+} from '../tasks/sources.ts';
 import { readMcpServers } from './mcp-servers.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
 import { issueLane, nameOfLane, taskIdOfIssue, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
@@ -106,19 +114,7 @@ async function goOnElsewhere(deps: GateDeps, { intake, goesOn }: Ended): Promise
   const resting: LaneId[] = [];
   const hasTime = outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
   for (const issue of hasTime ? goesOn.slice(0, MAX_LANES) : []) {
-    const own = await admit(deps, {
-      id: issueLane(issue.number),
-      requested: 'by-itself',
-      purpose: 'tasks',
-      asked: false,
-      byHand: false,
-      redo: false,
-      issues: [issue],
-      files: null,
-      prompt: null,
-      promptAgain: false,
-      approvedText: null,
-    });
+    const own = await admit(deps, byItself(issue, 'tasks'));
     if (own.kind === 'work') return own;
     if (unheard === null && isUnheard(deps, own)) unheard = own;
     else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));

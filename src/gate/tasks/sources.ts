@@ -7,7 +7,7 @@ import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
 import { awakeInRun } from '../../core/tasks/set-aside.ts';
-import { isIssueTask, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { isIssueTask, issueLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -39,6 +39,23 @@ export interface Request {
   readonly prompt: Task | null;
   /** A person asks for it now, although it may be done. */
   readonly promptAgain: boolean;
+}
+
+/** What an issue's own lane is asked for where nobody named the issue. */
+export function byItself(issue: Issue, purpose: Request['purpose']): Request {
+  return {
+    id: issueLane(issue.number),
+    requested: 'by-itself',
+    purpose,
+    asked: false,
+    byHand: false,
+    redo: false,
+    issues: [issue],
+    files: null,
+    prompt: null,
+    promptAgain: false,
+    approvedText: null,
+  };
 }
 
 /** A lane as it is now. `start`: null while it is not known, which it is where there are files. */

@@ -3,6 +3,7 @@ import type { CheckNow, ChecksNow } from '../../../src/core/feedback/pull-reques
 import { finisher } from '../stage/behaviours.ts';
 import { addIssue, createProject, labeled, runOnce, senderOf, type Event } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
+import { failing, review } from '../feedback/said.ts';
 
 const COMMIT = 'a'.repeat(40);
 const repo = { full_name: 'acme/shop' };
@@ -19,27 +20,7 @@ const failed = (branch: string, { origin }: Project): Event => ({
   name: 'status',
   payload: { state: 'failure', sha: origin.branches.get(branch), branches: [{ name: branch }] },
 });
-const asking = {
-  id: 500,
-  url: 'https://github.test/acme/shop/pull/1#pullrequestreview-500',
-  by: { login: 'ann', id: 7, kind: 'user' },
-  state: 'changes-requested',
-  text: 'Please rename it.',
-  at: 1,
-} as const;
-const failing: CheckNow = {
-  of: 'check-run',
-  id: 31,
-  name: 'test',
-  app: 'github-actions',
-  workflow: { path: '.github/workflows/ci.yml', name: 'CI', run: 77, event: 'push' },
-  result: 'failed',
-  conclusion: 'failure',
-  summary: '',
-  url: null,
-  began: null,
-  at: 5,
-};
+const asking = review({ text: 'Please rename it.' });
 const known = (check: CheckNow): ChecksNow => ({ kind: 'known', head: [check], base: [] });
 
 describe('what people and CI say of a pull request starts its lane', () => {
@@ -48,7 +29,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     [
       'a failed check',
       (on: Project) => failed('ralph/queue', on),
-      { checks: known(failing) },
+      { checks: known(failing()) },
       expect.stringMatching(/^check-/),
     ],
   ])('%s of the queue: it is answered there', async (_name, eventOf, said, task) => {
@@ -64,7 +45,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
   test("a failed check of an issue's branch: that issue alone is worked", async () => {
     const project = createProject({ issues: [1, 7], agent: [finisher] });
     await runOnce(project, { event: labeled(7) });
-    project.forge.saidOf.set('ralph/issue-7', { checks: known(failing) });
+    project.forge.saidOf.set('ralph/issue-7', { checks: known(failing()) });
     const run = await runOnce(project, { event: failed('ralph/issue-7', project) });
     expect(run.work?.lane.id).toBe('issue-7');
     expect(run.work?.tasks.map(({ id }) => id)).toEqual([expect.stringMatching(/^check-/), 'issue-7']);
@@ -74,7 +55,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
   test.each([
     ['an answer of ours', { reviews: [{ ...asking, text: '' }] }],
     ['an approval', { reviews: [{ ...asking, state: 'approved' as const }] }],
-    ['a check that passes again', { checks: known({ ...failing, result: 'passed', conclusion: 'success' }) }],
+    ['a check that passes again', { checks: known(failing({ result: 'passed', conclusion: 'success' })) }],
   ])('where %s is all that is new, no task begins before its time', async (_name, said) => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);

@@ -12,10 +12,17 @@ const open: FeedbackItem = { kind: 'thread', title: 'Ada', url: null, rounds: 1,
 /** An iteration as far as an answer is made of it. */
 function iteration(
   said: { readonly summary?: string; readonly asks?: string; readonly recommendation?: string },
-  { taskId = 'thread-7', commit = null }: { readonly taskId?: string; readonly commit?: string | null } = {},
+  {
+    taskId = 'thread-7',
+    commit = null,
+    tree = 't0',
+  }: { readonly taskId?: string; readonly commit?: string | null; readonly tree?: string } = {},
 ): JournalEntry {
   const signal = { summary: null, asks: null, recommendation: null, ...said };
-  return { taskId, commit, endedAt: noon, analysis: { signal } } as unknown as JournalEntry;
+  return {
+    ...{ taskId, commit, endedAt: noon, analysis: { signal } },
+    evidence: { after: { tree } },
+  } as unknown as JournalEntry;
 }
 
 function answerOf(progress: Partial<TaskProgress>, entry: JournalEntry, earlier: readonly JournalEntry[] = []) {
@@ -48,6 +55,13 @@ test.each<[string, Partial<TaskProgress>, JournalEntry, readonly JournalEntry[],
     iteration(said),
     [iteration({}, { commit: 'c0' })],
     { kind: 'changed', commit: 'c0' },
+  ],
+  [
+    'done with what an earlier run had begun',
+    { state: 'done', startedTree: 't0', doneCommit: 'c9' },
+    iteration(said, { tree: 't1' }),
+    [],
+    { kind: 'changed', commit: 'c9' },
   ],
   [
     "done, and another task's commit before",
