@@ -129,7 +129,7 @@ function laneOf(
       !isFeedback(id) &&
       (github === null || !isIssueTask(id) || listed.has(id) || progressOf(state.tasks, id).state === 'done'),
   );
-  // What is answered is none of the work that a person waits for.
+  // Nobody waits for what is answered.
   const unanswered = askedIn(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);

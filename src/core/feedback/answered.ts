@@ -98,7 +98,7 @@ export function receivedFeedback(
   return { ...before, items: Object.fromEntries(items) };
 }
 
-/** A commit that the loop did not make is none that it answers with; words are the agent's, but for ours that are always the same. */
+/** The loop can only answer with commits that it made. Words are the agent's, but for ours that are always the same. */
 function believedAnswer(
   now: FeedbackItem['answer'],
   before: FeedbackItem['answer'],

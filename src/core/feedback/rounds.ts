@@ -137,7 +137,7 @@ export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
   });
 }
 
-/** Nothing of a pull request that is no more, for a branch that begins again. */
+/** Forgets the pull request of a branch that begins again. */
 export function forgetFeedback({ tasks }: Remembered): Remembered {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }

@@ -67,7 +67,7 @@ export function reviewTaskId(review: number): string {
 /** Id of the task that a merge of the base branch is: a lane has one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
-/** Whether the task answers people or CI, and is none of those that the lane was made for. */
+/** Whether the task answers people or CI: the lane was not made for it. */
 export function isFeedback(id: string): boolean {
   return /^(?:thread|review)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

@@ -96,7 +96,7 @@ interface Fence {
   readonly lines: string[];
 }
 
-/** Code fences as CommonMark has them. One that nobody closes is no suggestion. */
+/** Code fences as CommonMark has them. One that nobody closes does not count. */
 function parseFences(text: string): { readonly words: string; readonly suggestions: readonly (readonly string[])[] } {
   const words: string[] = [];
   const suggestions: (readonly string[])[] = [];
