@@ -9,6 +9,12 @@ export interface UserProcess {
 
 /** The processes of a user, in whatever namespace below ours. Those that have ended and wait to be collected are none. */
 export function processesOf(uid: number): readonly UserProcess[] {
+  const seen = lookFor(uid);
+  // A single look may miss a child whose parent ended while we looked.
+  return seen.length > 0 ? seen : lookFor(uid);
+}
+
+function lookFor(uid: number): readonly UserProcess[] {
   return readdirSync('/proc').flatMap((pid) => {
     const status = /^\d+$/.test(pid) ? readStatus(pid) : '';
     const [, name = ''] = /^Name:\t(.*)$/m.exec(status) ?? [];

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
-import { membersOf, parseStat, type ProcessEntry } from '../../processes/process-tree.ts';
+import { readProcessTable, type ProcessEntry } from '../../processes/process-table.ts';
+import { membersOf } from '../../processes/process-tree.ts';
 
 /** Variable of the library's processes in a room; programs in it get an environment without it. */
 export const ROOM_TAG = 'RALPH_ROOM';
@@ -39,12 +40,7 @@ export async function endRoom(
 
 /** Whoever leaves its parent in a process namespace becomes a child of that namespace's first process: so all descend from what we started. */
 function inside(variable: string): ProcessEntry[] {
-  const wanted = Buffer.from(`${variable}\0`);
-  const entries = readdirSync('/proc').flatMap((name) => {
-    const stat = /^\d+$/.test(name) ? parseStat(read(`/proc/${name}/stat`).toString()) : null;
-    return stat === null ? [] : [{ ...stat, tagged: read(`/proc/${name}/environ`).includes(wanted) }];
-  });
-  return membersOf({ runTag: null, group: null }, entries, new Set());
+  return membersOf({ runTag: null, group: null }, readProcessTable(variable).entries, new Set());
 }
 
 function nameOf(pid: number): string {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { membersOf, parseStat, type ProcessEntry } from '../../../src/processes/process-tree.ts';
+import type { ProcessEntry } from '../../../src/processes/process-table.ts';
+import { membersOf } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,
@@ -32,14 +33,4 @@ test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: 
 
 test('without a group only tags count', () => {
   expect(membersOf({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
-});
-
-const REST = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';
-test.each([
-  { line: `50 (bash) S 40 50 50 ${REST}`, expected: { pid: 50, parent: 40, group: 50, startedAt: '777' } },
-  { line: `50 (a) b (c) S 40 45 50 ${REST}`, expected: { pid: 50, parent: 40, group: 45, startedAt: '777' } },
-  { line: `50 (bash) Z 40 50 50 ${REST}`, expected: null },
-  { line: '', expected: null },
-])('the stat line "$line" is $expected', ({ line, expected }) => {
-  expect(parseStat(line)).toEqual(expected);
 });
