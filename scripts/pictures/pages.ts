@@ -1,7 +1,8 @@
 import { renderClosingBlock } from '../../src/report/pages/progress.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
+import type { Project } from '../../test/loop/stage/project.ts';
 import { laneOf } from '../../src/report/facts.ts';
-import type { PlayedScene, Scene } from './scenes.ts';
+import type { PlayedScene, Scene } from './play.ts';
 
 /** What a person opens in the browser. */
 export type Page =
@@ -55,7 +56,7 @@ function threads(issue: number, { project, report }: Pick<PlayedScene, 'project'
             number: pull.number,
             title: pull.title,
             labels: pull.draft ? ['Draft'] : ['Open'],
-            posts: [{ by: BOT, markdown: pull.body }, ...commentsOn(pull.number)],
+            posts: [{ by: BOT, markdown: pull.body }, ...commentsOn(pull.number), ...threadsOf(forge)],
           },
         ]),
     ...(asked === undefined
@@ -71,6 +72,17 @@ function threads(issue: number, { project, report }: Pick<PlayedScene, 'project'
           },
         ]),
   ];
+}
+
+/** Threads of a review, which stand at their lines. */
+function threadsOf({ saidOf }: Project['forge']): Extract<Page, { kind: 'thread' }>['posts'] {
+  const threads = [...saidOf.values()].flatMap((said) => said.threads ?? []);
+  return threads.flatMap(({ path, line, comments }) =>
+    comments.map(({ by, text }) => ({
+      by: `${by?.login ?? 'ghost'} at ${path}${line === null ? '' : `:${String(line)}`}`,
+      markdown: text,
+    })),
+  );
 }
 
 /** Numbers of all issues and pull requests that are there. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { htmlPage } from '../../scripts/pictures/frame.ts';
 import { numbersOf, pagesOf, type Page } from '../../scripts/pictures/pages.ts';
-import { scenes, type Scene } from '../../scripts/pictures/scenes.ts';
+import type { Scene } from '../../scripts/pictures/play.ts';
+import { scenes } from '../../scripts/pictures/scenes.ts';
 
 /** GitHub's limit for the body of a pull request and of a comment. */
 const MAX_BODY_CHARS = 65_536;
@@ -18,9 +19,12 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['parked', 'parked (usage_limit)', 4],
   ['configuration-error', 'failed (configuration)', 2],
   ['thirty-tasks', 'limit (iterations)', 4],
+  ['reviewed', 'complete (plan_complete)', 4],
+  ['same-complaint', 'blocked (needs_human)', 4],
+  ['checks-missing', 'complete (plan_complete)', 4],
 ];
 
-test('there are pictures of ten situations', () => {
+test('there are pictures of thirteen situations', () => {
   expect(scenes.map(({ name }) => name)).toEqual(expected.map(([name]) => name));
 });
 

@@ -10,6 +10,9 @@ export const MAX_ITEMS = 120;
 export const MAX_ROUNDS = 10;
 /** Of an agent's words in an answer. */
 export const MAX_ANSWER_CHARS = 500;
+/** Earlier answers to the same that are kept, and their words. */
+export const MAX_TRIED = 3;
+export const MAX_TRIED_CHARS = 200;
 /** Of what people see of a subject. */
 export const MAX_TITLE_CHARS = 120;
 /** An address that is longer is not kept. */
@@ -43,6 +46,11 @@ const itemSchema = z.object({
       posted: z.boolean(),
     })
     .nullable(),
+  /** Answers to the same complaint before, the newest last, since its rounds are counted. Absent: there were none. */
+  tried: z
+    .array(z.object({ commit: objectId.nullable(), words: z.string().max(MAX_TRIED_CHARS).nullable() }))
+    .max(MAX_TRIED)
+    .optional(),
 });
 
 /** One thing that people or CI asked of a pull request, and what came of it. */
@@ -96,8 +104,9 @@ export function newestItems(items: Feedback['items'], most: number): Feedback['i
 
 /** The memory in fewer bytes, with everything that decides. */
 export function withShorterWords(feedback: Feedback): Feedback {
-  return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, ...item }) => ({
+  return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, tried, ...item }) => ({
     ...item,
+    ...(tried === undefined ? {} : { tried: tried.slice(-1) }),
     title: capped(title, 60),
     answer: answer === null ? null : { ...answer, words: answer.words === null ? null : capped(answer.words, 100) },
   }));
@@ -105,7 +114,7 @@ export function withShorterWords(feedback: Feedback): Feedback {
 
 /** The memory without a word that somebody else could have written into it: what is left can only cost a run. */
 export function withoutWords(feedback: Feedback): Feedback {
-  return mapItems(feedback, (item) => ({
+  return mapItems(feedback, ({ tried: _, ...item }) => ({
     ...item,
     title: '',
     url: null,

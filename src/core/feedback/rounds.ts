@@ -7,6 +7,8 @@ import {
   MAX_ITEMS,
   MAX_ROUNDS,
   MAX_TITLE_CHARS,
+  MAX_TRIED,
+  MAX_TRIED_CHARS,
   MAX_URL_CHARS,
   newestItems,
   noFeedback,
@@ -168,7 +170,17 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capped(subject.title, MAX_TITLE_CHARS);
   const rounds = before?.rounds ?? 0;
-  return { kind, title, url, rounds, asked, answer: before?.asked === asked ? before.answer : null };
+  const isSame = before?.asked === asked;
+  const tried = before === undefined || rounds === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
+  const answer = isSame ? before.answer : null;
+  return { kind, title, url, rounds, asked, answer, ...(tried.length === 0 ? {} : { tried }) };
+}
+
+/** What was answered, by one that is asked again. */
+function triedBy({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
+  if (answer === null) return tried;
+  const words = answer.words === null ? null : capped(answer.words, MAX_TRIED_CHARS);
+  return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 
 /** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */

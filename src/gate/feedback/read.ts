@@ -10,6 +10,7 @@ import {
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
+import { withTried } from '../../core/feedback/tried.ts';
 import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/reviews/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
@@ -84,6 +85,7 @@ export async function readFeedback(
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
+      .map((task) => withTried(task, taken.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
     state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
     checks: seen?.summary ?? null,

@@ -2,8 +2,8 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { answerMarker } from '../../core/people/answer-marker.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { count } from '../format.ts';
-import { commitPage, prose, text } from '../markdown.ts';
-import { choices } from '../sentences/feedback.ts';
+import { commitPage, link, prose, text } from '../markdown.ts';
+import { choices, pageOf } from '../sentences/feedback.ts';
 
 /** Where an answer is given. */
 interface AnswerFacts {
@@ -15,10 +15,16 @@ interface AnswerFacts {
 export function renderAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
     answerMarker(id, item.asked),
+    ...askedLine(item, repositoryUrl),
     answerLine(item, repositoryUrl),
     ...quoted(item),
     ...(item.answer?.kind === 'given-up' ? [`**Next:** ${prose(choices(id, item.kind, 'unknown'), 400)}`] : []),
   ].join('\n\n');
+}
+
+/** An answer in a thread stands below what was asked; one to a review as a whole stands alone. */
+function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
+  return item.kind === 'review' ? [link(text(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
 }
 
 /** What came of it, as one line. Empty while nothing did. */

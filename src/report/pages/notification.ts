@@ -5,6 +5,7 @@ import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
 import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, markedIn } from '../../core/tasks/task.ts';
@@ -246,14 +247,30 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const asked = link(text(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
+  const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
   const ways = choices(id, item.kind, 'used-up');
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
     `**Ralph has worked on this in ${count(item.rounds, 'round')}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
+    ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
-    `**Next:** ${prose(stands ? `Nothing, if that is what you wanted. If not, ${lowerFirst(ways)}` : ways, 600)}`,
+    `**Next:** ${prose(stands ? `${NOTHING_IF[item.kind]} If not, ${lowerFirst(ways)}` : ways, 600)}`,
   ].join('\n\n');
+}
+
+/** When the last answer was enough. */
+const NOTHING_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
+  thread: 'Nothing, if that is what you wanted.',
+  review: 'Nothing, if that is what you wanted.',
+  check: 'Nothing, if the check passes now.',
+  conflict: 'Nothing, if the pull request can be merged now.',
+};
+
+/** What was answered in a round before. */
+function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[number], report: RunReport): string {
+  const what = commit === null ? 'not changed' : `done in ${commitLink(commit, report)}`;
+  return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
 }
 
 /** What one try came to. */

@@ -169,6 +169,10 @@ describe('checks', () => {
     expect(ends.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => 'complete (plan_complete), 1 calls'));
     expect(ends.slice(3)).toEqual(Array.from({ length: 2 }, () => 'blocked (needs_human), 0 calls'));
     const notified = [...project.forge.notifications.values()].flatMap((of) => [...of.values()]);
-    expect(notified.filter((text) => text.includes('max-feedback-rounds'))).toHaveLength(1);
+    const [notice, ...more] = notified.filter((text) => text.includes('max-feedback-rounds'));
+    expect(more).toEqual([]);
+    // What was tried in all three of them.
+    expect(notice?.match(/done in /g)).toHaveLength(3);
+    expect(project.script.calls.at(-1)?.prompt).toMatch(/BEGIN TASK[^]*Answered before[^]*Did check-[^]*END TASK/);
   });
 });

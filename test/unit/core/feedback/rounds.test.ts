@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_ITEMS, noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
+import {
+  MAX_ITEMS,
+  MAX_TRIED,
+  noFeedback,
+  type Feedback,
+  type FeedbackItem,
+} from '../../../../src/core/feedback/memory.ts';
 import {
   addRound,
   answerWith,
@@ -13,6 +19,7 @@ import {
   type Found,
   type Remembered,
 } from '../../../../src/core/feedback/rounds.ts';
+import { withTried } from '../../../../src/core/feedback/tried.ts';
 import { isFeedback, type Subject } from '../../../../src/core/feedback/subject.ts';
 import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
 import { isSettled, type TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -322,4 +329,42 @@ describe('whatever is asked and done', () => {
     }
     return { feedback, tasks };
   }
+});
+
+describe('what was tried', () => {
+  const answered = { ...check, answer: { ...changed, commit: 'c1', words: 'Fixed it.' } };
+  const asked = (before: FeedbackItem, by: string, change: Partial<Found> = {}): FeedbackItem | undefined =>
+    takeIn(remembered({ [CHECK]: before }, { [CHECK]: done }), found({ [CHECK]: by }, change)).feedback.items[CHECK];
+
+  test('is kept when the same is asked again, the newest last, as far as the rounds are counted', () => {
+    const second = asked(answered, 'h2');
+    expect(second).toMatchObject({ answer: null, tried: [{ commit: 'c1', words: 'Fixed it.' }] });
+    const again = { ...answered, asked: 'h2', tried: second?.tried ?? [], answer: { ...changed, commit: 'c2' } };
+    expect(asked(again, 'h3')?.tried).toEqual([
+      { commit: 'c1', words: 'Fixed it.' },
+      { commit: 'c2', words: 'Renamed it.' },
+    ]);
+    const tried = Array.from({ length: MAX_TRIED }, (_, at) => ({ commit: `c${String(at)}`, words: null }));
+    expect(asked({ ...again, tried }, 'h3')?.tried).toEqual([
+      ...tried.slice(1),
+      { commit: 'c2', words: 'Renamed it.' },
+    ]);
+  });
+
+  test('stays as it is while the same stands, and is forgotten when a person pushes', () => {
+    const tried = [{ commit: 'c0', words: null }];
+    expect(asked({ ...answered, tried, answer: null }, 'h1')?.tried).toEqual(tried);
+    expect(asked({ ...answered, tried }, 'h2', { personHead: 'p1' })).not.toHaveProperty('tried');
+  });
+
+  test('goes along with the task, on lines of their own', () => {
+    const tried = [
+      { commit: 'c1', words: 'Fixed\n# it.' },
+      { commit: null, words: null },
+    ];
+    expect(withTried({ body: 'Log' }, { tried }).body).toBe(
+      'Log\n\nAnswered before, and it was not enough:\n- changed in commit c1: Fixed # it.\n- nothing was changed',
+    );
+    expect(withTried({ body: 'Log' }, {}).body).toBe('Log');
+  });
 });
