@@ -80,6 +80,13 @@ function withTests(what: string, report: RunReport): string {
   }
 }
 
+function merging(report: RunReport): string {
+  if (lastVerification(report).kind === 'failed') return 'Look at the failing tests before anything is merged.';
+  return laneOf(report)?.checks?.unstarted === true
+    ? 'Have the checks run, which have not started; then review the pull request and merge it.'
+    : 'Review the pull request and merge it.';
+}
+
 /** The same without what is to be known of tests, left-out files and denied tools. */
 export function describeEnd(report: RunReport): OutcomeText {
   const { outcome } = report;
@@ -88,10 +95,7 @@ export function describeEnd(report: RunReport): OutcomeText {
       return {
         title: 'Complete',
         what: completion(outcome.reason, report),
-        next:
-          lastVerification(report).kind === 'failed'
-            ? 'Look at the failing tests before anything is merged.'
-            : 'Review the pull request and merge it.',
+        next: merging(report),
       };
     case 'cancelled':
       return cancelled(outcome.reason, report);

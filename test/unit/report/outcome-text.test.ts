@@ -38,6 +38,16 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'Review the pull request and merge it.',
   ],
   [
+    'one task done, and checks that do not start',
+    { kind: 'complete', reason: 'plan_complete' },
+    {
+      tasks: [taskReport(12, { state: 'done' })],
+      checks: { counts: null, alsoOnBase: [], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 0 },
+    },
+    'The task is done.',
+    'Have the checks run, which have not started',
+  ],
+  [
     'all tasks done',
     { kind: 'complete', reason: 'plan_complete' },
     { tasks: [taskReport(12, { state: 'done' }), taskReport(13, { state: 'done' })] },
