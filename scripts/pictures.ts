@@ -7,7 +7,7 @@ import { scenes } from './pictures/scenes.ts';
 
 const HELP = `Usage: npm run pictures [-- --readme] [SCENE …]
 
-Plays thirteen situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
+Plays fourteen situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
 Chromium (or CHROME names one), as PNG at 1040 and 390 pixels. --readme also replaces the picture in README.md.
 Scenes: ${scenes.map(({ name }) => name).join(', ')}
 `;

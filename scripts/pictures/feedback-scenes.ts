@@ -87,6 +87,26 @@ export const feedbackScenes: readonly Scene[] = [
       }),
   },
   {
+    name: 'half-answered',
+    title: 'A limit in the middle of a review, and a question in one of its threads',
+    issue: 12,
+    play: () =>
+      play({
+        issues: { 12: TITLE },
+        inputs: { verify: VERIFY, 'max-iterations': '3' },
+        turns: [asking],
+        said: [
+          (project) => {
+            const texts = ['Round up or down?', 'Rename it.', 'And here.', 'Is this used?'];
+            const threads = texts.map((text, at) =>
+              thread([comment(11 + at, text)], { path: 'src/shipping.ts', line: 2 + at, originalLine: 2 + at }),
+            );
+            say(project, { reviews: [review()], threads });
+          },
+        ],
+      }),
+  },
+  {
     name: 'same-complaint',
     title: 'A check that fails again after each of three rounds: a person is asked',
     issue: 12,
@@ -137,6 +157,13 @@ function answer(task: string): Turn {
       ? 'The limit is inclusive now: 50.00 € ship for free.'
       : 'The limit is in the settings, next to the VAT rate.',
   };
+}
+
+function asking(task: string): Turn {
+  if (task === 'issue-12') return shipping;
+  if (task === 'thread-11')
+    return { says: 'blocked', recommendation: 'Does the law round for the customer? Up or down, one of the two.' };
+  return { writes: { [`src/${task}.ts`]: source('name', 2) }, says: 'done', recommendation: 'Renamed.' };
 }
 
 let attempts = 0;

@@ -1,5 +1,5 @@
 import { jobsOf, type Config, type RunContext } from '../config/config.ts';
-import { shareOf } from '../core/lane/change.ts';
+import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -54,12 +54,18 @@ export function tasksWithProgress(
       : `${serverUrl}/${owner}/${repo}/issues/${String(notice.thread)}#issuecomment-${String(notice.comment)}`;
   };
   return tasks.map((task) => {
-    const share = shareOf(state.change, task.id);
+    const share = isListed(task) ? shareOf(state.change, task.id) : answeredShare(state, task.id);
     const progress = progressOf(state.tasks, task.id);
     return Object.hasOwn(state.answers, task.id)
       ? { task, progress, share: { ...share, ...unsaid }, asked: asked(task.id) }
       : { task, progress, share, asked: null };
   });
+}
+
+/** What answers people or CI is no share of the branch by itself: the agent's words are in its answer. */
+function answeredShare({ change, feedback }: LaneState, id: TaskId): TaskShare {
+  const answer = Object.hasOwn(feedback.items, id) ? feedback.items[id]?.answer : null;
+  return { ...shareOf(change, id), summary: answer?.words ?? null };
 }
 
 /** What the agent said here is not what another branch asks. */

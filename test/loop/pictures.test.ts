@@ -20,11 +20,12 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['configuration-error', 'failed (configuration)', 2],
   ['thirty-tasks', 'limit (iterations)', 4],
   ['reviewed', 'complete (plan_complete)', 4],
+  ['half-answered', 'limit (iterations)', 4],
   ['same-complaint', 'blocked (needs_human)', 4],
   ['checks-missing', 'complete (plan_complete)', 4],
 ];
 
-test('there are pictures of thirteen situations', () => {
+test('there are pictures of fourteen situations', () => {
   expect(scenes.map(({ name }) => name)).toEqual(expected.map(([name]) => name));
 });
 

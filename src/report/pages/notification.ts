@@ -8,7 +8,7 @@ import { issueOfId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
-import { issueOfTask, markedIn } from '../../core/tasks/task.ts';
+import { issueOfTask, isListed, markedIn } from '../../core/tasks/task.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -169,7 +169,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   const { task } = one;
   return [
     `**${titleOf(kind, one)}** ${whyOf(kind, one, report)}`,
-    ...ownWords(shareOf(change, task.id)),
+    ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
     `**Next:** ${nextOf(kind, one, report)}`,
   ].join('\n\n');
 }

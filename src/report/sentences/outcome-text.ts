@@ -92,11 +92,7 @@ export function describeEnd(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
-      return {
-        title: 'Complete',
-        what: completion(outcome.reason, report),
-        next: merging(report),
-      };
+      return { title: 'Complete', what: completion(outcome.reason, report), next: merging(report) };
     case 'cancelled':
       return cancelled(outcome.reason, report);
     case 'halted':

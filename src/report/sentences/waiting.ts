@@ -79,8 +79,8 @@ function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport
 }
 
 function called({ task }: TaskReport): string {
-  // Its title says where it was asked.
-  if (!isListed(task)) return quiet(task.title);
+  // Its title says where it was asked, and ends in the words of whoever asked.
+  if (!isListed(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
 

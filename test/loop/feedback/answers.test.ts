@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
 import { savedDocument } from '../stage/river.ts';
-import { bodyOf, BRANCH, explainer, next, reviewed, worker } from './reviewing.ts';
+import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 
 describe('a review', () => {
@@ -47,6 +47,18 @@ describe('a review', () => {
     const project = await reviewed(explainer);
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Rename it?')])] });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test("what a person must decide is asked in its thread, in the notification and in the pull request, in the agent's words", async () => {
+    const question = 'Up or down, one of the two?';
+    const project = await reviewed(() => ({
+      output: { signal: { status: 'BLOCKED', exitSignal: false, summary: null, asks: question } },
+    }));
+    project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Round it.')])] });
+    await next(project);
+    expect(project.forge.replies[0]?.body).toContain(question);
+    expect(notices(project).filter((text) => text.includes(question))).toHaveLength(1);
+    expect(bodyOf(project)).toContain(`The agent says: “${question}”`);
   });
 
   test('threads of strangers alone start nothing', async () => {
