@@ -55,16 +55,22 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, goesOn: look.goesOn, kept: look.kept });
   if (isWorkedElsewhere(deps, request, look)) return ended(allElsewhere(request));
 
+  if (isOfEarlierCommit(request, look)) return ended(ofEarlierCommit(deps, look));
+
   const restored = restoreFrom(look, deps, request);
   const { pause } = restored.state;
   if (pause !== null) return ended(await paused(deps, request, { look, restored, by: pause.by }));
+
+  // Whoever works on the lane keeps it, so nothing can be answered now, and nothing needs to be read.
+  if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
+    return ended({ ...endIntake(anotherRun(request.id, restored.claimedBy)), notes: notesOf(restored, unread) });
 
   // What people and CI say of the lane's pull request comes before everything that it was made for.
   const { branch, remoteHead } = look;
   const said = await readFeedback(deps, { branch, hasBranch: remoteHead !== null, state: restored.state });
   const owes = owesWords(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.tasks.length > 0;
-  if (request.purpose === 'answers' && !isAsked) return ended(nothingAsked(branch, notesOf(restored, said)));
+  if (request.purpose.kind === 'answers' && !isAsked) return ended(nothingAsked(branch, notesOf(restored, said)));
 
   const rests = !isAsked && doesRest(deps, request, { look, restored });
   const work = await findWork(deps, request, { look, restored, said, rests });
@@ -117,7 +123,10 @@ async function lookAtLane(deps: GateDeps, { id, requested, issues }: Request): P
 function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: Look): boolean {
   const { purpose, files, prompt } = request;
   return (
-    purpose === 'tasks' && files === null && prompt === null && issuesOfLane(request, config, branches).length === 0
+    purpose.kind === 'tasks' &&
+    files === null &&
+    prompt === null &&
+    issuesOfLane(request, config, branches).length === 0
   );
 }
 
@@ -128,6 +137,16 @@ function allElsewhere({ issues }: Request): EndIntake {
     endIntake({ kind: 'idle', reason: 'no_tasks' }),
     `Worked on branches of their own, not by the queue: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
   );
+}
+
+/** What failed on an earlier commit is checked again on the newest one, whose checks speak for themselves. */
+function isOfEarlierCommit({ purpose }: Request, { remoteHead }: Look): boolean {
+  return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
+}
+
+function ofEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
+  log.info(`Nothing to do: the check is not of the newest commit of ${branch}.`);
+  return endIntake({ kind: 'idle', reason: 'not_for_us' });
 }
 
 function restoreFrom({ kept, branches, remoteHead }: Look, deps: GateDeps, { id, requested }: Request): RestoredLane {

@@ -4,7 +4,7 @@ import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
-import { byItself, type Request } from '../tasks/sources.ts';
+import { byItself, forTasks, type Request } from '../tasks/sources.ts';
 import type { Ended } from './decide.ts';
 
 /** Lanes of their own that are looked at in one run: each takes a few requests. */
@@ -19,7 +19,7 @@ export async function goOnElsewhere(
   let unheard: Intake | null = null;
   const resting: LaneId[] = [];
   for (const issue of hasTimeForOthers(intake.outcome) ? goesOn.slice(0, MAX_LANES) : []) {
-    const own = await admit(deps, byItself(issue, 'tasks'));
+    const own = await admit(deps, byItself(issue, forTasks));
     if (own.kind === 'work') return own;
     if (unheard === null && isUnheard(deps, own)) unheard = own;
     else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));

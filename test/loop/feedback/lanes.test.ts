@@ -44,12 +44,15 @@ describe("a review of an issue's own pull request", () => {
   test('that comes while a run works waits for the next run of the schedule', async () => {
     const project = await asked();
     let second = '';
+    let requests = 0;
     const tap: Tap = {
       ...open,
       call: async (name, call) => {
         if (name === 'agent.call' && second === '') {
           say(project, 12);
+          const { sent } = project.forge.requests();
           second = (await runOnce(project, { event: submitted })).end;
+          requests = project.forge.requests().sent - sent;
         }
         return call();
       },
@@ -57,10 +60,21 @@ describe("a review of an issue's own pull request", () => {
     project.clock.advance(HOUR);
     expect(await runOnce(project, { event: submitted, tap })).toMatchObject({ calls: 1 });
     expect(second).toBe('refused (another_run)');
+    // Whether the person may write, and the issue: what is said it leaves to the run that can answer it.
+    expect(requests).toBe(2);
     expect(repliesOf(project)).toEqual([11]);
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(repliesOf(project)).toEqual([11, 12]);
     expect(toGoOn(project)).toEqual([]);
+  });
+
+  test('is answered by the first of the two runs that one reply starts; the second finds nothing', async () => {
+    const project = await asked();
+    expect(await next(project, submitted)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    const written = project.forge.writes.length;
+    expect(await runOnce(project, { event: submitted })).toMatchObject({ end: 'idle (updated)', calls: 0 });
+    expect(project.forge.writes).toHaveLength(written);
+    expect(repliesOf(project)).toEqual([11]);
   });
 
   test('is answered by the schedule, if the run that it starts dies with its machine', async () => {
