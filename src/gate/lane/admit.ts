@@ -12,6 +12,7 @@ import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { formatInstant } from '../../core/time.ts';
 import { endIntake, type Intake, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
+import { unheardReviews } from '../feedback/unheard-reviews.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import { decide, namedBy, type Admissible, type Ended } from './decide.ts';
@@ -25,7 +26,7 @@ const MAX_TRIES = 3;
 
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
-  let read: (ReadPipeline & { readonly mcpServers: readonly McpServer[] }) | null = null;
+  let read: ReadSettings | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') {
@@ -33,7 +34,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
       return (await goOnElsewhere(deps, decided, admit)) ?? decided.intake;
     }
     // Nothing is claimed yet: what is wrong with it costs nothing.
-    read ??= { ...(await readPipeline(deps)), mcpServers: await readMcpServers(deps) };
+    read ??= await readSettings(deps, request);
     const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
@@ -51,7 +52,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (claim.kind === 'changed') continue;
     try {
-      return await open(deps, { ...decided, notes: withPipeline(decided.notes, read) }, { claim, read });
+      return await open(deps, decided, { claim, read });
     } catch (error) {
       await releaseLane(deps, request.id);
       throw error;
@@ -77,21 +78,21 @@ export async function preview(deps: GateDeps, request: Request): Promise<Preview
   return { kind: 'work', lane, tasks, state, notes };
 }
 
-function withPipeline(notes: Notes, { warnings }: ReadPipeline): Notes {
-  return warnings.length === 0 ? notes : { ...notes, warnings: [...notes.warnings, ...warnings] };
+/** What the checkout says of how a run works, with what people must know of it. */
+type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
+
+async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
+  const pipeline = await readPipeline(deps);
+  const unheard = await unheardReviews(deps, id);
+  const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
+  return { ...pipeline, warnings, mcpServers: await readMcpServers(deps) };
 }
 
 /** Opens the lane that this run has claimed. */
 async function open(
   deps: GateDeps,
   decided: Admissible,
-  {
-    claim,
-    read,
-  }: {
-    readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
-    readonly read: ReadPipeline & { readonly mcpServers: readonly McpServer[] };
-  },
+  { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadSettings },
 ): Promise<Intake> {
   const { lane } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
@@ -103,7 +104,7 @@ async function open(
     // Unguarded, the repository's counters stand still while the lane's own go on.
     windows: claim.windows ?? tighter(decided.state.windows, decided.ownWindows),
   };
-  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...claim.warnings] };
+  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour since.
   const stopped =
     tasks.length === 0
