@@ -139,23 +139,23 @@ describe("a review of an issue's own pull request", () => {
 });
 
 describe("where the workflow's file names no review", () => {
-  const FILE = '.github/workflows/ralph.yml';
+  const file = '.github/workflows/ralph.yml';
   const label = 'on:\n  issues:\n    types: [labeled]\n';
   const review = `${label}  pull_request_review:\n    types: [submitted]\n`;
   const comments = `${label}  pull_request_review_comment:\n    types: [created]\n`;
 
   test.each<[string, Event, Parameters<typeof createProject>[0], number]>([
-    ["a run on an issue's own branch says that nobody is heard there", labeled(1), { files: { [FILE]: label } }, 1],
-    ['it does where only replies are named', labeled(1), { files: { [FILE]: comments } }, 1],
-    ['not where reviews are', labeled(1), { files: { [FILE]: review } }, 0],
+    ["a run on an issue's own branch says that nobody is heard there", labeled(1), { files: { [file]: label } }, 1],
+    ['it does where only replies are named', labeled(1), { files: { [file]: comments } }, 1],
+    ['not where reviews are', labeled(1), { files: { [file]: review } }, 0],
     [
       'not where they are left to people',
       labeled(1),
-      { files: { [FILE]: label }, inputs: { 'answer-reviews': 'false' } },
+      { files: { [file]: label }, inputs: { 'answer-reviews': 'false' } },
       0,
     ],
     ['not where nobody can tell', labeled(1), {}, 0],
-    ["nor on the queue's branch, which the schedule reads", schedule, { files: { [FILE]: label } }, 0],
+    ["nor on the queue's branch, which the schedule reads", schedule, { files: { [file]: label } }, 0],
   ])('%s', async (_, event, setting, expected) => {
     const run = await runOnce(createProject({ agent: [worker], ...setting }), { event });
     expect(run).toMatchObject({ calls: 1 });

@@ -265,6 +265,7 @@ describe('whether a check that failed before still fails is not decided', () => 
 
 describe('how many of the failed checks one run reads', () => {
   const jobs = (...names: readonly string[]) => names.map((name) => check({ name }));
+  const letters = ['a', 'b', 'c', 'd', 'e'];
   const app = (name: string) => check({ name, app: 'circleci', workflow: null });
 
   test.each<[string, readonly CheckNow[], number, readonly string[]]>([
@@ -272,7 +273,7 @@ describe('how many of the failed checks one run reads', () => {
     ['two beside one to three people', jobs('a', 'b', 'c'), 3, ['a', 'b']],
     ['one beside four', jobs('a', 'b', 'c'), 4, ['a']],
     ['the first beside any number', jobs('a', 'b'), 60, ['a']],
-    ['four of another app, which has no logs', [...'abcde'].map(app), 0, ['a', 'b', 'c', 'd']],
+    ['four of another app, which has no logs', letters.map(app), 0, ['a', 'b', 'c', 'd']],
     [
       'what still fits behind what does not',
       [...jobs('a', 'b', 'c'), app('d'), status({ name: 'e' })],
@@ -281,7 +282,7 @@ describe('how many of the failed checks one run reads', () => {
     ],
     [
       'statuses, which cost nothing, but no more than four',
-      [...'abcde'].map((name) => status({ name })),
+      letters.map((name) => status({ name })),
       9,
       ['a', 'b', 'c', 'd'],
     ],
