@@ -68,14 +68,15 @@ jobs:
   gate:
     # A comment starts a runner if it is a command, a label or an issue if it is about a task; a review, a reply or a check
     # if it is of one of Ralph's branches. Comments of a review come with it, and neither Ralph's own answers nor checks that
-    # passed ask for anything. A reply by a bot is a review without a text as well.
+    # passed ask for anything. An answer by a GitHub App, which is the pull request's author then, is a review without a text as well.
     if: >-
       startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (
       github.event.issue && !github.event.comment && !github.event.label &&
       contains(github.event.issue.labels.*.name, inputs.task-label)) || (
       !github.event.issue && (!github.event.comment || github.event.comment.in_reply_to_id) &&
       !startsWith(github.event.comment.body, '<!-- ralph-action:') &&
-      !(github.event.review && !github.event.review.body && github.event.sender.type == 'Bot') &&
+      !(github.event.review && !github.event.review.body && github.event.sender.type == 'Bot' &&
+      github.event.sender.login == github.event.pull_request.user.login) &&
       startsWith(github.event.pull_request.head.ref || inputs.branch-prefix, inputs.branch-prefix) &&
       startsWith(github.event.workflow_run.head_branch || github.event.check_suite.head_branch || inputs.branch-prefix, inputs.branch-prefix) &&
       (github.event.workflow_run.conclusion || github.event.check_suite.conclusion) != 'success')

@@ -11,6 +11,7 @@ import { findForeign } from './found.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
+import { forTasks } from './tasks/sources.ts';
 import { workIssue, workQueue } from './work.ts';
 
 /** What an event asks for → Intake, with what was found of other Ralphs where the run looks at the checkout at all. Spends no agent call. */
@@ -32,7 +33,7 @@ const LOOKS_AT_CHECKOUT: readonly Intent['kind'][] = [
 async function follow(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: 'tasks' });
+      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: forTasks });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

@@ -6,7 +6,7 @@ import { admit, preview, type Preview } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
-import type { Request } from './tasks/sources.ts';
+import { forTasks, type Request } from './tasks/sources.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -30,7 +30,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
 
 /** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
-  const request = await queueRequest(deps, { asked: false, byHand: true, purpose: 'tasks' });
+  const request = await queueRequest(deps, { asked: false, byHand: true, purpose: forTasks });
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
     : preview(deps, request);
@@ -44,7 +44,7 @@ async function queueRequest(
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
   // What is said of its pull request is answered, whether or not any task is left.
-  if (purpose === 'tasks' && issues.length === 0 && files === null && prompt === null) {
+  if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
     return null;
   }
@@ -98,7 +98,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',
-    purpose: 'tasks',
+    purpose: forTasks,
     asked: deps.context.runAttempt === 1,
     byHand: true,
     redo: redo && deps.context.runAttempt === 1,

@@ -156,7 +156,8 @@ export type OrdersNow =
 
 /** Copies of lanes' states, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
-  restore(lane: LaneId): Promise<RestoredCopy>;
+  /** The newest copy; with `beyond`, only if its number is greater: absent otherwise. */
+  restore(lane: LaneId, beyond?: number): Promise<RestoredCopy>;
   save(copy: PartialCopy): Promise<SavedCopy>;
 }
 

@@ -1,10 +1,11 @@
-/** What the action's process asks of the cache worker; `key` of a restore is a prefix. */
+/** What the action's process asks of the cache worker; `key` of a restore is a prefix. `lookup`: a restore that fetches nothing. */
 export interface CacheRequest {
-  readonly kind: 'restore' | 'save';
+  readonly kind: 'restore' | 'lookup' | 'save';
   readonly key: string;
 }
 
 export type CacheAnswer =
+  /** For a lookup: found. */
   | { readonly kind: 'restored'; readonly key: string }
   | { readonly kind: 'no-entry' }
   /** Saved and read back. */

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
+import { laneKeyPrefix, sequenceKeyPrefix, sequenceOfKey } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { CopyStore, PartialCopy, RestoredCopy, SavedCopy, Seal } from '../ports/state.ts';
+import type { CopyStore, FoundCopy, PartialCopy, RestoredCopy, SavedCopy, Seal, Unavailable } from '../ports/state.ts';
 import { type Environment, cacheObstacle, READ_ONLY_EVENT, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, STATE_FOLDER_NAME } from './cache-protocol.ts';
@@ -35,14 +35,18 @@ export const cacheTimeouts = { restoreTimeoutMs: 8_000, saveTimeoutMs: 12_000 } 
 export function createCacheStore(options: CacheStoreOptions): CopyStore {
   return { restore, save };
 
-  async function restore(lane: LaneId): Promise<RestoredCopy> {
+  async function restore(lane: LaneId, beyond?: number): Promise<RestoredCopy> {
     return within('restore', async ({ workFolder, ask }): Promise<RestoredCopy> => {
-      const end = await ask({ kind: 'restore', key: laneKeyPrefix(lane) });
-      if (end.kind !== 'answered') return unavailable(end.why);
-      if (end.answer.kind === 'no-entry') return { kind: 'absent' };
-      if (end.answer.kind !== 'restored')
-        return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave an unusable answer');
-      const { key } = end.answer;
+      const find = async (kind: 'lookup' | 'restore') => entryIn(await ask({ kind, key: laneKeyPrefix(lane) }));
+      if (beyond !== undefined) {
+        const newest = await find('lookup');
+        if (newest.kind !== 'entry') return newest;
+        const sequence = sequenceOfKey(lane, newest.key);
+        if (sequence !== null && sequence <= beyond) return { kind: 'absent' };
+      }
+      const found = await find('restore');
+      if (found.kind !== 'entry') return found;
+      const { key } = found;
       const stray = (await readdir(workFolder)).find((name) => name !== STATE_FOLDER_NAME);
       if (stray !== undefined)
         return unavailable(`the cached state ${key} was refused: it contains files outside its folder`);
@@ -76,7 +80,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
   }
 
   async function within<Result extends RestoredCopy | SavedCopy>(
-    kind: CacheRequest['kind'],
+    kind: Way,
     body: (staging: Staging) => Promise<Result>,
   ): Promise<Result> {
     const obstacle = cacheObstacle(kind, options.environment) ?? (await hangOf(kind));
@@ -102,31 +106,42 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       request,
       folder: folders.workFolder,
       environment: workerEnvironment(options.environment, folders),
-      timeoutMs: request.kind === 'restore' ? options.restoreTimeoutMs : options.saveTimeoutMs,
+      timeoutMs: request.kind === 'save' ? options.saveTimeoutMs : options.restoreTimeoutMs,
       debug: options.debug,
     });
-    if (end.kind === 'hung') await noteHang(request.kind, end.why);
+    if (end.kind === 'hung') await noteHang(request.kind === 'save' ? 'save' : 'restore', end.why);
     return end;
   }
 
   /** A cache that hung once is not asked the same again, in post neither: each wait would cost the run its limit once more. */
-  async function noteHang(kind: CacheRequest['kind'], why: string): Promise<void> {
+  async function noteHang(kind: Way, why: string): Promise<void> {
     await writeFile(hangFile(kind), why, { flag: 'wx' }).catch(() => undefined);
   }
 
   /** How it hung before in this run; null: it did not. */
-  async function hangOf(kind: CacheRequest['kind']): Promise<string | null> {
+  async function hangOf(kind: Way): Promise<string | null> {
     // A named pipe in its place is not waited for.
     const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     return readFile(hangFile(kind), { encoding: 'utf8', flag }).catch(() => null);
   }
 
-  function hangFile(kind: CacheRequest['kind']): string {
+  function hangFile(kind: Way): string {
     return join(options.stagingFolder, `hung-${kind}`);
   }
 }
 
-function unavailable(why: string): RestoredCopy {
+/** A lookup goes the way of a restore. */
+type Way = Exclude<CacheRequest['kind'], 'lookup'>;
+
+function entryIn(end: WorkerEnd): { readonly kind: 'entry'; readonly key: string } | Exclude<RestoredCopy, FoundCopy> {
+  if (end.kind !== 'answered') return unavailable(end.why);
+  if (end.answer.kind === 'no-entry') return { kind: 'absent' };
+  return end.answer.kind === 'restored'
+    ? { kind: 'entry', key: end.answer.key }
+    : unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave an unusable answer');
+}
+
+function unavailable(why: string): Unavailable {
   return { kind: 'unavailable', why };
 }
 

@@ -24,7 +24,7 @@ export async function cacheWorkerProcess(argument: string): Promise<never> {
   process.exit(0);
 }
 
-/** Restores into or saves from `./ralph-state` by @actions/cache; never throws for what the service did. */
+/** Looks up, restores into or saves from `./ralph-state` by @actions/cache; never throws for what the service did. */
 async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exchange) => void): Promise<CacheAnswer> {
   const exchanges: Exchange[] = [];
   watchTraffic((exchange) => {
@@ -33,9 +33,9 @@ async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exch
   });
   try {
     const cache = await import('@actions/cache');
-    return request.kind === 'restore'
-      ? await restore(cache, request.key, exchanges)
-      : await save(cache, request.key, exchanges);
+    return request.kind === 'save'
+      ? await save(cache, request.key, exchanges)
+      : await restore(cache, request, exchanges);
   } catch (error) {
     return { kind: 'failed', why: textOf(error) };
   }
@@ -43,10 +43,10 @@ async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exch
 
 async function restore(
   cache: typeof ActionsCache,
-  prefix: string,
+  { key: prefix, kind }: CacheRequest,
   exchanges: readonly Exchange[],
 ): Promise<CacheAnswer> {
-  const key = await cache.restoreCache([STATE_FOLDER_NAME], prefix, [prefix]);
+  const key = await cache.restoreCache([STATE_FOLDER_NAME], prefix, [prefix], { lookupOnly: kind === 'lookup' });
   if (key !== undefined) return { kind: 'restored', key };
   const last = exchanges.at(-1);
   if (hasNoEntry(last)) return { kind: 'no-entry' };

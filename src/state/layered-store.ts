@@ -50,15 +50,23 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   return { restore, claim, save, ride, advance, renew, release, order, orders, transcript };
 
   async function restore(lane: LaneId): Promise<RestoredState> {
-    const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
+    const record = (await guarded?.restore(lane)) ?? null;
+    // Leases and orders are there alone: without them a copy is no basis to work on.
+    if (record?.kind === 'unavailable') return record;
+    const copy = (await copies?.store.restore(lane, record === null ? undefined : sufficient(lane, record))) ?? null;
     if (copy?.kind === 'found') seen.set(lane, copy);
     else seen.delete(lane);
     if (record === null) return fromCopy(lane, copy ?? { kind: 'absent' });
-    // Leases and orders are there alone: without them a copy is no basis to work on.
-    if (record.kind === 'unavailable') return record;
     if (record.kind === 'newer') return { kind: 'newer', version: record.version, origin: guardedPlace };
     decided.set(lane, record.record.sequence);
     return fromRecord(lane, record, copy);
+  }
+
+  /** The number up to which no copy tells anything more; undefined: any copy might, or has the transcript that the document names. */
+  function sufficient(lane: LaneId, record: Exclude<RestoredRecord, { kind: 'unavailable' }>): number | undefined {
+    if (record.kind === 'newer' || record.record.document === null || refused.has(lane)) return undefined;
+    const parsed = parseStateAt(record.record.document, lane, now());
+    return parsed.kind === 'state' && parsed.state.transcript === null ? record.record.sequence : undefined;
   }
 
   function fromRecord(lane: LaneId, { record, problem }: KeptRecord, copy: RestoredCopy | null): RestoredState {

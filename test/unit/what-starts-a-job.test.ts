@@ -10,10 +10,12 @@ const template = single.jobs['ralph'];
 const gate = called.jobs['gate'];
 
 const issue = { title: 'Greet', labels: [{ name: 'ralph' }] };
-const pull = (ref: string) => ({ number: 9, head: { ref } });
+const pull = (ref: string, user?: object) => ({ number: 9, head: { ref }, user });
 const ours = { body: `${answerMarker('thread-7', '7')}\nDone.`, in_reply_to_id: 7 };
 const empty = { state: 'commented', body: null };
 const bot = { type: 'Bot' };
+const app = { type: 'Bot', login: 'our-app[bot]' };
+const reviewer = { type: 'Bot', login: 'reviewer[bot]' };
 const repository = { default_branch: 'trunk' };
 
 type Event = Readonly<Record<string, unknown>>;
@@ -41,6 +43,8 @@ describe('what starts a job: the template, and the first job of the reusable wor
     ['an answer of ours', { pull_request: pull('ralph/queue'), comment: ours, sender: bot }, false],
     ['the review that GitHub makes of it', { pull_request: pull('ralph/queue'), review: empty, sender: bot }, false],
     ['a review by a bot', { pull_request: pull('ralph/queue'), review: { ...empty, body: 'No.' }, sender: bot }, true],
+    ['comments of a bot', { pull_request: pull('ralph/queue', app), review: empty, sender: reviewer }, true],
+    ['an answer by an app', { pull_request: pull('ralph/queue', app), review: empty, sender: app }, false],
     ['comments of a person', { pull_request: pull('ralph/queue'), review: empty, sender: { type: 'User' } }, true],
     ['a comment that comes with a review', { pull_request: pull('ralph/queue'), comment: { body: 'No.' } }, false],
     ['a failed suite', { check_suite: { head_branch: 'ralph/queue', conclusion: 'failure' } }, true],

@@ -33,7 +33,7 @@ function missingReviews(looked: LookedAt): readonly Finding[] {
   return [
     warning(
       'answers',
-      `\`on:\` does not name \`pull_request_review\`, so a review ${waits(looked)}.`,
+      `\`on:\` does not name \`pull_request_review\`, so a review ${waits(looked)}. ${OWN_LANES}`,
       cure('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
     ),
   ];
@@ -44,13 +44,17 @@ function missingChecks(looked: LookedAt): readonly Finding[] {
   return [
     warning(
       'answers',
-      `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check ${waits(looked)}.`,
+      `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check ${waits(looked)}. ${OWN_LANES}`,
       cure('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
         paste: 'workflow_run:\n  workflows: [CI]\n  types: [completed]',
       }),
     ),
   ];
 }
+
+/** The schedule looks at the queue's pull request, and at others where work is left. */
+const OWN_LANES =
+  "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
 
 function waits({ workflow }: LookedAt): string {
   return workflow.triggers.some(({ event }) => event === 'schedule')

@@ -171,6 +171,20 @@ export function isHeldByReservation(
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
 }
 
+/** Why a run must not begin; null: it may call, its wait is worth it, or what is complete, or owed to people (`owes`), is still to be published. */
+export function stopBeforeWork(
+  { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },
+  policy: Policy,
+  now: number,
+): Outcome | null {
+  const situation = { run: startRun(state, now), policy, now };
+  const step = nextStep({ state, tasks, ...situation });
+  if (step.kind === 'iterate' || step.outcome.kind === 'complete' || (owes && step.outcome.kind === 'blocked'))
+    return null;
+  // The lane is this run's while it waits.
+  return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
+}
+
 type Rule = (situation: Situation) => Outcome | null;
 
 const rules: readonly Rule[] = [

@@ -88,6 +88,21 @@ export function labellerOf<Account>(history: History<Account>, taskLabel: string
   return standingLabeling(history, taskLabel)?.by ?? null;
 }
 
+/** Consent that was given to this very text before, and nothing has happened to the issue since then; null: it must be judged. Who gave it then is not asked about again, so it is for work that is finished. */
+export function consentAsBefore<Account extends { readonly login: string }>({
+  history,
+  taskLabel,
+  text,
+  approved,
+}: Omit<ConsentQuestion<Account>, 'isTrusted'>): Extract<Consent, { kind: 'given' }> | null {
+  const labeling = standingLabeling(history, taskLabel);
+  if (approved === null || approved.text !== text || labeling?.by == null || history.truncated) return null;
+  const { at } = approved;
+  const isUntouched =
+    labeling.at <= at && history.reopenings.every((act) => act.at <= at) && editsSince(history, at).length === 0;
+  return isUntouched ? { kind: 'given', by: labeling.by.login, at } : null;
+}
+
 /** Whom `judgeConsent` will ask about. */
 export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
   const labeling = standingLabeling(history, taskLabel);

@@ -22,6 +22,7 @@ import { saveOrder } from './save-order.ts';
 import { judgeLane } from '../lane/restore.ts';
 import { knownTasks, reportStatus } from './report-status.ts';
 import { reportSetUp } from './set-up.ts';
+import { forTasks } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
@@ -36,7 +37,7 @@ export async function obey(
   switch (command.kind) {
     case 'run':
       return found.kind === 'queue'
-        ? workQueue(deps, { asked: true, byHand: true, purpose: 'tasks' })
+        ? workQueue(deps, { asked: true, byHand: true, purpose: forTasks })
         : workIssue(deps, { number: found.issue, redo: true, approvedText: null });
     case 'order': {
       const lane = await laneToOrder(deps, found);
@@ -64,7 +65,7 @@ export async function obeyDispatch(
   const by: Giver = { by: actor ?? 'someone', from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
-      return workQueue(deps, { asked: true, byHand: true, purpose: 'tasks' });
+      return workQueue(deps, { asked: true, byHand: true, purpose: forTasks });
     case 'order':
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
@@ -106,7 +107,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const number = issueOfId(lane);
   const intake =
     number === null
-      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: 'tasks' })
+      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: forTasks })
       : await workIssue(deps, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }

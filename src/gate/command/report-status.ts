@@ -1,5 +1,5 @@
 import { issueLane, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { baseBranch } from '../lane/admit.ts';
+import { baseBranch } from '../lane/obstacles.ts';
 import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';
 import { findPrompt } from '../tasks/prompt.ts';

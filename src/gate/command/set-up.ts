@@ -6,7 +6,7 @@ import { UserError } from '../../errors.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranch } from '../lane/admit.ts';
+import { baseBranch } from '../lane/obstacles.ts';
 import { reportStatus } from './report-status.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;

@@ -6,7 +6,7 @@ import type { Intent } from '../event/intent.ts';
 import { admit } from '../lane/admit.ts';
 import { updated } from '../lane/withdraw.ts';
 import { trusts } from '../people/trust.ts';
-import { byItself } from '../tasks/sources.ts';
+import { byItself, type Purpose } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';
 
 /** People or CI said something of a pull request of ours: the lane of its branch is worked on, which finds out what. */
@@ -25,24 +25,15 @@ export async function answerFeedback(
     );
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
   }
-  if (about === 'check') {
-    const head = (await deps.remote.branches(branch))[branch] ?? null;
-    // What failed on an earlier commit is checked again on this one, whose checks speak for themselves.
-    if (pullRequest.head !== null && head !== pullRequest.head) {
-      deps.log.info(
-        `Nothing to do: the check is of ${pullRequest.head.slice(0, 7)}, which is not the newest commit of ${branch}.`,
-      );
-      return endIntake({ kind: 'idle', reason: 'not_for_us' });
-    }
-  }
+  const purpose: Purpose = { kind: 'answers', failedOn: about === 'check' ? pullRequest.head : null };
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
-    ? workQueue(deps, { asked: false, byHand: false, purpose: 'answers' })
-    : goOn(deps, issue);
+    ? workQueue(deps, { asked: false, byHand: false, purpose })
+    : goOn(deps, issue, purpose);
 }
 
 /** The issue's own lane goes on, as long as its issue is a task. */
-async function goOn(deps: GateDeps, number: number): Promise<Intake> {
+async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<Intake> {
   const issue = await deps.forge.issue(number);
   const name = `Issue #${String(number)}`;
   if (issue?.state !== 'open') return updated(deps, `${name} is closed, so its pull request is not answered.`);
@@ -51,7 +42,7 @@ async function goOn(deps: GateDeps, number: number): Promise<Intake> {
       deps,
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
-  const intake = await admit(deps, byItself(issue, 'answers'));
+  const intake = await admit(deps, byItself(issue, purpose));
   // Whatever keeps it from being answered now, the schedule's next run looks again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);

@@ -7,6 +7,7 @@ import {
   type JudgedChecks,
   type OwnRuns,
 } from '../../core/feedback/checks/checks.ts';
+import { checksToRead } from '../../core/feedback/checks/reading.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
@@ -20,11 +21,6 @@ import { mapTexts } from '../../core/text/redact.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
 
-/** Beside the one that reads the pull request, a run asks GitHub about people and failed checks so often; the first check is read in any case. */
-const MAX_REQUESTS = 9;
-const REQUESTS_OF_CHECK = 3;
-/** Failed checks that are worked on in one run. */
-const MAX_CHECKS = 2;
 /** Names of checks that people get to see. */
 const MAX_NAMED = 10;
 
@@ -77,11 +73,9 @@ export async function readFeedback(
   // What rests takes no turn of what can be worked on.
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
   const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
-  const affordable = Math.floor((MAX_REQUESTS - people.asked) / REQUESTS_OF_CHECK);
-  const most = Math.max(1, Math.min(MAX_CHECKS, affordable));
-  const details = await detailsOf(deps, inTurn.slice(0, most));
+  const details = await detailsOf(deps, checksToRead(inTurn, people.asked));
   const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
-  const later = new Set(inTurn.slice(most).map(taskIdOfCheck));
+  const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))

@@ -1,15 +1,15 @@
-import { accountsThatMatter, judgeConsent, type Consent } from '../../core/people/consent.ts';
+import { accountsThatMatter, consentAsBefore, judgeConsent, type Consent } from '../../core/people/consent.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
-import { taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from './trust.ts';
 
-/** Who approved these issues; one that is not there any more is left out. */
+/** Who approved these issues; one that is not there any more is left out. `known`: what was approved before; and finished issues, of which nobody is asked about if nothing has happened since. */
 export async function judgeIssues(
   deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
   issues: readonly (IssueText & { readonly number: number })[],
-  approvals: LaneState['approvals'],
+  known: { readonly approvals: LaneState['approvals']; readonly isFinished: (id: TaskId) => boolean },
 ): Promise<ReadonlyMap<number, Consent>> {
   if (issues.length === 0) return new Map();
   const { taskLabel } = deps.config;
@@ -17,19 +17,23 @@ export async function judgeIssues(
     issues.map(({ number }) => number),
     taskLabel,
   );
+  const questions = issues.flatMap((issue) => {
+    const history = histories.get(issue.number);
+    if (history === undefined) return [];
+    const id = taskIdOfIssue(issue.number);
+    const approved = (Object.hasOwn(known.approvals, id) ? known.approvals[id] : undefined) ?? null;
+    const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
+    const before = known.isFinished(id) ? consentAsBefore(question) : null;
+    return [{ number: issue.number, question, before }];
+  });
   const isTrusted = await trustAmong(
     deps,
-    [...histories.values()].flatMap((history) => accountsThatMatter(history, taskLabel)),
+    questions.flatMap(({ question, before }) =>
+      before === null ? accountsThatMatter(question.history, taskLabel) : [],
+    ),
   );
   return new Map(
-    issues.flatMap((issue) => {
-      const history = histories.get(issue.number);
-      if (history === undefined) return [];
-      const id = taskIdOfIssue(issue.number);
-      const approved = (Object.hasOwn(approvals, id) ? approvals[id] : undefined) ?? null;
-      const text = hashOfText(issue, deps.sha256);
-      return [[issue.number, judgeConsent({ history, taskLabel, text, approved, isTrusted })] as const];
-    }),
+    questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),
   );
 }
 

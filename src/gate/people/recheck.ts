@@ -63,7 +63,7 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
 /** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
 async function judgeAnywhere(deps: GateDeps, issue: Issue) {
   const judge = async (approvals: LaneState['approvals']) =>
-    (await judgeIssues(deps, [issue], approvals)).get(issue.number);
+    (await judgeIssues(deps, [issue], { approvals, isFinished: () => false })).get(issue.number);
   const first = await judge({});
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);

@@ -10,6 +10,7 @@ import {
 } from '../../core/tasks/admission.ts';
 import type { TaskIssue } from '../../core/tasks/issue-task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
 import { mayWait } from '../../core/tasks/waiting.ts';
 import type { Dependency } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -23,18 +24,21 @@ export async function judgeTasks(deps: GateDeps, candidates: Candidates, restore
   for (;;) {
     const step = admissionStep(admission);
     if (step.kind === 'judged') return step.judged;
-    admission = learn(admission, await ask(deps, step, restored.approvals));
+    admission = learn(admission, await ask(deps, step, restored));
   }
 }
 
 async function ask(
   deps: GateDeps,
   question: AdmissionQuestion,
-  approvals: LaneState['approvals'],
+  { approvals, tasks }: LaneState,
 ): Promise<AdmissionAnswer> {
   switch (question.kind) {
     case 'consents': {
-      const found = await judgeIssues(deps, question.of, approvals);
+      const found = await judgeIssues(deps, question.of, {
+        approvals,
+        isFinished: (id) => progressOf(tasks, id).state === 'done',
+      });
       return { ...question, found, peopleAsked: accountsAsked(deps.forge), now: deps.clock.now() };
     }
     case 'texts':

@@ -22,8 +22,7 @@ import { judgeTasks } from './judge.ts';
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
-  /** Whether a run that has nothing to answer works on tasks all the same. */
-  readonly purpose: 'tasks' | 'answers';
+  readonly purpose: Purpose;
   /** A person asks for it now, by a label or a command. */
   readonly asked: boolean;
   /** A person started this run, so that entries are tried again that an earlier Ralph failed. */
@@ -41,8 +40,14 @@ export interface Request {
   readonly promptAgain: boolean;
 }
 
+/** `answers`: a run that has nothing to answer works on no tasks either; `failedOn`: the commit on which a check failed, null: people said something. */
+export type Purpose = { readonly kind: 'tasks' } | { readonly kind: 'answers'; readonly failedOn: string | null };
+
+/** For whatever there is to do. */
+export const forTasks: Purpose = { kind: 'tasks' };
+
 /** What an issue's own lane is asked for where nobody named the issue. */
-export function byItself(issue: Issue, purpose: Request['purpose']): Request {
+export function byItself(issue: Issue, purpose: Purpose): Request {
   return {
     id: issueLane(issue.number),
     requested: 'by-itself',

@@ -2,6 +2,7 @@ import { releaseLane } from '../../gate/lane/claim.ts';
 import { renewReservation } from '../../gate/lane/renew.ts';
 import type { GateDeps } from '../../gate/deps.ts';
 import { findForeign } from '../../gate/found.ts';
+import { forTasks } from '../../gate/tasks/sources.ts';
 import { workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/run-status.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -75,7 +76,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
   const foreign = await findForeign(gateDeps);
-  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: 'tasks' });
+  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: forTasks });
   const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);

@@ -48,6 +48,23 @@ describe('what was saved is found again', () => {
     ]);
   });
 
+  test.each([
+    [40, 'found', ['lookup', 'lookup', 'download']],
+    [41, 'absent', ['lookup']],
+    [900, 'absent', ['lookup']],
+  ])('what is not beyond #%i is looked up, and not fetched: %s', async (beyond, kind, steps) => {
+    await using cache = await cacheFixture();
+    await cache.store().save(copyOf('queue', 41, '{"sequence":41}'));
+    const before = cache.service.requests.length;
+    expect((await cache.store().restore('queue', beyond)).kind).toBe(kind);
+    expect(cache.service.requests.slice(before).map(({ step }) => step)).toEqual(steps);
+  });
+
+  test('beyond a number, nothing is absent as well', async () => {
+    await using cache = await cacheFixture();
+    expect(await cache.store().restore('queue', 0)).toEqual({ kind: 'absent' });
+  });
+
   test.each([null, '{}'])(
     'without a transcript there is none after restore, and with %s as document that',
     async (document) => {

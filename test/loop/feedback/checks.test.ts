@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { runOnce } from '../stage/river.ts';
+import { open, type Tap } from '../stage/tap.ts';
 import { BRANCH, HOUR, bodyOf, next, reviewed, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';
 
@@ -72,8 +73,17 @@ describe('checks', () => {
       branches: [{ name: BRANCH }],
     };
     project.clock.advance(HOUR);
-    const run = await runOnce(project, { event: { name: 'status', payload } });
+    let lists = 0;
+    const tap: Tap = {
+      ...open,
+      call: (name, call) => {
+        if (name === 'remote.branches') lists += 1;
+        return call();
+      },
+    };
+    const run = await runOnce(project, { event: { name: 'status', payload }, tap });
     expect(run).toMatchObject({ end: calls === 0 ? 'idle (not_for_us)' : 'complete (plan_complete)', calls });
+    expect(lists).toBe(1);
   });
 
   test('one that failed on a branch whose pull request was closed meanwhile starts nothing', async () => {
@@ -88,15 +98,15 @@ describe('checks', () => {
 
   test('of more than one run reads, the others wait for what CI says next, and nothing is called ready', async () => {
     const project = await reviewed(worker);
-    const names = ['a', 'b', 'c'];
+    const names = ['a', 'b', 'b2', 'c'];
     const head = names.map((name, index) => failing({ id: 31 + index, name }));
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [] } });
     const run = await next(project);
-    expect(run).toMatchObject({ end: 'limit (checks)', calls: 2 });
+    expect(run).toMatchObject({ end: 'limit (checks)', calls: 3 });
     expect(bodyOf(project)).toContain('1 failed check is open');
     expect(bodyOf(project)).toMatch(/Check "c" fails.*not worked on yet/);
-    // The cause of all three was one, or it was not.
-    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(2), base: [] } });
+    // The cause of all four was one, or it was not.
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(3), base: [] } });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
   });

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { parseBudget } from '../../../src/core/sharing/budget.ts';
 import { usageLimited } from '../stage/behaviours.ts';
-import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
+import {
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  warningsIn,
+  type Event,
+} from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 import { next, reviewedOn, worker } from './reviewing.ts';
@@ -44,12 +53,15 @@ describe("a review of an issue's own pull request", () => {
   test('that comes while a run works waits for the next run of the schedule', async () => {
     const project = await asked();
     let second = '';
+    let requests = 0;
     const tap: Tap = {
       ...open,
       call: async (name, call) => {
         if (name === 'agent.call' && second === '') {
           say(project, 12);
+          const { sent } = project.forge.requests();
           second = (await runOnce(project, { event: submitted })).end;
+          requests = project.forge.requests().sent - sent;
         }
         return call();
       },
@@ -57,10 +69,21 @@ describe("a review of an issue's own pull request", () => {
     project.clock.advance(HOUR);
     expect(await runOnce(project, { event: submitted, tap })).toMatchObject({ calls: 1 });
     expect(second).toBe('refused (another_run)');
+    // Whether the person may write, and the issue: what is said it leaves to the run that can answer it.
+    expect(requests).toBe(2);
     expect(repliesOf(project)).toEqual([11]);
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(repliesOf(project)).toEqual([11, 12]);
     expect(toGoOn(project)).toEqual([]);
+  });
+
+  test('is answered by the first of the two runs that one reply starts; the second finds nothing', async () => {
+    const project = await asked();
+    expect(await next(project, submitted)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    const written = project.forge.writes.length;
+    expect(await runOnce(project, { event: submitted })).toMatchObject({ end: 'idle (updated)', calls: 0 });
+    expect(project.forge.writes).toHaveLength(written);
+    expect(repliesOf(project)).toEqual([11]);
   });
 
   test('is answered by the schedule, if the run that it starts dies with its machine', async () => {
@@ -112,5 +135,30 @@ describe("a review of an issue's own pull request", () => {
     expect(await next(project)).toMatchObject({ calls: 0 });
     expect(toGoOn(project)).toEqual([]);
     expect(savedState(project, 'issue-1').feedback.items).toEqual({});
+  });
+});
+
+describe("where the workflow's file names no review", () => {
+  const file = '.github/workflows/ralph.yml';
+  const label = 'on:\n  issues:\n    types: [labeled]\n';
+  const review = `${label}  pull_request_review:\n    types: [submitted]\n`;
+  const comments = `${label}  pull_request_review_comment:\n    types: [created]\n`;
+
+  test.each<[string, Event, Parameters<typeof createProject>[0], number]>([
+    ["a run on an issue's own branch says that nobody is heard there", labeled(1), { files: { [file]: label } }, 1],
+    ['it does where only replies are named', labeled(1), { files: { [file]: comments } }, 1],
+    ['not where reviews are', labeled(1), { files: { [file]: review } }, 0],
+    [
+      'not where they are left to people',
+      labeled(1),
+      { files: { [file]: label }, inputs: { 'answer-reviews': 'false' } },
+      0,
+    ],
+    ['not where nobody can tell', labeled(1), {}, 0],
+    ["nor on the queue's branch, which the schedule reads", schedule, { files: { [file]: label } }, 0],
+  ])('%s', async (_, event, setting, expected) => {
+    const run = await runOnce(createProject({ agent: [worker], ...setting }), { event });
+    expect(run).toMatchObject({ calls: 1 });
+    expect(warningsIn(run).filter((warning) => warning.includes('start no run'))).toHaveLength(expected);
   });
 });

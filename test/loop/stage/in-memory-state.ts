@@ -155,11 +155,13 @@ function createCache(): FakeCache {
     saved,
     signed: true,
     outages,
-    restore: async (lane): Promise<RestoredCopy> => {
+    restore: async (lane, beyond = -1): Promise<RestoredCopy> => {
       const why = outages.get('restore');
       const copy = saved.get(lane);
       if (why !== undefined) return Promise.resolve({ kind: 'unavailable', why });
-      return copy === undefined ? { kind: 'absent' } : { ...copy, kind: 'found', signed: cache.signed };
+      return copy === undefined || copy.sequence <= beyond
+        ? { kind: 'absent' }
+        : { ...copy, kind: 'found', signed: cache.signed };
     },
     save: async (copy): Promise<SavedCopy> => {
       const why = outages.get('save');

@@ -133,6 +133,24 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       });
     });
 
+    test.each<[string, Partial<Parameters<typeof stateOf>[1]>, string | null, number | undefined]>([
+      ['no further than it, if that is all there is to know', {}, null, 40],
+      ['in any case for the transcript that it names', { session, transcript: named('own') }, null, undefined],
+      ['in any case if it cannot be read', {}, 'garbage', undefined],
+    ])('the cache is asked %s', async (_, state, garbage, expected) => {
+      await using shared = await open();
+      const document = garbage ?? copyOf(40, state).document;
+      await put(shared.machine(), 'queue', serializeRecord(record(40, { document })));
+      const asked: (number | undefined)[] = [];
+      const { kept, store } = cacheOf(absent);
+      const cache = {
+        ...store,
+        restore: (_lane: string, beyond?: number) => (asked.push(beyond), store.restore('queue')),
+      };
+      await startRun(shared, { kept, store: cache }).store.restore('queue');
+      expect(asked).toEqual([expected]);
+    });
+
     test('nobody answers there: no copy is a basis to work on', async () => {
       expect(await restore(serializeRecord(record(40)), copy(39), 'the server is on fire')).toEqual({
         kind: 'unavailable',

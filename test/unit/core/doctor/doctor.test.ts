@@ -365,7 +365,12 @@ describe('reviews and checks', () => {
     .replace(...without('check_suite'));
 
   test.each<AnswerRow>([
-    ['reviews start no run', noReviews, /`pull_request_review`, so a review waits for the next scheduled/, /submitted/],
+    [
+      'reviews start no run',
+      noReviews,
+      /`pull_request_review`, so a review waits for the next scheduled run\. On an issue's own .*`\/ralph run`/,
+      /submitted/,
+    ],
     [
       'checks start no run, and nothing else does by itself',
       { ...good, files: [fileWith(noEvents)] },

@@ -6,6 +6,7 @@ import {
   taskIdOfCheck,
   unstartedChecks,
 } from '../../../../src/core/feedback/checks/checks.ts';
+import { checksToRead } from '../../../../src/core/feedback/checks/reading.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { isFeedback } from '../../../../src/core/feedback/subject.ts';
 import { MINUTE } from '../core-fixtures.ts';
@@ -259,6 +260,35 @@ describe('whether a check that failed before still fails is not decided', () => 
     ['all others have ended without it', [check({ ...passed, name: 'lint' })], false],
   ])('%s', (_, head, expected) => {
     expect(isUndecidedCheck(judgeChecks({ head, base: [] }, own), taskIdOfCheck(check()))).toBe(expected);
+  });
+});
+
+describe('how many of the failed checks one run reads', () => {
+  const jobs = (...names: readonly string[]) => names.map((name) => check({ name }));
+  const letters = ['a', 'b', 'c', 'd', 'e'];
+  const app = (name: string) => check({ name, app: 'circleci', workflow: null });
+
+  test.each<[string, readonly CheckNow[], number, readonly string[]]>([
+    ['three jobs where nothing else was asked', jobs('a', 'b', 'c', 'd'), 0, ['a', 'b', 'c']],
+    ['two beside one to three people', jobs('a', 'b', 'c'), 3, ['a', 'b']],
+    ['one beside four', jobs('a', 'b', 'c'), 4, ['a']],
+    ['the first beside any number', jobs('a', 'b'), 60, ['a']],
+    ['four of another app, which has no logs', letters.map(app), 0, ['a', 'b', 'c', 'd']],
+    [
+      'what still fits behind what does not',
+      [...jobs('a', 'b', 'c'), app('d'), status({ name: 'e' })],
+      2,
+      ['a', 'b', 'd', 'e'],
+    ],
+    [
+      'statuses, which cost nothing, but no more than four',
+      letters.map((name) => status({ name })),
+      9,
+      ['a', 'b', 'c', 'd'],
+    ],
+    ['none of none', [], 0, []],
+  ])('%s', (_, inTurn, asked, expected) => {
+    expect(checksToRead(inTurn, asked).map(({ name }) => name)).toEqual(expected);
   });
 });
 

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { accountsThatMatter, judgeConsent, type Consent, type History } from '../../../../src/core/people/consent.ts';
+import {
+  accountsThatMatter,
+  consentAsBefore,
+  judgeConsent,
+  type Consent,
+  type History,
+} from '../../../../src/core/people/consent.ts';
 
 interface Person {
   readonly login: string;
@@ -219,6 +225,30 @@ test('and it was asked for then although the text was changed', () => {
   expect(judged([label(ann, 5), edit(eve, 6), reopen(bea, 9), reopen(eve, 10)])).toMatchObject({
     kind: 'changed',
     askedAt: 9,
+  });
+});
+
+describe('consent that was given before holds without a question', () => {
+  const before = (events: readonly Event[], approved: { text: string; at: number } | null = { text: 'now', at: 5 }) =>
+    consentAsBefore({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved });
+
+  test('where nothing has happened since', () => {
+    expect(before([label(ann, 5)])).toEqual({ kind: 'given', by: 'ann', at: 5 });
+    expect(before([label(ann, 3), edit(eve, 4), reopen(bea, 5)])).toEqual({ kind: 'given', by: 'ann', at: 5 });
+  });
+
+  test.each<[string, readonly Event[], { text: string; at: number } | null]>([
+    ['nothing was approved', [label(ann, 5)], null],
+    ['another text was', [label(ann, 5)], { text: 'then', at: 5 }],
+    ['the label was put on again', [label(ann, 5), unlabel(ann, 6), label(eve, 7)], { text: 'now', at: 5 }],
+    ['the label is gone', [label(ann, 5), unlabel(ann, 6)], { text: 'now', at: 5 }],
+    ['nobody knows who put it on', [label(null, 5)], { text: 'now', at: 5 }],
+    ['the issue was reopened', [label(ann, 5), reopen(eve, 6)], { text: 'now', at: 5 }],
+    ['the text was changed, and back', [label(ann, 5), edit(eve, 6), edit(eve, 7)], { text: 'now', at: 5 }],
+    ['it was changed within the same second', [label(ann, 5), edit(eve, 5)], { text: 'now', at: 5 }],
+    ['GitHub keeps something back', [label(ann, 5), cut], { text: 'now', at: 5 }],
+  ])('not where %s', (_, events, approved) => {
+    expect(before(events, approved)).toBeNull();
   });
 });
 

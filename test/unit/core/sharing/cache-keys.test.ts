@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { laneKeyPrefix, sequenceKeyPrefix } from '../../../../src/core/sharing/cache-keys.ts';
+import { laneKeyPrefix, sequenceKeyPrefix, sequenceOfKey } from '../../../../src/core/sharing/cache-keys.ts';
 
 test.each([
   ['queue', 'ralph-state-v1/queue/', 'ralph-state-v1/queue/7/'],
@@ -9,4 +9,17 @@ test.each([
 ])('keys of the lane %s begin with %s, those of its copy 7 with %s', (lane, ofLane, ofCopy) => {
   expect(laneKeyPrefix(lane)).toBe(ofLane);
   expect(sequenceKeyPrefix(lane, 7)).toBe(ofCopy);
+});
+
+test.each<[string, number | null]>([
+  [`${sequenceKeyPrefix('queue', 41)}1-1-1700000000000`, 41],
+  [`${sequenceKeyPrefix('queue', 0)}x`, 0],
+  [`${sequenceKeyPrefix('queue-2', 41)}x`, null],
+  [laneKeyPrefix('queue'), null],
+  [`${laneKeyPrefix('queue')}41`, null],
+  [`${laneKeyPrefix('queue')}-1/x`, null],
+  [`${laneKeyPrefix('queue')}1e3/x`, null],
+  [`${laneKeyPrefix('queue')}${'9'.repeat(16)}/x`, null],
+])('the key %s says number %j', (key, expected) => {
+  expect(sequenceOfKey('queue', key)).toBe(expected);
 });
