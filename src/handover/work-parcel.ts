@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { verificationSchema } from '../core/evidence.ts';
+import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isolationFacts } from '../core/isolation/facts.ts';
 import { cutFacts } from '../core/isolation/texts.ts';
@@ -97,6 +98,8 @@ export type ReceivedWork =
   | {
       readonly kind: 'work';
       readonly work: Work;
+      /** What it says that it answered, to be held against its commits. */
+      readonly answers: Feedback;
       readonly commits: HandedFile | null;
       readonly session: HandedFile | null;
     }
@@ -178,8 +181,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     return unusable('Its journal is not one of this run.');
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
-  const made = [...journal.flatMap(({ commit }) => commit ?? []), ...(work.head === opened.head ? [] : [work.head])];
-  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base, commits: made };
+  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base };
   const received = receivedState(state.state, admitted, now);
   const outcome = believedOutcome(work.outcome, policy, now);
   if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
@@ -196,6 +198,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const startedAt = within(work.startedAt, { from: intake.claimedAt, to: now });
   return {
     kind: 'work',
+    answers: state.state.feedback,
     commits,
     session,
     work: {

@@ -108,7 +108,24 @@ export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress)
 /** The memory with an answer to what is asked, not posted yet. */
 export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
   const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
-  return changeItem(feedback, id, (item) => ({ ...item, answer: { ...answer, words, posted: false } }));
+  return changeItem(feedback, id, (item) => ({
+    ...item,
+    workedIn: undefined,
+    answer: { ...answer, words, posted: false },
+  }));
+}
+
+/** The memory with a commit of work on what is asked that is not finished. */
+export function workOn(feedback: Feedback, id: TaskId, commit: string): Feedback {
+  return changeItem(feedback, id, (item) => ({ ...item, workedIn: commit }));
+}
+
+/** The newest commit of work on it that nobody has read of: of work that is not finished, or that was answered and did not pass; null: there is none. */
+export function workedBefore({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
+  const item = Object.hasOwn(items, id) ? items[id] : undefined;
+  if (item?.workedIn !== undefined) return item.workedIn;
+  const answer = item?.answer ?? null;
+  return answer?.kind === 'changed' && !answer.posted ? answer.commit : null;
 }
 
 /** The memory in which people can read these answers. */
@@ -168,7 +185,9 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capped(subject.title, MAX_TITLE_CHARS);
   const rounds = before?.rounds ?? 0;
-  return { kind, title, url, rounds, asked, answer: before?.asked === asked ? before.answer : null };
+  const isSame = before?.asked === asked;
+  const workedIn = isSame || before?.answer === null ? before?.workedIn : undefined;
+  return { kind, title, url, rounds, asked, workedIn, answer: isSame ? before.answer : null };
 }
 
 /** Whether work on it begins from the start. A check that still fails on a newer commit while it is worked on is the same complaint. */

@@ -49,7 +49,7 @@ describe('an answer', () => {
     ],
     [
       'a suggestion that was applied',
-      item({}, { words: SUGGESTION_APPLIED, isOurs: true }),
+      item({}, { words: SUGGESTION_APPLIED.words, isOurs: true }),
       `**Applied as suggested** in ${commit}.`,
     ],
     [
@@ -60,10 +60,10 @@ describe('an answer', () => {
           kind: 'unchanged',
           commit: null,
           isOurs: true,
-          words: suggestionWithheld('.github/ci.yml', 'it is a protected path (`allow-protected-paths`)'),
+          words: suggestionWithheld('.github/ci.yml', 'protected').words,
         },
       ),
-      '**Not applied: `.github/ci.yml` is left out, because it is a protected path (`allow-protected-paths`)**.',
+      '**Not applied: `.github/ci.yml` is left out, because it is a protected path; the input allow-protected-paths can allow it**.',
     ],
     [
       'what a person must decide',
