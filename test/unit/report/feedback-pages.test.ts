@@ -146,6 +146,17 @@ describe('the pull request', () => {
     expect(renderPullRequest(some, 0).body).not.toContain('https://evil.test/pull/7)');
   });
 
+  test.each<[string, Partial<Answer> | null, string]>([
+    ['that is open leads to what conflicts', null, 'b'.repeat(40)],
+    ['that was merged leads to the merge', {}, SHA],
+    ['that was none any more leads to what conflicted', { kind: 'unchanged', commit: null }, 'b'.repeat(40)],
+  ])('a conflict %s', (_, came, commit) => {
+    const title = 'Merge main and resolve the conflicts';
+    const one = item({ kind: 'conflict', title, asked: 'b'.repeat(40), url: `${REPOSITORY}/pull/7` }, came);
+    const some = answered({ feedback: [], answers: { ...noFeedback, items: { 'conflict-base': one } } });
+    expect(sectionOf(some)).toContain(` [${title}](${REPOSITORY}/commit/${commit}): `);
+  });
+
   test('says nothing where nothing was asked', () => {
     expect(sectionOf(report({ kind: 'complete', reason: 'plan_complete' }))).toBe('');
   });
