@@ -19,7 +19,7 @@ import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/one-line.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { handedFileSchema, type HandedFile, type HandedIntake } from './handed.ts';
-import type { Work } from './work.ts';
+import { untouchedWork, type Work } from './work.ts';
 
 /** What is said once, however long the texts are that somebody put there. */
 const MAX_SENTENCE_CHARS = 1000;
@@ -239,29 +239,11 @@ export function lostWork(
     now,
   }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
 ): Work {
+  const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt } = intake;
+  const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt };
   return {
-    lane: intake.lane,
-    tasks: intake.tasks,
-    notes: intake.notes,
-    stateBefore: intake.state,
-    state: spent === 'nothing' ? intake.state : withReservationUsed(intake.state, intake.policy, now),
-    journal: [],
-    headVerification: null,
-    base: intake.opened.head,
-    head: intake.opened.head,
-    remoteHead,
-    safe: { state: intake.state, iterations: 0 },
-    hasNewCommits: false,
-    withheld: [],
-    lookAt: [],
-    warnings: [],
-    isolation: null,
-    isolationFrom: 'loop-job',
-    shown,
-    notWaited: null,
-    agent: { name: '', version: '' },
-    startedAt: intake.claimedAt,
-    endedAt: now,
+    ...untouchedWork(untouched, now),
+    state: spent === 'nothing' ? state : withReservationUsed(state, policy, now),
     outcome,
   };
 }
