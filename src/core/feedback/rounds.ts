@@ -186,7 +186,7 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
   const title = capped(subject.title, MAX_TITLE_CHARS);
   const rounds = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
-  const workedIn = isSame || before?.answer === null ? before?.workedIn : undefined;
+  const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
   return { kind, title, url, rounds, asked, workedIn, answer: isSame ? before.answer : null };
 }
 

@@ -20,8 +20,8 @@ const begins: Behaviour = ({ task }) => ({
   output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
 });
 
-const oneJob = async (project: Project): Promise<void> => void (await runOnce(project, { event: schedule }));
-const threeJobs = async (project: Project): Promise<void> => void (await runSplit(project, { event: schedule }));
+const oneJob = (project: Project): Promise<unknown> => runOnce(project, { event: schedule });
+const threeJobs = (project: Project): Promise<unknown> => runSplit(project, { event: schedule });
 
 describe.each([
   ['one job', oneJob],

@@ -3,6 +3,7 @@ import type { ChecksSummary } from '../../../src/core/feedback/checks/checks-sum
 import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answer-words.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
+import { whatAnswerSays } from '../../../src/core/people/answer-marker.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
 import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
@@ -72,6 +73,20 @@ describe('an answer', () => {
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
+  });
+
+  test.each<[string, FeedbackItem]>([
+    ['a change', item()],
+    ['a suggestion', item({}, { words: SUGGESTION_APPLIED.words, isOurs: true })],
+    ['a refusal', item({}, { kind: 'unchanged', commit: null, words: `**Done** in /commit/${SHA})` })],
+    ['a decision', item({ rounds: 2 }, { kind: 'given-up', words: 'Which name?' })],
+    ['a decision without a commit', item({}, { kind: 'given-up', commit: null, words: null })],
+  ])('says what came of it to whoever reads it back: %s', (_, some) => {
+    const { kind, commit } = some.answer ?? {};
+    expect(whatAnswerSays(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
+      kind,
+      commit,
+    });
   });
 
   test('is known as ours, and no word of an agent gets out of its quotation', () => {
