@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { verificationSchema } from '../core/evidence.ts';
+import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isolationFacts } from '../core/isolation/facts.ts';
 import { cutFacts } from '../core/isolation/texts.ts';
@@ -18,7 +19,7 @@ import { queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/one-line.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { handedFileSchema, type HandedFile, type HandedIntake } from './handed.ts';
-import type { Work } from './work.ts';
+import { untouchedWork, type Work } from './work.ts';
 
 /** What is said once, however long the texts are that somebody put there. */
 const MAX_SENTENCE_CHARS = 1000;
@@ -97,6 +98,8 @@ export type ReceivedWork =
   | {
       readonly kind: 'work';
       readonly work: Work;
+      /** What it says that it answered, to be held against its commits. */
+      readonly answers: Feedback;
       readonly commits: HandedFile | null;
       readonly session: HandedFile | null;
     }
@@ -178,8 +181,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     return unusable('Its journal is not one of this run.');
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
-  const made = [...journal.flatMap(({ commit }) => commit ?? []), ...(work.head === opened.head ? [] : [work.head])];
-  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base, commits: made };
+  const admitted = { before: intake.state, tasks: ids, policy, base: opened.base };
   const received = receivedState(state.state, admitted, now);
   const outcome = believedOutcome(work.outcome, policy, now);
   if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
@@ -196,6 +198,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const startedAt = within(work.startedAt, { from: intake.claimedAt, to: now });
   return {
     kind: 'work',
+    answers: state.state.feedback,
     commits,
     session,
     work: {
@@ -236,29 +239,11 @@ export function lostWork(
     now,
   }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
 ): Work {
+  const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt } = intake;
+  const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt };
   return {
-    lane: intake.lane,
-    tasks: intake.tasks,
-    notes: intake.notes,
-    stateBefore: intake.state,
-    state: spent === 'nothing' ? intake.state : withReservationUsed(intake.state, intake.policy, now),
-    journal: [],
-    headVerification: null,
-    base: intake.opened.head,
-    head: intake.opened.head,
-    remoteHead,
-    safe: { state: intake.state, iterations: 0 },
-    hasNewCommits: false,
-    withheld: [],
-    lookAt: [],
-    warnings: [],
-    isolation: null,
-    isolationFrom: 'loop-job',
-    shown,
-    notWaited: null,
-    agent: { name: '', version: '' },
-    startedAt: intake.claimedAt,
-    endedAt: now,
+    ...untouchedWork(untouched, now),
+    state: spent === 'nothing' ? state : withReservationUsed(state, policy, now),
     outcome,
   };
 }

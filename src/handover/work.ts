@@ -14,6 +14,46 @@ import type { AgentName } from '../ports/agent.ts';
 export type IsolationSource = (typeof isolationSources)[number];
 export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
+/** Work of a run in which nothing was done, as far as it stands. */
+export function untouchedWork(
+  {
+    lane,
+    tasks,
+    notes,
+    state,
+    head,
+    remoteHead,
+    shown,
+    startedAt,
+  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt'>,
+  now: number,
+): Omit<Work, 'outcome'> {
+  return {
+    lane,
+    tasks,
+    notes,
+    stateBefore: state,
+    state,
+    journal: [],
+    headVerification: null,
+    base: head,
+    head,
+    remoteHead,
+    safe: { state, iterations: 0 },
+    hasNewCommits: false,
+    withheld: [],
+    lookAt: [],
+    warnings: [],
+    isolation: null,
+    isolationFrom: 'loop-job',
+    shown,
+    notWaited: null,
+    agent: { name: '', version: '' },
+    startedAt,
+    endedAt: now,
+  };
+}
+
 /** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {
   readonly lane: Lane;

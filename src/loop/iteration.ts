@@ -230,7 +230,7 @@ async function conclude(
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
   const booked = withLeftOut(deps, work, { state: bookEntry(settled.state, entry, titleOf), committed });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
-  const state = answerAfter(finished, entry, work.journal);
+  const state = answerAfter(finished, entry);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);

@@ -202,9 +202,10 @@ export interface ReceivedBranch {
   readonly names: readonly string[];
 }
 
-/** `why`: a sentence. */
+/** `made`: the newest commit of the bundle for each task; `why`: a sentence. */
 export type Received =
-  { readonly kind: 'received'; readonly review: Review } | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
+  | { readonly kind: 'refused'; readonly why: string };
 
 /** `along`: what became of the passenger; null: there was none. */
 export type PushedOn =

@@ -3,6 +3,7 @@ import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
+import { showOutOfRounds } from './out-of-rounds.ts';
 import { notifyAtGate } from './rest.ts';
 import { APPROVAL_MARKER, APPROVED_AGAIN, NOT_ASKED_FOR } from '../report/pages/approval-notice.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
@@ -20,6 +21,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   for (const warning of unanswered) deps.log.warning(warning);
   const unsettled = [...(await settleOver(deps, intake)), ...(await settleConfiguration(deps, intake))];
   const { notified, warnings } = await notifyAtGate(deps, intake);
+  const unshown = await showOutOfRounds(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
@@ -27,7 +29,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     ...intake,
     notes: {
       ...intake.notes,
-      warnings: [...intake.notes.warnings, ...unanswered, ...unsettled, ...warnings, ...failed],
+      warnings: [...intake.notes.warnings, ...unanswered, ...unsettled, ...warnings, ...unshown, ...failed],
     },
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { answerKinds } from '../../core/feedback/memory.ts';
 import { verdictSchema } from '../../core/lane/verdict.ts';
 import type { Immutable } from '../../core/immutable.ts';
 import { outcomeSchema } from '../../core/outcome.ts';
@@ -37,6 +38,19 @@ const whatIf = z.discriminatedUnion('kind', [
 const replaySchema = z.object({
   lane: z.string(),
   iterations: count.describe('Iterations that the journal holds.'),
+  answers: z
+    .array(
+      z.object({
+        after: count.describe('Iterations before it.'),
+        tasks: z.array(z.string()),
+        result: z
+          .enum(answerKinds)
+          .nullable()
+          .describe('What came of them; null: an earlier version wrote the journal, which does not say.'),
+        commit: z.string().describe('Newest commit of the branch then.'),
+      }),
+    )
+    .describe('What people and CI asked and the run answered without calling the agent.'),
   torn: z.boolean().describe('Whether the last line was cut off, and left out.'),
   outcome: outcome.nullable().describe('The recorded end; null when the journal has none.'),
   chain: z

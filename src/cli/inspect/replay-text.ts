@@ -11,11 +11,14 @@ const MAX_DIFFERENCES = 10;
 
 /** A replay as a person reads it. */
 export function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
+  const answered = (after: number): readonly string[] =>
+    result.answers.filter((answer) => answer.after === after).map(renderAnswer);
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
     `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
-    ...entries.map(renderEntry),
+    ...entries.flatMap((entry, index) => [...answered(index), renderEntry(entry)]),
+    ...answered(entries.length),
     outcome === null
       ? 'The journal has no end: the run was killed, failed, or still continues.'
       : `End: ${renderOutcome(outcome)}`,
@@ -45,6 +48,12 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
     `circuit ${verdict.circuit}`,
   ];
   return `  ${String(iteration).padStart(3)}  ${plainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;
+}
+
+function renderAnswer({ tasks, result, commit }: ReplayResult['answers'][number]): string {
+  const at = plainLine(commit.slice(0, 7));
+  const what = result === 'changed' ? `changed in ${at}` : `${result === null ? 'done' : 'nothing changed'} at ${at}`;
+  return `    –  ${plainLine(tasks.join(', '))} · answered without a call, ${what}`;
 }
 
 function renderDifferences(differences: readonly Difference[]): readonly string[] {

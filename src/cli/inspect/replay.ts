@@ -25,6 +25,7 @@ const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
 Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
 and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
+Lists each iteration, and between them what the run answered without calling the agent, as a suggested change.
 Each line carries the hash of the one before, so every changed, added or removed line is found except the last. For
 that one, compare the printed hash with the action's output journal-hash.
 
@@ -68,6 +69,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
   const result: ReplayResult = {
     lane: journal.start.lane,
     iterations: journal.entries.length,
+    answers: journal.answers.map(({ after, answer: { tasks, result, commit } }) => ({ after, tasks, result, commit })),
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
     chain,

@@ -2,25 +2,25 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isStuck } from '../tasks/task.ts';
+import { isStuck, type Task } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
-import { SUGGESTION_APPLIED } from './answer-words.ts';
+import { ownAnswerIn, type OwnAnswer } from './answer-words.ts';
 import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
-import { addRound, answerWith, type Remembered } from './rounds.ts';
+import { addRound, answerWith, workedBefore, workOn, type Remembered } from './rounds.ts';
 import { isFeedback } from './subject.ts';
-import { provenAnswers } from './unproven.ts';
+import { isUnproven, provenAnswers } from './unproven.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** The state after an iteration, in which what it answered is answered: with a change, without one, or by leaving it to a person. `earlier`: iterations of this run before it. */
-export function answerAfter(state: LaneState, entry: JournalEntry, earlier: readonly JournalEntry[]): LaneState {
-  const { taskId: id } = entry;
+/** The state after an iteration, in which what it answered is answered: with a change, without one, or by leaving it to a person. */
+export function answerAfter(
+  state: LaneState,
+  { taskId: id, commit: made, analysis, endedAt }: JournalEntry,
+): LaneState {
   if (!isFeedback(id)) return state;
   const progress = progressOf(state.tasks, id);
-  const commit =
-    [...earlier, entry].findLast((one) => one.taskId === id && one.commit !== null)?.commit ??
-    commitBefore(state, entry);
-  const { summary, asks, recommendation } = entry.analysis.signal;
+  const commit = made ?? workedBefore(state.feedback, id);
+  const { summary, asks, recommendation } = analysis.signal;
   const answer = (kind: Answer['kind'], words: string | null): LaneState => ({
     ...state,
     feedback: answerWith(state.feedback, id, {
@@ -28,22 +28,22 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
       commit,
       words: words === null || words === '' ? null : cut(words, MAX_ANSWER_CHARS),
       isOurs: false,
-      at: entry.endedAt,
+      at: endedAt,
     }),
   });
   // What an agent recommends is what comes next, and no answer.
   if (progress.state === 'done') return answer(commit === null ? 'unchanged' : 'changed', summary);
-  return isStuck(progress) && progress.state !== 'stuck'
-    ? answer('given-up', asks ?? summary ?? recommendation)
-    : state;
+  if (isStuck(progress) && progress.state !== 'stuck') return answer('given-up', asks ?? summary ?? recommendation);
+  return made === null ? state : { ...state, feedback: workOn(state.feedback, id, made) };
 }
 
-/** Of an earlier run that did not finish: a suggestion that did not pass alone, or work that was begun. */
-function commitBefore({ feedback, tasks }: LaneState, { taskId, evidence }: JournalEntry): string | null {
-  const answer = Object.hasOwn(feedback.items, taskId) ? (feedback.items[taskId]?.answer ?? null) : null;
-  if (answer?.kind === 'changed' && !answer.posted) return answer.commit;
-  const { startedTree, doneCommit } = progressOf(tasks, taskId);
-  return startedTree !== null && startedTree !== evidence.after.tree ? doneCommit : null;
+/** What an answer of ours says came of it. `made`: the commit of it in this run; `earlier`: that of earlier runs which has no answer. */
+export function changeOf(
+  { came }: OwnAnswer,
+  { made, earlier }: { readonly made: string | null; readonly earlier: string | null },
+): Pick<Answer, 'kind' | 'commit'> {
+  const commit = { made, found: earlier, refused: null }[came];
+  return { kind: commit === null ? 'unchanged' : 'changed', commit };
 }
 
 /** The state in which these tasks are done by what the loop did itself. */
@@ -80,35 +80,50 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. `commits`: those that it made, the newest last. */
-export function receivedFeedback(
-  received: Feedback,
-  {
-    before,
-    tasks,
-    commits,
-  }: { readonly before: Feedback; readonly tasks: readonly string[]; readonly commits: readonly string[] },
-): Feedback {
-  const items = Object.entries(before.items).map(([id, item]) => {
-    const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;
-    if (now === undefined || !tasks.includes(id)) return [id, item] as const;
-    const rounds = Math.min(Math.max(now.rounds, item.rounds), item.rounds + 1);
-    return [id, { ...item, rounds, answer: believedAnswer(now.answer, item.answer, commits) }] as const;
-  });
-  return { ...before, items: Object.fromEntries(items) };
+/** What is known of a loop in another job without its word. `made`: the newest commit for each task. */
+interface Seen {
+  readonly before: Remembered;
+  readonly tasks: readonly Task[];
+  readonly made: Readonly<Record<TaskId, string>>;
+  readonly baseBranch: string;
 }
 
-/** The loop can only answer with commits that it made. Words are the agent's, but for ours that are always the same. */
-function believedAnswer(
-  now: FeedbackItem['answer'],
-  before: FeedbackItem['answer'],
-  commits: readonly string[],
-): FeedbackItem['answer'] {
-  if (before !== null || now === null) return before;
-  const newest = commits.at(-1) ?? null;
-  const commit = now.commit !== null && commits.includes(now.commit) ? now.commit : newest;
-  const isOurs = now.words === SUGGESTION_APPLIED;
-  if (now.kind !== 'changed' || commit === null)
-    return { ...now, kind: now.kind === 'changed' ? 'unchanged' : now.kind, commit: null, isOurs, posted: false };
-  return { ...now, commit, isOurs, posted: false };
+/** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. */
+export function receivedFeedback(received: Feedback, { before, tasks, made, baseBranch }: Seen): Feedback {
+  const items = Object.entries(before.feedback.items).map(([id, item]) => {
+    const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;
+    const task = tasks.find((one) => one.id === id);
+    if (now === undefined || task === undefined) return [id, item] as const;
+    const rounds = Math.min(Math.max(now.rounds, item.rounds), item.rounds + 1);
+    const known = { ...item, rounds };
+    if (item.answer !== null && !isUnproven(item, progressOf(before.tasks, id))) return [id, known] as const;
+    const commits = {
+      made: (Object.hasOwn(made, id) ? made[id] : undefined) ?? null,
+      earlier: workedBefore(before.feedback, id),
+    };
+    if (now.answer === null || now.answer.at === item.answer?.at) return [id, workedOn(known, commits.made)] as const;
+    const own = ownAnswerIn(now.answer.words, task, baseBranch);
+    const answer = { ...now.answer, ...believedChange(now.answer, own, commits), posted: false };
+    return [id, { ...known, workedIn: undefined, answer }] as const;
+  });
+  return { ...before.feedback, items: Object.fromEntries(items) };
+}
+
+/** What was not answered once more. An answer that did not pass is not that of a later commit. */
+function workedOn(item: FeedbackItem, made: string | null): FeedbackItem {
+  if (made === null) return item;
+  if (item.answer === null) return { ...item, workedIn: made };
+  return { ...item, answer: { ...item.answer, commit: made, words: null, isOurs: false } };
+}
+
+/** What came of it, by its commits. Words are the agent's, but for ours where they fit those. */
+function believedChange(
+  { kind }: Answer,
+  own: OwnAnswer | null,
+  commits: { readonly made: string | null; readonly earlier: string | null },
+): Pick<Answer, 'kind' | 'commit' | 'isOurs'> {
+  if (own !== null && (own.came === 'made') === (commits.made !== null))
+    return { ...changeOf(own, commits), isOurs: true };
+  const commit = commits.made ?? commits.earlier;
+  return { kind: kind === 'given-up' ? kind : commit === null ? 'unchanged' : 'changed', commit, isOurs: false };
 }

@@ -33,6 +33,8 @@ const itemSchema = z.object({
   rounds: count,
   /** What asked last: id of a comment or review, or the commit that failed or conflicts. */
   asked: z.string().max(80),
+  /** The newest commit of work on it that has no answer yet; absent: there is none. */
+  workedIn: objectId.optional(),
   /** What came of it; null: it is open. `given-up`: a person must decide. */
   answer: z
     .object({
@@ -118,6 +120,7 @@ export function withoutWords(feedback: Feedback): Feedback {
     ...item,
     title: '',
     url: null,
+    workedIn: undefined,
     // What nobody vouches for is not posted: it is asked once more.
     answer: isPosted(item) && item.answer !== null ? { ...item.answer, commit: null, words: null } : null,
   }));

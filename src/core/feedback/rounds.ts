@@ -110,7 +110,24 @@ export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress)
 /** The memory with an answer to what is asked, not posted yet. */
 export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
   const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
-  return changeItem(feedback, id, (item) => ({ ...item, answer: { ...answer, words, posted: false } }));
+  return changeItem(feedback, id, (item) => ({
+    ...item,
+    workedIn: undefined,
+    answer: { ...answer, words, posted: false },
+  }));
+}
+
+/** The memory with a commit of work on what is asked that is not finished. */
+export function workOn(feedback: Feedback, id: TaskId, commit: string): Feedback {
+  return changeItem(feedback, id, (item) => ({ ...item, workedIn: commit }));
+}
+
+/** The newest commit of work on it that nobody has read of: of work that is not finished, or that was answered and did not pass; null: there is none. */
+export function workedBefore({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
+  const item = Object.hasOwn(items, id) ? items[id] : undefined;
+  if (item?.workedIn !== undefined) return item.workedIn;
+  const answer = item?.answer ?? null;
+  return answer?.kind === 'changed' && !answer.posted ? answer.commit : null;
 }
 
 /** The memory in which people can read these answers. */
@@ -171,9 +188,10 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined): Feedb
   const title = capped(subject.title, MAX_TITLE_CHARS);
   const rounds = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
+  const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
   const tried = before === undefined || rounds === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
   const answer = isSame ? before.answer : null;
-  return { kind, title, url, rounds, asked, answer, ...(tried.length === 0 ? {} : { tried }) };
+  return { kind, title, url, rounds, asked, workedIn, answer, ...(tried.length === 0 ? {} : { tried }) };
 }
 
 /** What was answered, by one that is asked again. */

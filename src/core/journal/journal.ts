@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AGENT_NAMES } from '../agent-names.ts';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
+import { answerKinds } from '../feedback/memory.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
 import { providerTroubles } from '../agents/providers.ts';
@@ -81,6 +82,8 @@ const answerSchema = z.object({
   answeredAt: anyInstant,
   /** Feedback tasks that were done without a call. */
   tasks: z.array(z.string()),
+  /** What came of them; null: journals of earlier versions do not say. */
+  result: z.enum(answerKinds).nullable().default(null),
   /** The head then. */
   commit: z.string(),
 });

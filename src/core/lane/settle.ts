@@ -239,8 +239,8 @@ export function loseProgress(
 /** What was asked stands, and the rounds are used; but no commit that is lost answers it. */
 function withoutAnswers(before: Feedback, after: Feedback): Feedback {
   const items = Object.entries(after.items).map(([id, item]) => {
-    const answer = Object.hasOwn(before.items, id) ? (before.items[id]?.answer ?? null) : null;
-    return [id, item.answer?.at === answer?.at ? item : { ...item, answer }] as const;
+    const known = Object.hasOwn(before.items, id) ? before.items[id] : undefined;
+    return [id, { ...item, workedIn: known?.workedIn, answer: known?.answer ?? null }] as const;
   });
   return { ...after, items: Object.fromEntries(items) };
 }

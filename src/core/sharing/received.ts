@@ -1,4 +1,3 @@
-import { receivedFeedback } from '../feedback/answered.ts';
 import { bookCall, bookUsage } from '../lane/ledger.ts';
 import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { LaneState } from '../lane/state.ts';
@@ -18,8 +17,6 @@ export interface Admitted {
   readonly policy: Policy;
   /** Tip of the base branch. */
   readonly base: string;
-  /** Those that the loop made, the newest last. */
-  readonly commits: readonly string[];
 }
 
 /**
@@ -27,11 +24,7 @@ export interface Admitted {
  * conversation stand, and what was used, within what was reserved. What people said, what was published and of what they
  * were notified is what the gate knew.
  */
-export function receivedState(
-  received: LaneState,
-  { before, tasks, policy, base, commits }: Admitted,
-  now: number,
-): LaneState {
+export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
   const known = new Set(tasks);
   const ids = [...new Set([...Object.keys(before.tasks), ...tasks])];
   const isOf = (id: TaskId): boolean => known.has(id);
@@ -60,7 +53,8 @@ export function receivedState(
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
     refusedPush: before.refusedPush,
-    feedback: receivedFeedback(received.feedback, { before: before.feedback, tasks, commits }),
+    // Only the commits tell what of its answers is true.
+    feedback: before.feedback,
     notified: before.notified,
     notifiedAt: before.notifiedAt,
     transcript: null,

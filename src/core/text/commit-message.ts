@@ -131,6 +131,16 @@ export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWo
     : null;
 }
 
+/** The task that a message of ours says it is for, in its last paragraph; null: none. */
+export function taskInMessage(message: string): string | null {
+  const last = message
+    .trimEnd()
+    .split(/\n{2,}/)
+    .slice(1)
+    .at(-1);
+  return /^Ralph-Task: ([\w.-]+)$/m.exec(last ?? '')?.[1] ?? null;
+}
+
 function isOwnTrailer(line: string, coAuthors: readonly string[]): boolean {
   const [, name = '', value = ''] = /^([A-Za-z-]+): (.*)$/.exec(line) ?? [];
   return name === 'Co-authored-by'

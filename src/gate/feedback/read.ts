@@ -8,11 +8,18 @@ import {
   type OwnRuns,
 } from '../../core/feedback/checks/checks.ts';
 import { checksToRead } from '../../core/feedback/checks/reading.ts';
-import type { FeedbackItem } from '../../core/feedback/memory.ts';
+import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
+import {
+  askedReviews,
+  askedThreads,
+  authorsOf,
+  forgottenAnswers,
+  hidesThreads,
+} from '../../core/feedback/reviews/threads.ts';
+import { threadTaskId } from '../../core/feedback/subject.ts';
 import { withTried } from '../../core/feedback/tried.ts';
-import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../core/feedback/reviews/threads.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
@@ -36,14 +43,20 @@ export interface ReadFeedback {
 /** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, and three for a failed check. */
 export async function readFeedback(
   deps: GateDeps,
-  { branch, hasBranch, state }: { readonly branch: string; readonly hasBranch: boolean; readonly state: LaneState },
+  {
+    branch,
+    hasBranch,
+    state: known,
+  }: { readonly branch: string; readonly hasBranch: boolean; readonly state: LaneState },
 ): Promise<ReadFeedback> {
   const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
-  const nothing: ReadFeedback = { tasks: [], state, checks: null, warnings: [] };
+  const nothing: ReadFeedback = { tasks: [], state: known, checks: null, warnings: [] };
   if (!hasBranch || (!reviews && !answersChecks)) return nothing;
   const now = await deps.forge.pullRequestNow(branch);
   if (now === null) return nothing;
-  const people = reviews ? await saidByPeople(deps, now, state) : { tasks: [], more: 0, asked: 0 };
+  const people = reviews ? await saidByPeople(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
+  const { feedback } = known;
+  const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
   const seen = answersChecks ? judgeNow(deps, now, state) : null;
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
@@ -100,21 +113,30 @@ async function saidByPeople(
   deps: GateDeps,
   now: PullRequestNow,
   { feedback }: LaneState,
-): Promise<{ readonly tasks: readonly Task[]; readonly more: number; readonly asked: number }> {
+): Promise<{
+  readonly tasks: readonly Task[];
+  readonly more: number;
+  readonly asked: number;
+  /** Answers of ours that the memory has lost. */
+  readonly answered: Feedback['items'];
+}> {
   const authors = authorsOf(now);
   const asked = authors.length;
   const isTrusted = await trustAmong(deps, authors);
   const threads = askedThreads(now, isTrusted);
   const reviews = askedReviews(now, isTrusted, feedback.items);
   const more = threads.more + reviews.more;
-  if (threads.asked.length + reviews.asked.length === 0) return { tasks: [], more, asked };
+  const forgotten = forgottenAnswers(now, isTrusted, feedback.items);
+  if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
+    return { tasks: [], more, asked, answered: {} };
   // Brings a Markdown parser along.
-  const { taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
+  const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),
   ];
-  return { tasks: tasks.filter((task) => task !== null), more, asked };
+  const answered = forgotten.map((one) => [threadTaskId(one.first.id), itemOfAnswer(one, now)] as const);
+  return { tasks: tasks.filter((task) => task !== null), more, asked, answered: Object.fromEntries(answered) };
 }
 
 /** A conflict with the base, and failed checks: as far as it is known with what CI says of each. */

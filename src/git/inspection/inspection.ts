@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import type { Git } from '../git.ts';
 import { createSecretSearch } from './known-secrets.ts';
@@ -53,9 +54,9 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   async function inspectText(text: string): Promise<string | null> {
     const content = Buffer.from(text);
-    if (findsSecret(content)) return 'it contains the value of a secret of this job';
+    if (findsSecret(content)) return LEFT_OUT.secret;
     const keys = await keysIn(content);
-    return keys.length > 0 ? `it looks like it contains a key (${[...new Set(keys)].join(', ')})` : null;
+    return keys.length > 0 ? `${LEFT_OUT.key} (${[...new Set(keys)].join(', ')})` : null;
   }
 
   async function inspect(
@@ -67,11 +68,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
-        judgePath(change) ??
-        standIns.get(change.path) ??
-        (filtered.has(change.path)
-          ? 'a content filter (such as git-lfs) applies to it, and filters are not run'
-          : null);
+        judgePath(change) ?? standIns.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
       if (why) withheld.set(change.path, why);
     }
     const rest = changes.filter((change) => !withheld.has(change.path));
@@ -84,13 +81,12 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgePath({ path, oldMode, newMode }: Change): string | null {
     if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
     // A value that is cut over folders as well.
-    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name))))
-      return 'its name contains the value of a secret of this job';
+    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
     const keys = keysByPattern(path);
-    if (keys.length > 0) return `its name looks like it contains a key (${[...new Set(keys)].join(', ')})`;
-    if (isLoopState(path)) return 'it belongs to the state of the loop';
+    if (keys.length > 0) return `${LEFT_OUT.keyName} (${[...new Set(keys)].join(', ')})`;
+    if (isLoopState(path)) return LEFT_OUT.state;
     if (isAllowed(path)) return null;
-    if (isProtected(path)) return 'it is a protected path; the input allow-protected-paths can allow it';
+    if (isProtected(path)) return LEFT_OUT.protected;
     if (newMode === '160000' || oldMode === '160000') return 'it is a submodule or a repository inside the repository';
     return null;
   }
@@ -112,7 +108,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     await objects.each(searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
-        if (findsSecret(content)) withheld.set(change.path, 'it contains the value of a secret of this job');
+        if (findsSecret(content)) withheld.set(change.path, LEFT_OUT.secret);
         if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
@@ -133,8 +129,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     );
     for (const { path, oldId, newId } of suspects) {
       const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
-      if (added.length > 0 && !withheld.has(path))
-        withheld.set(path, `it looks like it contains a key (${added.join(', ')})`);
+      if (added.length > 0 && !withheld.has(path)) withheld.set(path, `${LEFT_OUT.key} (${added.join(', ')})`);
     }
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
   }
@@ -168,10 +163,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     let total = heaviest.reduce((sum, file) => sum + file.bytes, 0);
     for (const { path, bytes } of heaviest) {
       if (total <= rules.maxPatchKib * 1024) break;
-      withheld.set(
-        path,
-        `with it (${Math.ceil(bytes / 1024)} KiB) the patch is larger than max-patch-kib (${rules.maxPatchKib}) allows`,
-      );
+      withheld.set(path, `${LEFT_OUT.patch} (${rules.maxPatchKib}) allows: it adds ${Math.ceil(bytes / 1024)} KiB`);
       total -= bytes;
     }
   }

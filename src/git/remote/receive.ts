@@ -1,9 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Received, ReceivedBranch } from '../../ports/repository.ts';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Folder } from '../../core/folder.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import { problemOfOwnMessage } from '../../core/text/commit-message.ts';
+import { problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { lastWords, type Git, type GitAnswer } from '../git.ts';
@@ -52,6 +54,7 @@ export async function receiveBranch(
         );
     }
     let left = fork;
+    let made: ReadonlyMap<TaskId, ObjectId> = new Map();
     if (bundle !== null) {
       const take = (): Promise<GitAnswer> =>
         git.answer(['fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
@@ -71,11 +74,12 @@ export async function receiveBranch(
       const words = await readWords(git, { tip, since, base }, { identity, coAuthors, names });
       if (words.why !== null) return refused(words.why);
       if (words.hasMerged) left = base;
+      ({ made } = words);
     }
     const shallow = await readRegular(join(gitFolder, 'shallow'));
     if (shallow !== null) await writeRegular(join(quarantineFolder, 'shallow'), shallow.bytes);
     const branch = { fork: left, roots: [fork], tip: bundle?.commit ?? since };
-    return { kind: 'received', review: await reviewBranch(git, { ...branch, folder }) };
+    return { kind: 'received', review: await reviewBranch(git, { ...branch, folder }), made: Object.fromEntries(made) };
   });
 }
 
@@ -92,25 +96,39 @@ async function problemOfForm(
   return checked.exitCode === 0 ? null : lastWords(checked.stderr);
 }
 
-/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do. */
+/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do; `made`: the newest of each task. */
 async function readWords(
   git: Git,
   { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
   { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
-): Promise<{ readonly why: string | null; readonly hasMerged: boolean }> {
+): Promise<ReadWords> {
   return withObjects(git, async (objects) => {
     const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
-    if (commits === null) return { why: `Its commits do not build on ${since} one by one.`, hasMerged: false };
+    if (commits === null) return unread(`Its commits do not build on ${since} one by one.`);
     const by = `${identity.name} <${identity.email}> `;
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
       const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
-      if (why !== null)
-        return { why: `Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`, hasMerged: false };
+      if (why !== null) return unread(`Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`);
     }
-    return { why: null, hasMerged: commits.some(({ parents }) => parents.length > 1) };
+    const tasks = commits.map(({ id, message }) => [taskInMessage(message), id] as const);
+    return {
+      why: null,
+      hasMerged: commits.some(({ parents }) => parents.length > 1),
+      made: new Map(tasks.flatMap(([task, id]) => (task === null ? [] : [[task, id]]))),
+    };
   });
+}
+
+interface ReadWords {
+  readonly why: string | null;
+  readonly hasMerged: boolean;
+  readonly made: ReadonlyMap<TaskId, ObjectId>;
+}
+
+function unread(why: string): ReadWords {
+  return { why, hasMerged: false, made: new Map() };
 }
 
 function refused(why: string): Received {

@@ -1,3 +1,4 @@
+import { alreadyMerged } from '../../core/feedback/answer-words.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Work } from '../../handover/work.ts';
@@ -23,6 +24,5 @@ export async function layMerge(deps: LoopDeps, work: Work, id: TaskId): Promise<
     log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
     return { kind: 'ready', merge };
   }
-  const words = `The branch has the newest commit of \`${work.lane.baseBranch}\` already`;
-  return { kind: 'settled', work: answerWithoutCall(deps, work, { id, kind: 'unchanged', words }) };
+  return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: alreadyMerged(work.lane.baseBranch) }) };
 }

@@ -2,6 +2,7 @@ import { ALREADY_THERE, SUGGESTION_APPLIED, suggestionWithheld } from '../../cor
 import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
 import type { ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
+import { LEFT_OUT, leftOutReason } from '../../core/review/left-out.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
@@ -56,25 +57,21 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   if (made.kind === 'stale') return work;
   const { text } = made;
   const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
-  if (text === old) return answerWithoutCall(deps, work, { id: task.id, kind: 'unchanged', words: ALREADY_THERE });
+  if (text === old) return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_THERE });
   const { head, withheld } = await repository.commitTexts({
     texts: { [path]: text },
     message: plainTitle(`Apply a suggestion by ${on.by} to ${name}`, MAX_SUBJECT_CHARS),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   if (head === work.head) {
-    const why = withheld[0]?.why ?? 'it must not be published';
+    const why = withheld[0]?.why ?? LEFT_OUT.other;
     log.info(`The suggested change of ${name} was not applied: ${sentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
-    return answerWithoutCall(deps, refused, {
-      id: task.id,
-      kind: 'unchanged',
-      words: suggestionWithheld(on.path, why),
-    });
+    return answerWithoutCall(deps, refused, { id: task.id, own: suggestionWithheld(on.path, leftOutReason(why)) });
   }
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
   log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
   const applied: Work = { ...work, head, hasNewCommits: true };
-  return answerWithoutCall(deps, applied, { id: task.id, kind: 'changed', words: SUGGESTION_APPLIED });
+  return answerWithoutCall(deps, applied, { id: task.id, own: SUGGESTION_APPLIED });
 }

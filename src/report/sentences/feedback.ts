@@ -83,8 +83,15 @@ export function roundsOf({ reason }: Pick<TaskProgress, 'reason'>): 'used-up' | 
   return reason === 'feedback_rounds' ? 'used-up' : 'unknown';
 }
 
-/** The page of what was asked, for a link: people ask in this repository, checks may be anywhere. Empty: there is none. */
-export function pageOf({ kind, url }: FeedbackItem, { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>): string {
+/** The page of what was asked, for a link: people ask in this repository, checks may be anywhere; of a conflict it is the merge or, until there is one, what conflicts. Empty: there is none. */
+export function pageOf(
+  { kind, url, asked, answer }: FeedbackItem,
+  { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
+): string {
+  if (kind === 'conflict') {
+    const commit = answer?.commit ?? asked;
+    return /^[0-9a-f]{7,64}$/.test(commit) ? `${repositoryUrl}/commit/${commit}` : '';
+  }
   if (url === null) return '';
   return kind === 'check' || url.startsWith(`${repositoryUrl}/`) ? url : '';
 }

@@ -1,3 +1,4 @@
+import { receivedFeedback } from '../../core/feedback/answered.ts';
 import { measured } from '../../core/lane/change.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { nameInMessage } from '../../core/text/commit-message.ts';
@@ -72,7 +73,7 @@ async function withCommits(
   { handed }: TakenIntake,
   received: WholeWork,
 ): Promise<WholeWork | Extract<ReceivedWork, { kind: 'unusable' }>> {
-  const { work, commits } = received;
+  const { work, commits, answers } = received;
   const { fork, base, head: since } = handed.intake.opened;
   const folder = await connect.handoff();
   const name = commits === null ? null : await namedBundle(folder, commits);
@@ -81,7 +82,10 @@ async function withCommits(
   const names = work.tasks.map(nameInMessage);
   const branch = await (await connect.remote()).receive({ fork, base, since, bundle, names });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
-  return { ...received, work: reviewed(work, branch.review) };
+  const { stateBefore: before, tasks, lane, state } = work;
+  const seen = { before, tasks, made: branch.made, baseBranch: lane.baseBranch };
+  const answered = { ...work, state: { ...state, feedback: receivedFeedback(answers, seen) } };
+  return { ...received, work: reviewed(answered, branch.review) };
 }
 
 function reviewed(work: Work, review: Parameters<typeof measured>[1] & Pick<Work, 'lookAt'>): Work {

@@ -9,7 +9,7 @@ import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-
 async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
   const here = await setScene();
   const { head: since, fork, base } = await openFresh(here);
-  const { committed } = await iterate(here, () => agent(here));
+  const { committed } = await iterate(here, () => agent(here), here.repository, { 'Ralph-Task': 'issue-1' });
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
   await here.repository.bundle({ path, since });
   // The same server; its folder for work, the quarantine in it, is another.
@@ -24,7 +24,7 @@ test('commits come from a bundle alone, are measured, inspected and pushed', asy
   );
   await using scene = here;
   const received = await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
-  expect(received).toMatchObject({ kind: 'received', review: { lines: 2 } });
+  expect(received).toMatchObject({ kind: 'received', review: { lines: 2 }, made: { 'issue-1': head } });
   expect(await remote.push({ branch: BRANCH, commit: head, since, start: { kind: 'fresh' } })).toEqual({
     kind: 'pushed',
   });
@@ -40,7 +40,7 @@ test('a branch that goes on is measured from where it left its base, also withou
   const main = await scene.serverGit('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'later');
   await scene.serverGit('update-ref', 'refs/heads/main', main);
   const received = await remote.receive({ fork, base, since: head, bundle: null, names: [] });
-  expect(received).toMatchObject({ kind: 'received', review: { lines: 1 } });
+  expect(received).toMatchObject({ kind: 'received', review: { lines: 1 }, made: {} });
 });
 
 test.each<[string, (path: string, head: string) => Promise<{ path?: string; commit?: string }>, RegExp]>([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
-import { savedDocument } from '../stage/river.ts';
+import { addIssue, loseState, savedDocument } from '../stage/river.ts';
 import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
 
@@ -96,6 +96,32 @@ describe('a review', () => {
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, suggestion, { hunk })])] });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
+});
+
+test('an answer that is in its thread is in the pull request again, although the state was lost', async () => {
+  const project = await reviewed(worker);
+  const said = [comment(11, 'Rename it.'), comment(12, 'Why?'), comment(13, 'And that?')];
+  project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: said.map((one) => thread([one])) });
+  await next(project);
+  const now = project.forge.saidOf.get(BRANCH);
+  const marked = `<!-- ralph-action:answer thread-13 asked=13 -->\n\n**Done** in [x](https://x/commit/${'e'.repeat(40)}).`;
+  const [first, second, third] = now?.threads ?? [];
+  if (first === undefined || second === undefined || third === undefined) throw new Error('There are three threads.');
+  const stranger = comment(14, marked, { by: person('eve') });
+  project.forge.saidOf.set(BRANCH, {
+    ...now,
+    threads: [first, second, { ...third, comments: [...third.comments.slice(0, 1), stranger] }],
+  });
+  loseState(project);
+  addIssue(project.forge, 2);
+  await next(project);
+  const commit = /commit\/([0-9a-f]+)/.exec(project.forge.replies[0]?.body ?? '')?.[1] ?? 'none';
+  expect(bodyOf(project)).toMatch(
+    new RegExp(`✅ \\[ann on src/issue-1.ts:1: Rename it\\]\\(.*\\): done in .*${commit}`),
+  );
+  expect(bodyOf(project)).toContain('ann on src/issue-1.ts:1: Why?');
+  expect(bodyOf(project)).not.toContain('e'.repeat(40));
+  expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([11, 12, 13, 13]);
 });
 
 test('sixty threads of one review: six runs of ten iterations answer each once, and what is kept and shown stays bounded', async () => {

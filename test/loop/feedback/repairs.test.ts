@@ -119,7 +119,14 @@ describe('`/ralph retry` of a thread that is out of rounds', () => {
     const said = project.forge.saidOf.get(branch);
     const threads = said?.threads?.map((one) => ({ ...one, comments: [...one.comments, again] })) ?? [];
     project.forge.saidOf.set(branch, { ...said, threads });
-    expect(await next(project, submitted)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    const updates = (): number => project.forge.writes.filter((write) => write.startsWith('update #')).length;
+    const before = updates();
+    for (const event of [submitted, schedule]) {
+      expect(await next(project, event)).toMatchObject({ calls: 0 });
+      expect(updates()).toBe(before + 1);
+      expect(bodyOf(project)).toMatch(/⛔ .*: asked for again, so a person must decide\n/);
+      expect(bodyOf(project)).toMatch(/^## .*1 review thread is open$/m);
+    }
     const retry = commented('/ralph retry thread-11', { issue: 101, isPullRequest: true });
     expect(await next(project, retry)).toMatchObject({ calls: 1 });
     expect(project.forge.replies.map(({ body }) => /asked=(\d+)/.exec(body)?.[1])).toEqual(['11', '1000001']);

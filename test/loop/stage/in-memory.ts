@@ -13,6 +13,7 @@ import type {
   Permission,
   PullRequest,
 } from '../../../src/ports/forge.ts';
+import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
 import type { OpenedLane, PushResult, Remote, Review, Repository, WorkFiles } from '../../../src/ports/repository.ts';
@@ -300,7 +301,16 @@ export function createRemote(
         const tip = bundle === null ? since : bundles.get(bundle.path);
         if (bundle !== null && tip !== bundle.commit) return { kind: 'refused', why: 'It is another bundle.' };
         const treeAt = (commit = ''): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
-        return { kind: 'received', review: reviewOf(treeAt(fork), treeAt(tip)) };
+        const ids = history(commits, tip ?? since).reverse();
+        const made = ids.slice(ids.indexOf(since) + 1).flatMap((id) => {
+          const task = taskInMessage(commits.get(id)?.message ?? '');
+          return task === null ? [] : [[task, id]];
+        });
+        return {
+          kind: 'received',
+          review: reviewOf(treeAt(fork), treeAt(tip)),
+          made: Object.fromEntries(made) as Record<string, ObjectId>,
+        };
       }),
     deleteBranch: ({ branch, head }) =>
       guarded(remote.faults, 'deleteBranch', () => {

@@ -7,7 +7,9 @@ import { describe, expect, test } from 'vitest';
 import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { ralph } from './fixture.ts';
-import { idle, progress, task } from '../core/core-fixtures.ts';
+import { initialState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
+import { idle, noon, progress, task } from '../core/core-fixtures.ts';
 import { record } from '../core/journal/journal-fixtures.ts';
 
 const journal = record([progress(), idle, idle, idle]).text;
@@ -15,11 +17,15 @@ const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
 
 /** What the command prints about a journal. */
 async function replayed(text: string, ...args: readonly string[]): Promise<unknown> {
+  return JSON.parse((await printed(text, '--json', ...args)).out);
+}
+
+async function printed(text: string, ...args: readonly string[]): ReturnType<typeof ralph> {
   const directory = await mkdtemp(path.join(tmpdir(), 'ralph-replay-'));
   try {
     const file = path.join(directory, 'journal.jsonl');
     await writeFile(file, text);
-    return JSON.parse((await ralph(['replay', file, '--json', ...args])).out);
+    return await ralph(['replay', file, ...args]);
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -35,6 +41,32 @@ test('what is printed has the fields of the schema, all of them', async () => {
   expect(Object.keys((await replayed(journal)) as object).sort()).toEqual(
     Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
   );
+});
+
+describe('what was answered without a call', () => {
+  const asked = { ...task(7), id: 'thread-7' };
+  const [start = '', ...rest] = record([progress({ output: { signal: { status: 'COMPLETE', exitSignal: false } } })], {
+    tasks: [task(1), asked],
+    state: { ...initialState('queue', noon), tasks: { 'thread-7': { ...untouched, state: 'done' } } },
+  }).text.split('\n');
+  const answer = { kind: 'answer', version: 1, lane: 'queue', answeredAt: noon, tasks: ['thread-7'] };
+  const commit = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
+  test.each<[string, object, string, object]>([
+    ['changed', { result: 'changed' }, 'changed in a1b2c3d', { result: 'changed' }],
+    ['not changed', { result: 'unchanged' }, 'nothing changed at a1b2c3d', { result: 'unchanged' }],
+    ['by an earlier version', {}, 'done at a1b2c3d', { result: null }],
+  ])('%s, has a line in its place', async (_, change, words, expected) => {
+    const text = [start, JSON.stringify({ ...answer, commit, ...change }), ...rest].join('\n');
+    const lines = (await printed(text)).out.split('\n');
+    expect(lines.slice(1, 3)).toEqual([
+      `    –  thread-7 · answered without a call, ${words}`,
+      expect.stringMatching(/^ {4}1 {2}issue-1/),
+    ]);
+    expect(await replayed(text)).toMatchObject({
+      answers: [{ after: 0, tasks: ['thread-7'], commit, ...expected }],
+      differences: [],
+    });
+  });
 });
 
 test('a journal whose lines do not follow one another is not replayed, and the line is named', async () => {

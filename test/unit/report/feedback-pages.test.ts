@@ -3,6 +3,7 @@ import type { ChecksSummary } from '../../../src/core/feedback/checks/checks-sum
 import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answer-words.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
+import { whatAnswerSays } from '../../../src/core/people/answer-marker.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
 import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
@@ -49,7 +50,7 @@ describe('an answer', () => {
     ],
     [
       'a suggestion that was applied',
-      item({}, { words: SUGGESTION_APPLIED, isOurs: true }),
+      item({}, { words: SUGGESTION_APPLIED.words, isOurs: true }),
       `**Applied as suggested** in ${commit}.`,
     ],
     [
@@ -60,10 +61,10 @@ describe('an answer', () => {
           kind: 'unchanged',
           commit: null,
           isOurs: true,
-          words: suggestionWithheld('.github/ci.yml', 'it is a protected path (`allow-protected-paths`)'),
+          words: suggestionWithheld('.github/ci.yml', 'protected').words,
         },
       ),
-      '**Not applied: `.github/ci.yml` is left out, because it is a protected path (`allow-protected-paths`)**.',
+      '**Not applied: `.github/ci.yml` is left out, because it is a protected path; the input allow-protected-paths can allow it**.',
     ],
     [
       'what a person must decide',
@@ -72,6 +73,20 @@ describe('an answer', () => {
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
+  });
+
+  test.each<[string, FeedbackItem]>([
+    ['a change', item()],
+    ['a suggestion', item({}, { words: SUGGESTION_APPLIED.words, isOurs: true })],
+    ['a refusal', item({}, { kind: 'unchanged', commit: null, words: `**Done** in /commit/${SHA})` })],
+    ['a decision', item({ rounds: 2 }, { kind: 'given-up', words: 'Which name?' })],
+    ['a decision without a commit', item({}, { kind: 'given-up', commit: null, words: null })],
+  ])('says what came of it to whoever reads it back: %s', (_, some) => {
+    const { kind, commit } = some.answer ?? {};
+    expect(whatAnswerSays(renderAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
+      kind,
+      commit,
+    });
   });
 
   test('is known as ours, and no word of an agent gets out of its quotation', () => {
@@ -144,6 +159,17 @@ describe('the pull request', () => {
     const elsewhere = item({ url: 'https://evil.test/pull/7' }, null);
     const some = answered({ answers: { ...noFeedback, items: { 'thread-11': elsewhere } } });
     expect(renderPullRequest(some, 0).body).not.toContain('https://evil.test/pull/7)');
+  });
+
+  test.each<[string, Partial<Answer> | null, string]>([
+    ['that is open leads to what conflicts', null, 'b'.repeat(40)],
+    ['that was merged leads to the merge', {}, SHA],
+    ['that was none any more leads to what conflicted', { kind: 'unchanged', commit: null }, 'b'.repeat(40)],
+  ])('a conflict %s', (_, came, commit) => {
+    const title = 'Merge main and resolve the conflicts';
+    const one = item({ kind: 'conflict', title, asked: 'b'.repeat(40), url: `${REPOSITORY}/pull/7` }, came);
+    const some = answered({ feedback: [], answers: { ...noFeedback, items: { 'conflict-base': one } } });
+    expect(sectionOf(some)).toContain(` [${title}](${REPOSITORY}/commit/${commit}): `);
   });
 
   test('says nothing where nothing was asked', () => {

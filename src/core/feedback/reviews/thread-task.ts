@@ -4,10 +4,11 @@ import { findUnseen, plainBlanks, plainLines } from '../../text/characters.ts';
 import { cleanText } from '../../text/clean.ts';
 import { capped } from '../../text/cut.ts';
 import { flatten, oneLine } from '../../text/one-line.ts';
+import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
-import type { AskedReview, AskedThread } from './threads.ts';
+import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
 /** What the comments of one task may take of a prompt, all together and each. */
 const MAX_CHARS = 6_000;
@@ -44,6 +45,16 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
       suggestion: suggestionIn(asked),
     },
   });
+}
+
+/** What the memory would hold of an answer that is in its thread. Its rounds are not known. */
+export function itemOfAnswer(
+  { thread: { path, line }, first, asked, answer }: AnswerInThread,
+  { url }: Pick<PullRequestNow, 'url'>,
+): FeedbackItem {
+  const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
+  const title = titleOf(`${first.by?.login ?? 'Somebody'} on ${place}`, readable(first.text, MAX_COMMENT_CHARS));
+  return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
 /** The task to answer what a review says as a whole; null: a reader sees no word in it. */

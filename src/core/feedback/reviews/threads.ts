@@ -1,7 +1,8 @@
+import { whatAnswerSays } from '../../people/answer-marker.ts';
 import { isOwnComment, withoutCommand } from '../../people/command.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
-import { reviewTaskId } from '../subject.ts';
+import { reviewTaskId, threadTaskId } from '../subject.ts';
 import { isCourtesy } from './courtesy.ts';
 
 /** Whether what an account says counts: it may write, or is a bot that is allowed. */
@@ -66,6 +67,35 @@ export function askedReviews(
     return isAnswered ? [] : [{ review, by }];
   });
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
+}
+
+/** An answer of ours that is in its thread. */
+export interface AnswerInThread {
+  readonly thread: ThreadNow;
+  readonly first: ThreadComment;
+  readonly asked: string;
+  readonly answer: NonNullable<FeedbackItem['answer']>;
+}
+
+/** The newest answers of ours in threads that are not in the memory, as after a state that was lost. What they say in words stays where it is. */
+export function forgottenAnswers(
+  { threads }: PullRequestNow,
+  isTrusted: IsTrusted,
+  items: Readonly<Record<string, FeedbackItem>>,
+): readonly AnswerInThread[] {
+  return threads.flatMap((thread) => {
+    const [first, ...replies] = thread.comments;
+    if (first === undefined || Object.hasOwn(items, threadTaskId(first.id))) return [];
+    // Everybody can write our marker; an account that may not write is not ours.
+    const ours = replies.findLast(
+      ({ by, text }) => by !== null && (isTrusted(by) || by.kind === 'bot') && askedOfAnswer(text) !== null,
+    );
+    const asked = ours === undefined ? null : askedOfAnswer(ours.text);
+    if (ours === undefined || asked === null) return [];
+    const { kind, commit } = whatAnswerSays(ours.text);
+    const answer = { kind, commit, words: null, isOurs: false, at: Math.max(0, ours.at), posted: true };
+    return [{ thread, first, asked: String(asked), answer }];
+  });
 }
 
 /** The accounts on which it depends what is asked, each once, at most 30: those first who said something last. */

@@ -9,6 +9,7 @@ import {
   threadTaskId,
 } from '../../../../src/core/feedback/subject.ts';
 import { safeParts, signedParts, withSafeParts } from '../../../../src/core/lane/cached-state.ts';
+import { loseProgress } from '../../../../src/core/lane/settle.ts';
 import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import {
@@ -264,6 +265,19 @@ describe('the state', () => {
         title: '',
       });
     expect(signedParts({ ...fresh, feedback }, true).state.feedback).toEqual(feedback);
+  });
+
+  test.each<[string, Partial<FeedbackItem>, Partial<FeedbackItem>]>([
+    ['work that is begun', {}, { workedIn: 'c2' }],
+    ['work that goes on', { workedIn: 'c1' }, { workedIn: 'c2' }],
+    ['an answer to it', { workedIn: 'c1' }, { answer: posted }],
+  ])('does not remember %s whose commits are lost', (_, before, after) => {
+    const [known, made] = [before, after].map((change): LaneState => ({
+      ...fresh,
+      feedback: { ...noFeedback, items: { 'thread-7': { ...item, ...change } } },
+    }));
+    if (known === undefined || made === undefined) throw new Error('There are two.');
+    expect(loseProgress({ before: known, after: made, iterations: 1 }, policy, noon).feedback).toEqual(known.feedback);
   });
 
   test('keeps the rounds of a run that saved it elsewhere', () => {

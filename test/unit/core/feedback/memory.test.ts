@@ -51,7 +51,7 @@ test('with shorter words it decides the same', () => {
 });
 
 test('without words there is nothing to show or to post', () => {
-  const silent = withoutWords({ ...noFeedback, items });
+  const silent = withoutWords({ ...noFeedback, items: { ...items, 'thread-1': { ...open, workedIn: 'c1' } } });
   expect(silent.items['thread-1']).toEqual({ ...open, title: '', url: null });
   expect(silent.items['thread-2']).toEqual({ ...open, title: '', url: null });
   const answer = { kind: 'changed', commit: null, words: null, isOurs: false, at: 1, posted: true };

@@ -23,7 +23,6 @@ const admitted: Admitted = {
   tasks: ['issue-2', 'issue-3'],
   policy: { ...policy, maxIterations: 4, maxCostUsd: 2 },
   base: 'base',
-  commits: [],
 };
 const received = (change: Partial<LaneState>): LaneState => receivedState({ ...before, ...change }, admitted, noon);
 

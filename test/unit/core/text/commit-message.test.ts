@@ -5,6 +5,7 @@ import {
   cleanCommitSubject,
   iterationMessage,
   problemOfOwnMessage,
+  taskInMessage,
 } from '../../../../src/core/text/commit-message.ts';
 import { plainTitle } from '../../../../src/core/text/plain-text.ts';
 import { cpuMs } from '../../../cpu.ts';
@@ -161,6 +162,7 @@ describe('whether a message was made here', () => {
       fc.property(texts, texts, (message, title) => {
         const words = cleanCommitMessage(message) || 'Add x';
         expect(problemOfOwnMessage(`${words}\n\n${trailers}\n`, own)).toBeNull();
+        expect([taskInMessage(`${words}\n\n${trailers}\n`), taskInMessage(words)]).toEqual(['issue-12', null]);
         const made = iterationMessage({
           ...{ title: plainTitle(title, 120), name: '#12', summary: message, earlier: [], attempt: 2 },
         });

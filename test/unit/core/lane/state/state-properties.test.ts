@@ -188,6 +188,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         url: fc.option(fc.string({ maxLength: 300 })),
         rounds: fc.nat(9),
         asked: fc.string({ maxLength: 80 }),
+        workedIn: fc.option(id, { nil: undefined }),
         answer: fc.option(
           fc.record({
             kind: fc.constantFrom('changed', 'unchanged', 'given-up'),

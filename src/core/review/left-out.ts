@@ -1,0 +1,21 @@
+/** Why a changed file is left out of a commit, as sentence parts; the words of an inspection begin with one of them and may say more. */
+export const LEFT_OUT = {
+  protected: 'it is a protected path; the input allow-protected-paths can allow it',
+  state: 'it belongs to the state of the loop',
+  secret: 'it contains the value of a secret of this job',
+  key: 'it looks like it contains a key',
+  secretName: 'its name contains the value of a secret of this job',
+  keyName: 'its name looks like it contains a key',
+  filter: 'a content filter (such as git-lfs) applies to it, and filters are not run',
+  patch: 'with it the patch is larger than max-patch-kib',
+  other: 'it must not be published',
+} as const;
+
+export type LeftOutReason = keyof typeof LEFT_OUT;
+
+export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
+
+/** Which of the reasons the words of an inspection say. */
+export function leftOutReason(why: string): LeftOutReason {
+  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason])) ?? 'other';
+}
