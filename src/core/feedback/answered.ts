@@ -4,8 +4,8 @@ import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isStuck } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
-import { SUGGESTION_APPLIED } from './answer-words.ts';
-import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
+import { MERGED_WITHOUT_CALL, SUGGESTION_APPLIED } from './answer-words.ts';
+import { MAX_ANSWER_CHARS, withoutLockFiles, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
 import { addRound, answerWith, type Remembered } from './rounds.ts';
 import { isFeedback } from './subject.ts';
 import { provenAnswers } from './unproven.ts';
@@ -28,6 +28,7 @@ export function answerAfter(state: LaneState, entry: JournalEntry, earlier: read
       commit,
       words: words === null || words === '' ? null : cut(words, MAX_ANSWER_CHARS),
       isOurs: false,
+      ...(entry.evidence.lockFiles === undefined ? {} : { lockFiles: entry.evidence.lockFiles }),
       at: entry.endedAt,
     }),
   });
@@ -93,7 +94,8 @@ export function receivedFeedback(
     const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;
     if (now === undefined || !tasks.includes(id)) return [id, item] as const;
     const rounds = Math.min(Math.max(now.rounds, item.rounds), item.rounds + 1);
-    return [id, { ...item, rounds, answer: believedAnswer(now.answer, item.answer, commits) }] as const;
+    const answer = now.answer === null || item.kind === 'conflict' ? now.answer : withoutLockFiles(now.answer);
+    return [id, { ...item, rounds, answer: believedAnswer(answer, item.answer, commits) }] as const;
   });
   return { ...before, items: Object.fromEntries(items) };
 }
@@ -107,7 +109,7 @@ function believedAnswer(
   if (before !== null || now === null) return before;
   const newest = commits.at(-1) ?? null;
   const commit = now.commit !== null && commits.includes(now.commit) ? now.commit : newest;
-  const isOurs = now.words === SUGGESTION_APPLIED;
+  const isOurs = now.words === SUGGESTION_APPLIED || now.words === MERGED_WITHOUT_CALL;
   if (now.kind !== 'changed' || commit === null)
     return { ...now, kind: now.kind === 'changed' ? 'unchanged' : now.kind, commit: null, isOurs, posted: false };
   return { ...now, commit, isOurs, posted: false };

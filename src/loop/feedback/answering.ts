@@ -7,6 +7,8 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/work.ts';
 import type { LoopDeps } from '../deps.ts';
 
+type Answer = NonNullable<FeedbackItem['answer']>;
+
 /** The work in which what a feedback task asks is answered without a call, in our own words; the journal has it, too. */
 export function answerWithoutCall(
   { clock, redact, record, appendJournal }: Pick<LoopDeps, 'clock' | 'redact' | 'record' | 'appendJournal'>,
@@ -15,13 +17,15 @@ export function answerWithoutCall(
     id,
     kind,
     words,
-  }: { readonly id: TaskId; readonly words: string } & Pick<NonNullable<FeedbackItem['answer']>, 'kind'>,
+    lockFiles,
+  }: { readonly id: TaskId; readonly words: string } & Pick<Answer, 'kind' | 'lockFiles'>,
 ): Work {
   const { lane, head, state } = work;
   const now = clock.now();
   const begun = beginRound(state.feedback, id, progressOf(state.tasks, id));
   const commit = kind === 'changed' ? head : null;
-  const feedback = answerWith(begun, id, { kind, commit, words: redact(words), isOurs: true, at: now });
+  const said = { kind, commit, words: redact(words), isOurs: true, at: now };
+  const feedback = answerWith(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
   const answered: Work = { ...work, state: { ...doneWithoutCall(state, [id], head), feedback } };
   appendJournal(serializeAnswer({ version: 1, lane: lane.id, answeredAt: now, tasks: [id], commit: head }));
   record(answered);

@@ -9,6 +9,7 @@ import { createMachine, createMemoryLog } from '../agents/agent-fixture.ts';
 import { processesWith } from './process-fixture.ts';
 
 interface Given {
+  readonly folder?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly bash?: () => string | null;
@@ -37,6 +38,7 @@ async function withRun(command: string, given: Given, look: (ran: Ran) => void |
   });
   const run = await commands.run({
     command,
+    folder: given.folder ?? null,
     timeoutMs: given.timeoutMs ?? 30_000,
     signal: given.signal ?? new AbortController().signal,
   });

@@ -1,3 +1,4 @@
+import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -353,6 +354,7 @@ function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
     setup: files[SETUP_PROMPT_PATH] ?? null,
     instructions: [],
     specifications: [],
+    lockTools: toolsNamedIn(files['.ralph/AGENT.md'] ?? ''),
     signals,
   };
 }
