@@ -48,7 +48,15 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
     context: { runId: '1' },
-    prompt: { text: 'Work.', path: null, setup: null, instructions: [], specifications: [], lockTools: [], signals: KNOWN_SIGNALS },
+    prompt: {
+      text: 'Work.',
+      path: null,
+      setup: null,
+      instructions: [],
+      specifications: [],
+      lockTools: [],
+      signals: KNOWN_SIGNALS,
+    },
     readLearnings: () => Promise.resolve(''),
     store: {
       renew: () => Promise.resolve(),

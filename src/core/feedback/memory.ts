@@ -116,12 +116,16 @@ export function withoutWords(feedback: Feedback): Feedback {
     title: '',
     url: null,
     // What nobody vouches for is not posted: it is asked once more.
-    answer: isPosted(item) && item.answer !== null ? { ...withoutLockFiles(item.answer), commit: null, words: null } : null,
+    answer:
+      isPosted(item) && item.answer !== null ? { ...withoutLockFiles(item.answer), commit: null, words: null } : null,
   }));
 }
 
 /** An answer that says nothing of lock files. */
-export function withoutLockFiles({ lockFiles: _, ...answer }: NonNullable<FeedbackItem['answer']>): NonNullable<FeedbackItem['answer']> {
+export function withoutLockFiles({
+  lockFiles: _,
+  ...answer
+}: NonNullable<FeedbackItem['answer']>): NonNullable<FeedbackItem['answer']> {
   return answer;
 }
 

@@ -13,12 +13,7 @@ type Answer = NonNullable<FeedbackItem['answer']>;
 export function answerWithoutCall(
   { clock, redact, record, appendJournal }: Pick<LoopDeps, 'clock' | 'redact' | 'record' | 'appendJournal'>,
   work: Work,
-  {
-    id,
-    kind,
-    words,
-    lockFiles,
-  }: { readonly id: TaskId; readonly words: string } & Pick<Answer, 'kind' | 'lockFiles'>,
+  { id, kind, words, lockFiles }: { readonly id: TaskId; readonly words: string } & Pick<Answer, 'kind' | 'lockFiles'>,
 ): Work {
   const { lane, head, state } = work;
   const now = clock.now();

@@ -13,7 +13,12 @@ export async function tryCommand(
   const { policy } = deps.config;
   const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();
   const timeoutMs = Math.max(1, Math.min(step.timeoutMs ?? policy.agentTimeoutMs, leftMs));
-  const { end, tail } = await deps.commands.run({ command: step.command, folder: null, timeoutMs, signal: deps.signal });
+  const { end, tail } = await deps.commands.run({
+    command: step.command,
+    folder: null,
+    timeoutMs,
+    signal: deps.signal,
+  });
   return { attempt: attemptOf(end), tail, walk, call: null };
 }
 

@@ -212,7 +212,8 @@ export function createCheckout(origin: Origin): Checkout {
           if (text === fork[path] || text === ours[path]) continue;
           const clashes = ours[path] !== fork[path];
           if (clashes) (isLockFile(path) ? locks : conflicts).push(path);
-          checkout.files[path] = clashes && !isLockFile(path) ? `<<<<<<< ralph\n${ours[path] ?? ''}=======\n${text}>>>>>>> main\n` : text;
+          checkout.files[path] =
+            clashes && !isLockFile(path) ? `<<<<<<< ralph\n${ours[path] ?? ''}=======\n${text}>>>>>>> main\n` : text;
         }
         isMerging = true;
         lockFiles = locks;

@@ -22,7 +22,9 @@ export type LockResult = LockFile['result'];
 /** What came of one lock file, as a sentence part in which `backticks` mark code. */
 export function lockFileWords({ path, tool, result }: LockFile): string {
   const file = `\`${path.replaceAll('`', "'")}\``;
-  return result === 'made' ? `\`${tool}\` made ${file} again` : `${file} was not made again: \`${tool}\` ${WHY[result]}`;
+  return result === 'made'
+    ? `\`${tool}\` made ${file} again`
+    : `${file} was not made again: \`${tool}\` ${WHY[result]}`;
 }
 
 const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {

@@ -42,11 +42,7 @@ const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
       ['pdm.lock', 'pdm', 'lock --update-reuse'],
       ['Pipfile.lock', 'pipenv', 'lock'],
       ['Gemfile.lock', 'bundle', 'lock'],
-      [
-        'composer.lock',
-        'composer',
-        'update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction',
-      ],
+      ['composer.lock', 'composer', 'update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction'],
       ['go.sum', 'go', 'mod tidy'],
       ['mix.lock', 'mix', 'deps.get'],
       ['pubspec.lock', 'dart', 'pub get'],

@@ -62,9 +62,7 @@ describe('a task that answers people or CI says what to do', () => {
   });
 
   test.each(Object.values(subjects).map(({ kind }) => kind))('%s: its texts are data', (kind) => {
-    const prompt = composed(kind, {
-      merge: { ...laid, conflicts: ['PATH-OF-IT'], lockFiles: ['PATH-OF-IT/go.sum'] },
-    });
+    const prompt = composed(kind, { merge: { ...laid, conflicts: ['PATH-OF-IT'], lockFiles: ['PATH-OF-IT/go.sum'] } });
     expect(prompt.match(/[A-Z]+-OF-IT/g)).toHaveLength(5);
     expect(ownWords(prompt)).not.toMatch(/-OF-IT/);
   });
@@ -103,7 +101,11 @@ describe('in a pipeline', () => {
 });
 
 describe('a merge in the work tree', () => {
-  const merge = { ...laid, conflicts: ['src/a.ts'], lockFiles: ['web/package-lock.json', 'package-lock.json', 'go.sum'] };
+  const merge = {
+    ...laid,
+    conflicts: ['src/a.ts'],
+    lockFiles: ['web/package-lock.json', 'package-lock.json', 'go.sum'],
+  };
 
   test('names the files that have markers, and how lock files are made again', () => {
     const prompt = composed('conflict', { merge });
