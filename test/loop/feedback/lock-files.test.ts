@@ -1,22 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import type { CommandRun } from '../../../src/ports/agent.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
-import { addCommit } from '../stage/in-memory.ts';
+import { addCommit, type Files } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { red, runOnce } from '../stage/river.ts';
-import { BRANCH, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
+import { green, red, runOnce } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
+import { BRANCH, bodyOf, HOUR, next, remembered, reviewed, worker } from './reviewing.ts';
 
 const LOCK = 'web/package-lock.json';
 const NAMED = 'Install with `npm ci`.';
 const exits = (code: number): CommandRun => ({ end: { kind: 'exited', code }, tail: '' });
 
 /** Files that both sides change, beside a file that names tools. */
-function conflicting(project: Project, paths: readonly string[], instructions = NAMED): void {
+function conflicting(project: Project, paths: readonly string[], instructions = NAMED, more: Files = {}): void {
   const { branches, commits } = project.origin;
   const write = (branch: string, text: string): void => {
     const parent = branches.get(branch) ?? '';
     const files = Object.fromEntries(paths.map((path) => [path, text]));
-    const tree = { ...commits.get(parent)?.tree, '.ralph/AGENT.md': instructions, ...files };
+    const tree = { ...commits.get(parent)?.tree, '.ralph/AGENT.md': instructions, ...files, ...more };
     branches.set(branch, addCommit(project.origin, { tree, parent, message: 'Files' }));
   };
   write('main', 'theirs');
@@ -86,6 +87,33 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(tooled(project)).toEqual([]);
     expect((await next(project)).calls).toBe(0);
     expect(headTree(project)[LOCK]).toBe('made');
+  });
+
+  test('where a command step names the tool', async () => {
+    const project = await reviewed(never);
+    const steps = [
+      { name: 'work', type: 'agent' },
+      { name: 'check', type: 'command', config: { command: 'cd web && npm run lint' } },
+    ];
+    conflicting(project, [LOCK], '', { '.ralph/config.json': JSON.stringify({ steps }) });
+    const calls = tooled(project);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(calls).toEqual([NPM]);
+    expect(headTree(project)[LOCK]).toBe('made');
+  });
+
+  test('is made so in three jobs, whose last one says what made it', async () => {
+    const project = await reviewed(never, { verify: 'npm test' });
+    conflicting(project, [LOCK]);
+    tooled(project);
+    project.clock.advance(HOUR);
+    const { loop, publish } = await runSplit(project);
+    expect(loop).toMatchObject({ calls: 0 });
+    expect(publish?.end).toBe('complete (plan_complete)');
+    expect(headTree(project)[LOCK]).toBe('made');
+    expect(bodyOf(project)).toMatch(
+      /merged, with its lock files made again in .*`npm` made `web\/package-lock.json` again/,
+    );
   });
 
   test('is the agent\u2019s where nothing names the tool: no command of a file is run', async () => {
@@ -198,3 +226,17 @@ test.each([[[LOCK]], [[LOCK, 'src/a.ts']]])(
     expect(headTree(project)[LOCK]).toBe('made');
   },
 );
+
+test('a merge that is committed and does not pass is mended by the agent, and not called settled', async () => {
+  const project = await reviewed(resolver, { verify: 'npm test' });
+  conflicting(project, ['src/a.ts']);
+  const verdicts = [red, green, green];
+  project.verifier = { verify: (call) => (verdicts.length > 1 ? (verdicts.shift() ?? green) : green).verify(call) };
+  // The base is known to pass.
+  verdicts.unshift(green);
+  project.script.behaviours = [resolver, (call) => ({ ...resolver(call), writes: { 'src/a.ts': 'mended' } })];
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  expect(promptOf(project)).toContain('is merged into it, but the verification fails with that');
+  expect(headTree(project)['src/a.ts']).toBe('mended');
+  expect(remembered(project, 'conflict-base')?.answer).toMatchObject({ kind: 'changed', words: 'Both stay.' });
+});

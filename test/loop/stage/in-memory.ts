@@ -91,6 +91,7 @@ export function createCheckout(origin: Origin): Checkout {
       return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
     });
   let isMerging = false;
+  let merged: ObjectId | null = null;
   let lockFiles: readonly string[] = [];
   let lastSnapshot: Files | null = null;
   const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
@@ -168,6 +169,7 @@ export function createCheckout(origin: Origin): Checkout {
           };
         }
         const merge = isMerging ? ('made' as const) : ('none' as const);
+        if (isMerging) merged = branches.get('main') ?? null;
         isMerging = false;
         if (idOf(old) !== idOf(tree)) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
@@ -199,6 +201,7 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     beginMerge: () =>
       guarded(faults, 'beginMerge', () => {
+        if (merged === branches.get('main')) return { kind: 'up-to-date' } as const;
         const theirs = treeOf(branches.get('main') ?? '');
         const ours = treeOf(head);
         // What lies there already is worked on: nothing is laid over it.

@@ -76,7 +76,7 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   return parseConfig(textsWith(given, settings, defaults));
 }
 
-const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
+export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
 export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
 };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { answerAfter } from '../../../../src/core/feedback/answered.ts';
-import type { FeedbackItem } from '../../../../src/core/feedback/memory.ts';
+import { MERGED_WITHOUT_CALL } from '../../../../src/core/feedback/answer-words.ts';
+import { answerAfter, receivedFeedback } from '../../../../src/core/feedback/answered.ts';
+import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
@@ -92,4 +93,26 @@ test.each<[string, Partial<TaskProgress>, JournalEntry, readonly JournalEntry[],
   const answer = answerOf(progress, entry, earlier);
   if (expected === null) expect(answer).toBeNull();
   else expect(answer).toMatchObject({ ...expected, isOurs: false, posted: false, at: noon });
+});
+
+test('of a merge, what came of its lock files is part of the answer', () => {
+  const lockFiles = [{ path: 'go.sum', tool: 'go', result: 'made' }] as const;
+  const entry = iteration(said, { commit: 'c1' });
+  const merged = { ...entry, evidence: { ...entry.evidence, lockFiles } };
+  expect(answerOf({ state: 'done' }, merged)).toMatchObject({ lockFiles });
+  expect(answerOf({ state: 'done' }, entry)).not.toHaveProperty('lockFiles');
+});
+
+test.each([
+  ['conflict', MERGED_WITHOUT_CALL, true],
+  ['conflict', `${MERGED_WITHOUT_CALL}, says Ann`, false],
+  ['thread', MERGED_WITHOUT_CALL, true],
+] as const)('of another job, a %s answered with %j is in our words: %s', (kind, words, isOurs) => {
+  const lockFiles = [{ path: 'go.sum', tool: 'go', result: 'made' }] as const;
+  const answer = { kind: 'changed', commit: 'c1', words, isOurs: true, lockFiles, at: noon, posted: true } as const;
+  const before = { ...noFeedback, items: { one: { ...open, kind } } };
+  const received = { ...noFeedback, items: { one: { ...open, kind, answer } } };
+  const item = receivedFeedback(received, { before, tasks: ['one'], commits: ['c1'] }).items['one'];
+  expect(item?.answer).toMatchObject({ words, isOurs, commit: 'c1', posted: false });
+  expect(item?.answer?.lockFiles).toEqual(kind === 'conflict' ? lockFiles : undefined);
 });

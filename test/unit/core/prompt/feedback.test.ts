@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Subject } from '../../../../src/core/feedback/subject.ts';
-import { lockCommands } from '../../../../src/core/feedback/conflict/lock-tools.ts';
 import type { MergeToFinish } from '../../../../src/core/prompt/feedback.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
-import { isLockFile } from '../../../../src/core/review/lock-files.ts';
 import { promptParts, task } from '../core-fixtures.ts';
 
 const subjects: Readonly<Record<Subject['kind'], Subject>> = {
@@ -161,13 +159,4 @@ describe('a merge in the work tree', () => {
     expect(prompt).toContain('\n… and 10 more\n>>>>> END CONFLICTS-2\n');
     expect(prompt.length).toBeLessThan(20_000);
   });
-});
-
-test('there is a command for every lock file, once', () => {
-  const names = `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock Cargo.lock
-    poetry.lock uv.lock pdm.lock Pipfile.lock Gemfile.lock composer.lock go.sum mix.lock pubspec.lock Podfile.lock
-    Package.resolved packages.lock.json flake.lock`.split(/\s+/);
-  expect(names.filter(isLockFile)).toEqual(names);
-  expect(lockCommands([...names, ...names.map((name) => `sub/${name}`)])).toHaveLength(names.length);
-  expect(lockCommands(['src/a.ts', 'constructor'])).toEqual([]);
 });
