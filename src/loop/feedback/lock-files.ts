@@ -53,15 +53,16 @@ async function remake(
 ): Promise<LockResult | null> {
   const { maxRunMs, agentTimeoutMs } = config.policy;
   const timeoutMs = Math.min(TOOL_MS, agentTimeoutMs, startedAt + maxRunMs - clock.now());
-  if (signal.aborted) return null;
+  const isCancelled = (): boolean => signal.aborted;
+  if (isCancelled()) return null;
   if (timeoutMs <= 0) return 'timeout';
   const { end } = await commands.run({ command: words, folder, timeoutMs, signal });
-  if (end.kind === 'exited' && end.code === 0 && !signal.aborted) {
+  if (end.kind === 'exited' && end.code === 0 && !isCancelled()) {
     const kept = await repository.keepAlone(path);
     return kept === 'kept' ? 'made' : kept;
   }
   await repository.putBack();
-  return signal.aborted ? null : failureOf(end);
+  return isCancelled() ? null : failureOf(end);
 }
 
 function failureOf(end: CommandRun['end']): LockResult | null {

@@ -82,7 +82,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     ['verify', { inputs: { verify: 'cd web && npm test' }, instructions: '' }],
     ['AGENT.md', { inputs: {}, instructions: '```sh\nnpm test\n```' }],
   ])('where %s names the tool', async (_where, { inputs, instructions }) => {
-    const project = await reviewed(never, inputs as Readonly<Record<string, string>>);
+    const project = await reviewed(never, inputs);
     conflicting(project, [LOCK], instructions);
     expect(tooled(project)).toEqual([]);
     expect((await next(project)).calls).toBe(0);

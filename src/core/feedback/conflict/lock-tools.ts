@@ -8,7 +8,7 @@ export const LOCK_TOOLS = [
 
 export type LockTool = (typeof LOCK_TOOLS)[number];
 
-/** How a lock file is made again: `words` for the tool, in the file's own folder. */
+/** How a lock file is made again: `words` for bash, in the file's own folder. */
 interface LockCommand {
   readonly tool: LockTool;
   readonly words: string;
@@ -25,33 +25,41 @@ export const MAX_LOCK_FILES = 20;
 /** A lock file with a longer path is left to the agent. */
 export const MAX_LOCK_PATH_CHARS = 200;
 
+/** No option that keeps scripts from running is known to Yarn 1 and to the newer ones alike. */
+const YARN =
+  'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
+
 /** Fixed words, as no file says them: they keep the versions that the file has and run no scripts, as far as the tools can. */
 const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   (
     [
-      ['package-lock.json', 'npm', 'install --package-lock-only --ignore-scripts --no-audit --no-fund'],
-      ['npm-shrinkwrap.json', 'npm', 'install --package-lock-only --ignore-scripts --no-audit --no-fund'],
-      ['yarn.lock', 'yarn', 'install --mode=update-lockfile'],
-      ['pnpm-lock.yaml', 'pnpm', 'install --lockfile-only --ignore-scripts --no-frozen-lockfile'],
-      ['bun.lock', 'bun', 'install --lockfile-only --ignore-scripts'],
-      ['bun.lockb', 'bun', 'install --lockfile-only --ignore-scripts'],
-      ['deno.lock', 'deno', 'install'],
-      ['Cargo.lock', 'cargo', 'update --workspace'],
-      ['poetry.lock', 'poetry', 'lock --no-interaction'],
-      ['uv.lock', 'uv', 'lock'],
-      ['pdm.lock', 'pdm', 'lock --update-reuse'],
-      ['Pipfile.lock', 'pipenv', 'lock'],
-      ['Gemfile.lock', 'bundle', 'lock'],
-      ['composer.lock', 'composer', 'update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction'],
-      ['go.sum', 'go', 'mod tidy'],
-      ['mix.lock', 'mix', 'deps.get'],
-      ['pubspec.lock', 'dart', 'pub get'],
-      ['Podfile.lock', 'pod', 'install'],
-      ['Package.resolved', 'swift', 'package resolve'],
-      ['packages.lock.json', 'dotnet', 'restore --force-evaluate'],
-      ['flake.lock', 'nix', 'flake lock'],
+      ['package-lock.json', 'npm', 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund'],
+      ['npm-shrinkwrap.json', 'npm', 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund'],
+      ['yarn.lock', 'yarn', YARN],
+      ['pnpm-lock.yaml', 'pnpm', 'pnpm install --lockfile-only --ignore-scripts --no-frozen-lockfile'],
+      ['bun.lock', 'bun', 'bun install --lockfile-only --ignore-scripts'],
+      ['bun.lockb', 'bun', 'bun install --lockfile-only --ignore-scripts'],
+      ['deno.lock', 'deno', 'deno install'],
+      ['Cargo.lock', 'cargo', 'cargo update --workspace'],
+      ['poetry.lock', 'poetry', 'poetry lock --no-interaction'],
+      ['uv.lock', 'uv', 'uv lock'],
+      ['pdm.lock', 'pdm', 'pdm lock --update-reuse'],
+      ['Pipfile.lock', 'pipenv', 'pipenv lock'],
+      ['Gemfile.lock', 'bundle', 'bundle lock'],
+      [
+        'composer.lock',
+        'composer',
+        'composer update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction',
+      ],
+      ['go.sum', 'go', 'go mod tidy'],
+      ['mix.lock', 'mix', 'mix deps.get'],
+      ['pubspec.lock', 'dart', 'dart pub get'],
+      ['Podfile.lock', 'pod', 'pod install'],
+      ['Package.resolved', 'swift', 'swift package resolve'],
+      ['packages.lock.json', 'dotnet', 'dotnet restore --force-evaluate'],
+      ['flake.lock', 'nix', 'nix flake lock'],
     ] as const
-  ).map(([name, tool, args]) => [name, { tool, words: `${tool} ${args}` }]),
+  ).map(([name, tool, words]) => [name, { tool, words }]),
 );
 
 /** Each kind of lock file among these once, with the command that makes it again. */
