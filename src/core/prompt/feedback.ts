@@ -32,7 +32,7 @@ export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean):
 }
 
 const MERGED =
-  'The base branch conflicted with your branch and is merged into it, but the verification fails with that. Find out why and mend it, so that the intent of both sides stays.';
+  'The base branch conflicted with your branch and is merged into it, but the verification fails with that. Find out why and fix it, so that the intent of both sides stays.';
 
 const INTRO: Readonly<Record<Subject['kind'], string>> = {
   thread: `A reviewer asks for this on the pull request of your branch, at this place of this file. ${DATA} Make the change that is asked for, and no other. ${ANSWER}`,
@@ -83,7 +83,7 @@ export function mergeSections(merge: MergeToFinish, instructions: readonly strin
     ...(failed.length === 0
       ? []
       : [`The loop tried that already:\n${dataSection('TRIED', pathList(remade.map(lockFileWords)))}`]),
-    ...(verification?.kind === 'failed' ? ['The verification fails with the merge as it lies there. Mend that.'] : []),
+    ...(verification?.kind === 'failed' ? ['The verification fails with the merge as it lies there. Fix that.'] : []),
   ];
 }
 

@@ -138,7 +138,7 @@ describe('a merge in the work tree', () => {
     const verification = { kind: 'failed', command: 'x', code: 1, tail: 'TAIL', durationMs: 1 } as const;
     const merge = { ...laid, lockFiles: ['go.sum'], madeByLoop: ['go.sum'], verification };
     const prompt = composed('conflict', { merge, lastVerification: verification });
-    expect(prompt).toContain('The verification fails with the merge as it lies there. Mend that.');
+    expect(prompt).toContain('The verification fails with the merge as it lies there. Fix that.');
     expect(prompt).toContain('TAIL');
   });
 

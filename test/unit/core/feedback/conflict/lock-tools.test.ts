@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { lockFilesSchema, lockFileWords } from '../../../../src/core/feedback/conflict/lock-files.ts';
+import { lockFilesSchema, lockFileWords } from '../../../../../src/core/feedback/conflict/lock-files.ts';
 import {
   LOCK_TOOLS,
   lockCommands,
   lockFilesToMake,
   toolsCalledIn,
   toolsNamedIn,
-} from '../../../../src/core/feedback/conflict/lock-tools.ts';
+} from '../../../../../src/core/feedback/conflict/lock-tools.ts';
 
 describe('tools that commands call', () => {
   test.each<[string, readonly string[]]>([
