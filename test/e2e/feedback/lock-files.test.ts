@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TOKEN } from '../../../sandbox/sandbox.ts';
-import { KEY, type Scene } from '../e2e-fixture.ts';
+import { KEY, LEVEL, type Scene } from '../e2e-fixture.ts';
 import { BRANCH, createReviewedScene } from './feedback-fixture.ts';
 
 const LOCK = 'package-lock.json';
@@ -83,7 +83,9 @@ test('orders in AGENT.md, scripts and settings of the branch get nothing that it
   expect(run.main.log).toContain(`\`${LOCK}\` was not made again: \`npm\` failed`);
   expect(existsSync(`${ran}-by-order`)).toBe(false);
   expect(existsSync(`${ran}-as-script`)).toBe(false);
-  // npm itself obeys its settings, with what the agent has.
+  // npm itself obeys its settings, with what the agent has: in a room not even this folder.
+  expect(existsSync(`${ran}-as-git`)).toBe(LEVEL === '');
+  if (LEVEL !== '') return;
   const environment = readFileSync(`${ran}-as-git`, 'utf8');
   expect(environment).toContain('npm_');
   for (const secret of [TOKEN, KEY]) expect(environment).not.toContain(secret);
