@@ -48,7 +48,15 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
     context: { runId: '1' },
-    prompt: { text: 'Work.', path: null, setup: null, instructions: [], specifications: [], signals: KNOWN_SIGNALS },
+    prompt: {
+      text: 'Work.',
+      path: null,
+      setup: null,
+      instructions: [],
+      specifications: [],
+      lockTools: [],
+      signals: KNOWN_SIGNALS,
+    },
     readLearnings: () => Promise.resolve(''),
     store: {
       renew: () => Promise.resolve(),
@@ -72,6 +80,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     appendJournal: () => undefined,
     // What was finished earlier passed when it was finished.
     pipeline: null,
+    commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' }) },
     verifier: {
       verify: ({ folder }) =>
         Promise.resolve(
@@ -126,6 +135,8 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     publishedTexts: () => Promise.resolve({}),
     commitTexts: () => Promise.resolve({ ...snapshotOf(scene.world), withheld: [] }),
     beginMerge: () => Promise.resolve({ kind: 'up-to-date' }),
+    lockFilesLeft: () => Promise.resolve([]),
+    keepAlone: () => Promise.resolve('kept'),
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),

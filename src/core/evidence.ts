@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lockFilesSchema } from './feedback/conflict/lock-files.ts';
 import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
@@ -79,6 +80,8 @@ export const evidenceSchema = z.object({
   doneMarker: z.string().max(200).nullable().default(null),
   /** Whether a merge of the base branch is still to be finished (`open`), or was committed (`made`). Journals of before there were any have none. */
   merge: z.enum(['none', 'open', 'made']).default('none'),
+  /** Lock files of a merge that were to be made again; absent: none. */
+  lockFiles: lockFilesSchema.optional(),
   /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
   steps: z.array(stepRecordSchema).max(50).default([]),
 });

@@ -7,6 +7,7 @@ import { taskSeenFrom } from '../core/folder.ts';
 import { notebookOf } from '../core/prompt/learnings.ts';
 import { describeTakeover } from '../core/prompt/takeover.ts';
 import { shareOf } from '../core/lane/change.ts';
+import type { MergeToFinish } from '../core/prompt/feedback.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -15,7 +16,7 @@ import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
-import type { FileTexts, MergeBegun, OpenedLane } from '../ports/repository.ts';
+import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
@@ -30,7 +31,7 @@ export interface Iteration {
   /** The agent that it calls. */
   readonly turn: Turn;
   /** The merge of the base branch that is its task; null: it has another one. */
-  readonly merge: Extract<MergeBegun, { kind: 'begun' }> | null;
+  readonly merge: MergeToFinish | null;
   readonly opened: OpenedLane;
   /** Instant of the decision to iterate, which is when the call is charged. */
   readonly startedAt: number;
@@ -145,7 +146,7 @@ export async function promptFor(
       entries: work.journal,
       share: shareOf(work.state.change, step.task.id),
     }),
-    lastVerification: lastVerificationOf(work),
+    lastVerification: merge?.verification ?? lastVerificationOf(work),
     attempts: describeAttempts(work.journal),
     learnings: await deps.readLearnings(work.lane.id),
     notesPath: notebookOf(work.lane.id).path,

@@ -22,6 +22,8 @@ import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import type { LoopDeps } from './deps.ts';
 
+/** Verification in the work tree gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
+const MIN_VERIFY_MS = MINUTE_MS;
 /** A verification is given at least so long, in ms, whatever is left of the run: without it what was finished does not count. */
 const MIN_CHECK_MS = 2 * MINUTE_MS;
 /** What it may take beyond the run's time: the watchdog waits five minutes. */
@@ -31,6 +33,23 @@ const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 interface BaseChecked {
   readonly work: Work;
   readonly end: Outcome | null;
+}
+
+/** What the verify commands say of the work tree, which is then as it was at the last snapshot. */
+export async function verifyHere(deps: LoopDeps, work: Work): Promise<Verification> {
+  const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+  const verification = await deps.verifier.verify({
+    folder: null,
+    timeoutMs: Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
+    signal: deps.signal,
+  });
+  await putBack(deps);
+  return verification;
+}
+
+async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
+  const left = await repository.putBack();
+  if (left.length > 0) log.info(`verify changed ${namesOf(left.map(redact))}; put back as it was.`);
 }
 
 /** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
@@ -157,7 +176,6 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
       deps.signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
   // It can write into the work tree as well, and that is nobody's work.
-  const left = deps.signal.aborted ? [] : await deps.repository.putBack();
-  if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);
+  if (!deps.signal.aborted) await putBack(deps);
   return verification;
 }

@@ -1,5 +1,7 @@
 import type { Snapshot } from '../core/evidence.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
+import type { LockFile } from '../core/feedback/conflict/lock-files.ts';
+import type { Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
@@ -7,6 +9,7 @@ import type { Work } from '../handover/work.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import type { Iteration } from './call.ts';
 import type { LoopDeps } from './deps.ts';
+import { remakeLockFiles } from './feedback/lock-files.ts';
 
 /** Content to commit; `summary`: what the agent says of it. */
 interface Content {
@@ -15,23 +18,25 @@ interface Content {
   readonly summary: string | null;
 }
 
-/** Commits what an iteration has made so far; the work knows it. */
+/** What was committed, and what came of the lock files of a merge. */
+export interface Committed extends CommittedIteration {
+  readonly lockFiles: readonly LockFile[];
+}
+
+/** Commits what an iteration has made so far; the work knows it. Of a merge without markers, lock files are made again first. */
 export async function commitWork(
   deps: LoopDeps,
-  { work, soFar, step: { task }, turn }: Iteration,
+  { work, soFar, step: { task }, turn, merge }: Iteration,
   { before, after, summary }: Content,
-): Promise<{ readonly work: Work; readonly committed: CommittedIteration }> {
+): Promise<{ readonly work: Work; readonly committed: Committed }> {
   const { coAuthor } = turn.opened.agent;
+  const lockFiles = merge === null || merge.madeByLoop.length === 0 ? null : await remakeLockFiles(deps, work);
+  // Committed without them, nobody would make them later: the next run merges again.
+  if (lockFiles !== null && deps.signal.aborted) await deps.repository.abandonMerge();
   const committed = await deps.repository.commit({
     before,
-    after,
-    message: iterationMessage({
-      title: plainTitle(task.title, MAX_SUBJECT_CHARS),
-      name: nameInMessage(task),
-      summary: deps.redact(summary ?? ''),
-      earlier: Object.values(work.state.change.tasks).flatMap(({ summary: said }) => said ?? []),
-      attempt: progressOf(work.state.tasks, task.id).attempts,
-    }),
+    after: lockFiles === null ? after : await deps.repository.snapshot(),
+    message: messageOf(deps, work, { task, summary }),
     trailers: {
       'Ralph-Run': deps.context.runId,
       'Ralph-Iteration': String(soFar.iterations + 1),
@@ -39,27 +44,43 @@ export async function commitWork(
       ...(deps.config.coAuthor && coAuthor !== null ? { 'Co-authored-by': coAuthor } : {}),
     },
   });
+  return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
+}
+
+/** The message of a commit of a task. */
+export function messageOf(
+  { redact }: Pick<LoopDeps, 'redact'>,
+  { state }: Work,
+  { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
+): string {
+  return iterationMessage({
+    title: plainTitle(task.title, MAX_SUBJECT_CHARS),
+    name: nameInMessage(task),
+    summary: redact(summary ?? ''),
+    earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
+    attempt: progressOf(state.tasks, task.id).attempts,
+  });
+}
+
+/** The work that knows of a commit. */
+export function withCommit(work: Work, committed: CommittedIteration): Work {
   return {
-    committed,
-    work: {
-      ...work,
-      head: committed.head,
-      hasNewCommits: work.hasNewCommits || committed.commit !== null,
-      withheld: [...work.withheld, ...committed.withheld],
-      lookAt: moreToLookAt(work.lookAt, committed.lookAt),
-    },
+    ...work,
+    head: committed.head,
+    hasNewCommits: work.hasNewCommits || committed.commit !== null,
+    withheld: [...work.withheld, ...committed.withheld],
+    lookAt: moreToLookAt(work.lookAt, committed.lookAt),
   };
 }
 
 /** What several commits of one iteration come to; the last one says how it ends. */
-export function committedTogether(
-  earlier: readonly CommittedIteration[],
-  last: CommittedIteration,
-): CommittedIteration {
+export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
   const all = [...earlier, last];
   return {
     ...last,
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
+    merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
+    lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],
   };
 }

@@ -63,6 +63,8 @@ export interface LoopDeps {
     | 'publishedTexts'
     | 'commitTexts'
     | 'beginMerge'
+    | 'lockFilesLeft'
+    | 'keepAlone'
     | 'abandonMerge'
     | 'putBack'
     | 'review'
@@ -73,8 +75,9 @@ export interface LoopDeps {
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;
-  /** What an iteration does, as the base branch says, and what runs its commands; null: it calls the agent. */
-  readonly pipeline: { readonly of: Pipeline; readonly commands: Commands } | null;
+  readonly commands: Commands;
+  /** What an iteration does, as the base branch says; null: it calls the agent. */
+  readonly pipeline: Pipeline | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;

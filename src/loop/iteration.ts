@@ -11,7 +11,6 @@ import { taskFromRoot } from '../core/folder.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import type { Heard } from '../core/pipeline/heard.ts';
 import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
-import { namesOf } from '../core/text/lists.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -22,7 +21,8 @@ import { isPromptTask } from '../core/tasks/ids.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, plainCall, type Iteration } from './call.ts';
-import { committedTogether, commitWork } from './commit.ts';
+import { verifyHere } from './clean-check.ts';
+import { committedTogether, commitWork, type Committed } from './commit.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { Begun } from './pipeline/walk.ts';
 import { bounded } from './bounded.ts';
@@ -31,10 +31,6 @@ import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import { markEntries } from './marks.ts';
 import type { Work } from '../handover/work.ts';
-import { MINUTE_MS } from '../core/time.ts';
-
-/** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
-const MIN_VERIFY_MS = MINUTE_MS;
 
 /** More names of withheld files are not kept in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
@@ -122,7 +118,7 @@ interface Made {
   /** Empty without a pipeline. */
   readonly steps: readonly StepRecord[];
   /** Commits that were made in the middle, and what they left to commit on. */
-  readonly earlier: readonly CommittedIteration[];
+  readonly earlier: readonly Committed[];
   readonly base: Snapshot;
 }
 
@@ -158,7 +154,7 @@ interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
   readonly listed: readonly FileTask[];
   readonly listedAfter: readonly FileTask[];
   readonly doneMarker: string | null;
-  readonly committed: CommittedIteration;
+  readonly committed: Committed;
 }
 
 async function conclude(
@@ -180,7 +176,7 @@ async function conclude(
   const checklist = compareChecklists(items);
   const claimed = { analysis, evidence: { before, after, checklist, doneMarker } };
   const verification = needsVerification(work.state, claimed, policy)
-    ? await verify(deps, work)
+    ? await verifyHere(deps, work)
     : ({ kind: 'not-run' } as const);
   const change = await deps.repository.compare(before, after);
   const evidence: Evidence = {
@@ -197,6 +193,7 @@ async function conclude(
     doneMarker,
     steps,
     merge: committed.merge,
+    ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
@@ -262,16 +259,4 @@ async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<
     (review) => review?.lines ?? null,
     () => null,
   );
-}
-
-async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
-  const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-  const verification = await deps.verifier.verify({
-    folder: null,
-    timeoutMs: Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
-    signal: deps.signal,
-  });
-  const left = await deps.repository.putBack();
-  if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);
-  return verification;
 }

@@ -107,11 +107,19 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         // The first prompt says what is known now.
         continue;
       }
-      const laid = await layMerge(deps, work, step.task.id);
+      const laid = await layMerge(deps, work, step.task);
       if (laid.kind === 'settled') {
-        work = laid.work;
+        const isNew = laid.work.head !== work.head;
+        const pushed = isNew ? await pushIteration(deps, laid.work) : { work: laid.work, end: null };
+        work = pushed.work;
+        deps.record(work);
+        if (pushed.end !== null) return ended(deps, work, pushed.end);
+        if (isNew) checkedAfter = null;
         continue;
       }
+      // Tools may have taken all the time that was left.
+      if (laid.merge !== null && laid.merge.remade.length > 0) ({ step, now } = decide(deps, { work, soFar }));
+      if (step.kind === 'stop') continue;
       work = { ...work, shown: step.task.id };
       await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
       const turn = await turns.take(work.state, step.agent);

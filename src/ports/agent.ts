@@ -1,4 +1,5 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
+import type { Folder } from '../core/folder.ts';
 import type { KindOfDenial } from '../core/lane/denials.ts';
 import type { AgentEnd, Verification } from '../core/evidence.ts';
 
@@ -66,15 +67,16 @@ export interface VerifyCall {
   readonly signal: AbortSignal;
 }
 
-/** Runs commands of a pipeline in the work tree: where, and with what, the verify commands run. */
+/** Runs commands of a pipeline, and tools that make lock files, in the work tree: where, and with what, the verify commands run. */
 export interface Commands {
   /** Its whole process tree is ended before it settles. Throws a UserError where no command can be run at all. */
   run(call: CommandCall): Promise<CommandRun>;
 }
 
-/** `command`: for bash. */
+/** `command`: for bash; `folder`: of the repository, where it runs; null: the working directory. */
 export interface CommandCall {
   readonly command: string;
+  readonly folder: Folder | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

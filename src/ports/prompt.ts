@@ -1,4 +1,5 @@
 import type { DoneSignals } from '../core/analysis/done-signals.ts';
+import type { LockTool } from '../core/feedback/conflict/lock-tools.ts';
 
 /** What the checkout tells the agent, as the job made it: read before any agent ran. */
 export interface UserPrompt {
@@ -10,5 +11,7 @@ export interface UserPrompt {
   /** Files that say how to build and test, and places of specifications, in the order in which they are named. */
   readonly instructions: readonly string[];
   readonly specifications: readonly string[];
+  /** Tools for lock files that the former call in their code. */
+  readonly lockTools: readonly LockTool[];
   readonly signals: DoneSignals;
 }

@@ -1,6 +1,7 @@
 import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
+import type { LockResult } from '../core/feedback/conflict/lock-files.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { CellWritten, Passenger } from './state.ts';
 
@@ -44,6 +45,10 @@ export interface Repository {
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. After `handOver`. */
   beginMerge(): Promise<MergeBegun>;
+  /** Lock files that conflicted in the merge that lies in the work tree and are files still; none while something else of it is not merged. A snapshot. */
+  lockFilesLeft(): Promise<readonly string[]>;
+  /** Keeps what a tool made of such a file since the last snapshot, where that is all that changed and may be published; else all is put back. */
+  keepAlone(lockFile: string): Promise<KeptAlone>;
   /** Puts the lane's newest commit back where a merge was begun and is not finished; nothing where none was. */
   abandonMerge(): Promise<void>;
   /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
@@ -160,6 +165,9 @@ export interface CommittedIteration {
 export type MergeBegun =
   | { readonly kind: 'begun'; readonly conflicts: readonly string[]; readonly lockFiles: readonly string[] }
   | { readonly kind: 'up-to-date' };
+
+/** Why it was put back: `failed`: it is no file any more. */
+export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
 
 /** A changed file that was left out of the commit. */
 export interface Withheld {

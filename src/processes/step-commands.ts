@@ -6,14 +6,14 @@ import { runShellCommand, type ShellSurroundings } from './shell-command.ts';
 /** Lines of a failed command that are shown in the log. */
 const SHOWN_LINES = 20;
 
-/** Runs the commands of a pipeline in the work tree. */
+/** Runs commands of a pipeline, and tools that make lock files, in the work tree. */
 export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
   return {
-    run: async (call) => {
+    run: async ({ folder, ...call }) => {
       // As `sh -c` of the Ralphs that have steps: there a `grep` that finds nothing ends nothing.
-      const run = await runShellCommand(options, {
+      const run = await runShellCommand(folder === null ? options : { ...options, folder }, {
         ...call,
-        what: 'command of the pipeline',
+        what: folder === null ? 'command of the pipeline' : 'command',
         shell: 'plain',
         insteadOf: null,
       });

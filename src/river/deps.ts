@@ -66,7 +66,7 @@ export interface Connections {
   /** In the order in which they are asked. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;
-  /** Runs the commands of a pipeline. */
+  /** Runs commands of a pipeline, and tools that make lock files. */
   readonly commands: () => Promise<Commands>;
   /** What was measured of the isolation of all that runs the lane's code; null: nothing yet. */
   readonly isolation: () => IsolationFacts | null;

@@ -18,6 +18,8 @@ import { readWorkspaceFile } from './workspace-files.ts';
 
 /** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
+/** Of a file that says how to build and test, no more is read. */
+const MAX_INSTRUCTIONS_BYTES = 64 * 1024;
 
 interface PromptPlaces {
   readonly workspace: string;
@@ -38,6 +40,7 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
     present(places, INSTRUCTION_PLACES),
     present(places, SPECIFICATION_PLACES),
   ]);
+  const lockTools = await readLockTools(places, instructions);
   const { signals, problems } = await readSignals(pipelines);
   if (problems.length > 0)
     throw new UserError(
@@ -45,7 +48,7 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
       `The done signals cannot be used:\n${problems.map((problem) => `- ${fromRoot(places.folder, problem)}`).join('\n')}`,
     );
   if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the queue's first iteration`);
-  return { ...prompt, setup, instructions, specifications, signals };
+  return { ...prompt, setup, instructions, specifications, lockTools, signals };
 }
 
 async function readText(
@@ -85,6 +88,18 @@ async function readSignals(
   if (Object.keys(pipelines).length === 0) return { signals: KNOWN_SIGNALS, problems: [] };
   const { signalsInFiles } = await import('../core/pipeline/reading/signals-in-files.ts');
   return signalsInFiles(pipelines);
+}
+
+async function readLockTools(
+  { workspace, folder }: PromptPlaces,
+  paths: readonly string[],
+): Promise<UserPrompt['lockTools']> {
+  if (paths.length === 0) return [];
+  const { toolsNamedIn } = await import('../core/feedback/conflict/lock-tools.ts');
+  const texts = await Promise.all(
+    paths.map((path) => readWorkspaceFile(workspace, fromRoot(folder, path), MAX_INSTRUCTIONS_BYTES)),
+  );
+  return [...new Set(texts.flatMap((text) => (text === null ? [] : toolsNamedIn(text))))];
 }
 
 /** null: there is none, it was done before, or a pipeline runs it as a step of its own. */

@@ -60,6 +60,16 @@ export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and
   return text.split(PARAGRAPH_END).map(withoutInlineCode).join('\n\n');
 }
 
+/** Only the code of a text, a piece a line: of fences, and what stands between backticks in a line of prose. */
+export function codeOf(text: string): string {
+  return markLines(text)
+    .flatMap(({ text: line, within }) => {
+      if (within === 'fence') return [line];
+      return within === 'quote' ? [] : [...line.matchAll(/(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g)].map(([, , code]) => code);
+    })
+    .join('\n');
+}
+
 const PARAGRAPH_END = /\n[ \t]*(?=\n)/g;
 
 /** Code spans are closed by a run of as many backticks as opened them. */

@@ -17,6 +17,9 @@ export const SUGGESTION_APPLIED: OwnAnswer = { came: 'made', words: 'Applied as 
 /** A suggestion that changes nothing any more. */
 export const ALREADY_THERE: OwnAnswer = { came: 'found', words: 'The file has this text already' };
 
+/** A merge in which nothing but lock files conflicted, which were made again. */
+export const MERGED_WITHOUT_CALL: OwnAnswer = { came: 'made', words: 'Merged, with its lock files made again' };
+
 /** A suggestion that must not be published. */
 export function suggestionWithheld(path: string, reason: LeftOutReason): OwnAnswer {
   return { came: 'refused', words: `Not applied: ${code(path)} is left out, because ${LEFT_OUT[reason]}` };
@@ -49,7 +52,7 @@ function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], bas
         ...leftOutReasons.map((reason) => suggestionWithheld(on.path, reason)),
       ];
     case 'conflict':
-      return [alreadyMerged(baseBranch)];
+      return [alreadyMerged(baseBranch), MERGED_WITHOUT_CALL];
     case 'review':
     case 'check':
       return [];

@@ -5,7 +5,7 @@ import { progressOf } from '../tasks/queue.ts';
 import { isStuck, type Task } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
 import { ownAnswerIn, type OwnAnswer } from './answer-words.ts';
-import { MAX_ANSWER_CHARS, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
+import { MAX_ANSWER_CHARS, withoutLockFiles, type Feedback, type FeedbackItem, type FeedbackRound } from './memory.ts';
 import { addRound, answerWith, workedBefore, workOn, type Remembered } from './rounds.ts';
 import { isFeedback } from './subject.ts';
 import { isUnproven, provenAnswers } from './unproven.ts';
@@ -15,7 +15,7 @@ type Answer = NonNullable<FeedbackItem['answer']>;
 /** The state after an iteration, in which what it answered is answered: with a change, without one, or by leaving it to a person. */
 export function answerAfter(
   state: LaneState,
-  { taskId: id, commit: made, analysis, endedAt }: JournalEntry,
+  { taskId: id, commit: made, analysis, evidence: { lockFiles }, endedAt }: JournalEntry,
 ): LaneState {
   if (!isFeedback(id)) return state;
   const progress = progressOf(state.tasks, id);
@@ -28,6 +28,7 @@ export function answerAfter(
       commit,
       words: words === null || words === '' ? null : cut(words, MAX_ANSWER_CHARS),
       isOurs: false,
+      ...(lockFiles === undefined ? {} : { lockFiles }),
       at: endedAt,
     }),
   });
@@ -103,7 +104,8 @@ export function receivedFeedback(received: Feedback, { before, tasks, made, base
     };
     if (now.answer === null || now.answer.at === item.answer?.at) return [id, workedOn(known, commits.made)] as const;
     const own = ownAnswerIn(now.answer.words, task, baseBranch);
-    const answer = { ...now.answer, ...believedChange(now.answer, own, commits), posted: false };
+    const said = item.kind === 'conflict' ? now.answer : withoutLockFiles(now.answer);
+    const answer = { ...said, ...believedChange(now.answer, own, commits), posted: false };
     return [id, { ...known, workedIn: undefined, answer }] as const;
   });
   return { ...before.feedback, items: Object.fromEntries(items) };

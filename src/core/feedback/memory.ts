@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
+import { lockFilesSchema } from './conflict/lock-files.ts';
 import { storedTaskId } from '../tasks/ids.ts';
 import { capped } from '../text/cut.ts';
 
@@ -43,6 +44,8 @@ const itemSchema = z.object({
       /** The agent's own words, or ours where `isOurs`. */
       words: z.string().max(MAX_ANSWER_CHARS).nullable(),
       isOurs: z.boolean(),
+      /** Of a merge: lock files that were to be made again; absent: none. */
+      lockFiles: lockFilesSchema.optional(),
       at: instant,
       /** Whether people can read it in its thread. */
       posted: z.boolean(),
@@ -110,7 +113,10 @@ export function withShorterWords(feedback: Feedback): Feedback {
     ...item,
     ...(tried === undefined ? {} : { tried: tried.slice(-1) }),
     title: capped(title, 60),
-    answer: answer === null ? null : { ...answer, words: answer.words === null ? null : capped(answer.words, 100) },
+    answer:
+      answer === null
+        ? null
+        : { ...withoutLockFiles(answer), words: answer.words === null ? null : capped(answer.words, 100) },
   }));
 }
 
@@ -122,8 +128,17 @@ export function withoutWords(feedback: Feedback): Feedback {
     url: null,
     workedIn: undefined,
     // What nobody vouches for is not posted: it is asked once more.
-    answer: isPosted(item) && item.answer !== null ? { ...item.answer, commit: null, words: null } : null,
+    answer:
+      isPosted(item) && item.answer !== null ? { ...withoutLockFiles(item.answer), commit: null, words: null } : null,
   }));
+}
+
+/** An answer that says nothing of lock files. */
+export function withoutLockFiles({
+  lockFiles: _,
+  ...answer
+}: NonNullable<FeedbackItem['answer']>): NonNullable<FeedbackItem['answer']> {
+  return answer;
 }
 
 function mapItems(feedback: Feedback, change: (item: FeedbackItem) => FeedbackItem): Feedback {

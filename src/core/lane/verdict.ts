@@ -171,7 +171,7 @@ function isAnswered(
   if (accepts && isClaimed && changedSinceStart(state, facts)) return true;
   // What passes and holds both sides is merged, whatever is said of it.
   if (facts.task.id === CONFLICT_TASK)
-    return accepts && merge === 'made' && (isClaimed || (passed && status !== 'BLOCKED'));
+    return accepts && (merge === 'made' ? isClaimed || (passed && status !== 'BLOCKED') : isClaimed && passed);
   return nothingToDo && summary !== null && summary.trim() !== '';
 }
 

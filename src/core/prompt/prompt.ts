@@ -159,7 +159,7 @@ function taskOf({ aim, task, standing, merge, instructions }: PromptParts): read
   const position = isInFile ? positionOf(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
-    source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind) : taskIntro[aim],
+    source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind, merge !== null) : taskIntro[aim],
     dataSection(
       'TASK',
       [position === '' ? '' : `(${position})`, title, body]

@@ -10,9 +10,9 @@ import { authorization } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { openLane, type Lane } from './lane.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
-import { commitMerge, publishableMerge } from './merge/commit-merge.ts';
+import { commitMerge, judgeAlone, lockFilesLeft, publishableMerge } from './merge/commit-merge.ts';
 import { onto, overlaid, type OpenMerge } from './merge/open-merge.ts';
-import { withObjects, type Change } from '../objects.ts';
+import { withObjects, type Change, type Objects } from '../objects.ts';
 import { notAWorkTree, openCheckout, type Opened, type RepositoryOptions } from './opened.ts';
 import { lostObjects } from './private-repository.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
@@ -132,6 +132,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
     );
     lastRead = null;
     await side.putBack(wanted);
+  }
+
+  async function tipTree(objects: Objects, tip: ObjectId): Promise<ObjectId> {
+    const tree = await objects.treeOf(tip);
+    if (tree === null) throw lostObjects((await needOpened()).workspace);
+    return tree;
   }
 
   /** What judges and commits by way of a quarantine. */
@@ -276,6 +282,34 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await layMerge(begun, content.tree, null);
       merge = begun;
       return begunOf(begun);
+    },
+
+    async lockFilesLeft() {
+      if (merge === null || lane === null || quarantined === null) return [];
+      const open = merge;
+      const { tip } = lane;
+      const { quarantine, committer } = quarantined;
+      const { head, content } = await readContent();
+      const now = content.tree;
+      lastRead = { head, content, tree: await measured(content) };
+      return await withObjects(quarantine.git, async (objects) =>
+        lockFilesLeft(committer, objects, { merge: open, tip: await tipTree(objects, tip), now }),
+      );
+    },
+
+    async keepAlone(path) {
+      if (merge === null || lane === null || quarantined === null || lastRead === null)
+        throw new Error('keepAlone() before lockFilesLeft()');
+      const open = merge;
+      const { tip } = lane;
+      const { quarantine, committer, side } = quarantined;
+      const before = lastRead.content.tree;
+      const { content: now } = await readContent();
+      const judged = await withObjects(quarantine.git, async (objects) =>
+        judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
+      );
+      if (judged !== 'kept') await side.putBack(before);
+      return judged;
     },
 
     async abandonMerge() {

@@ -7,13 +7,18 @@ import type { Running, Tried, Walk } from './walk.ts';
 /** Runs a command in the work tree, for as long as the run has time. What it changes belongs to the iteration, and is no progress of the agent's. */
 export async function tryCommand(
   deps: LoopDeps,
-  { commands, iteration, step }: Running<CommandStep>,
+  { iteration, step }: Running<CommandStep>,
   walk: Walk,
 ): Promise<Tried> {
   const { policy } = deps.config;
   const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();
   const timeoutMs = Math.max(1, Math.min(step.timeoutMs ?? policy.agentTimeoutMs, leftMs));
-  const { end, tail } = await commands.run({ command: step.command, timeoutMs, signal: deps.signal });
+  const { end, tail } = await deps.commands.run({
+    command: step.command,
+    folder: null,
+    timeoutMs,
+    signal: deps.signal,
+  });
   return { attempt: attemptOf(end), tail, walk, call: null };
 }
 

@@ -1,7 +1,7 @@
 import { callObstacle } from '../../core/pipeline/call-obstacle.ts';
 import { endsTheRun, heardTogether, type Heard } from '../../core/pipeline/heard.ts';
 import { nextAction, retryAfter } from '../../core/pipeline/next-action.ts';
-import type { Step } from '../../core/pipeline/pipeline.ts';
+import type { Pipeline, Step } from '../../core/pipeline/pipeline.ts';
 import { afterRun } from '../../core/pipeline/step-circuit.ts';
 import { circuitOf } from '../../core/pipeline/step-memory.ts';
 import { resultWords } from '../../core/pipeline/step-notes.ts';
@@ -16,12 +16,10 @@ import { tryCommand } from './command-step.ts';
 import { tryReadme } from './readme-step.ts';
 import type { Begun, Running, Tried, Walk } from './walk.ts';
 
-type PipelineDeps = NonNullable<LoopDeps['pipeline']>;
-
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
 export async function runSteps(
   deps: LoopDeps,
-  { of: pipeline, commands }: PipelineDeps,
+  pipeline: Pipeline,
   iteration: Iteration & Begun,
 ): Promise<Walk & { readonly together: Heard }> {
   const { work, before } = iteration;
@@ -53,7 +51,7 @@ export async function runSteps(
     walk =
       action.kind === 'leave'
         ? withRecord(deps, walk, { ...unrun(walk, action.step), result: action.result })
-        : await runStep(deps, { commands, iteration, step: action.step, of: pipeline.steps.length }, walk);
+        : await runStep(deps, { iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
   const together = heardTogether(walk.heard, {
     failed: walk.failed,

@@ -6,9 +6,9 @@ import type { EarlierStep } from '../../core/pipeline/step-notes.ts';
 import type { StepCall, StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
 import type { Work } from '../../handover/work.ts';
-import type { CommittedIteration, FileTexts } from '../../ports/repository.ts';
+import type { FileTexts } from '../../ports/repository.ts';
 import type { Iteration } from '../call.ts';
-import type { LoopDeps } from '../deps.ts';
+import type { Committed } from '../commit.ts';
 
 /** Where an iteration's steps have got to. */
 export interface Walk {
@@ -31,7 +31,7 @@ export interface Walk {
   readonly tree: string;
   /** What was committed last. */
   readonly base: Snapshot;
-  readonly committed: readonly CommittedIteration[];
+  readonly committed: readonly Committed[];
 }
 
 /** One attempt at a step, and where it leaves the iteration. */
@@ -54,7 +54,7 @@ export interface Begun {
 }
 
 /** A step as it runs. */
-export interface Running<S extends Step = Step> extends Pick<NonNullable<LoopDeps['pipeline']>, 'commands'> {
+export interface Running<S extends Step = Step> {
   readonly iteration: Iteration & Begun;
   readonly step: S;
   /** How many steps the pipeline has. */

@@ -1,6 +1,7 @@
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
+import { lockFileWords, type LockFile } from '../../core/feedback/conflict/lock-files.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
-import { firstLines, firstNames, moreLine } from '../../core/text/lists.ts';
+import { andMore, firstLines, firstNames, moreLine } from '../../core/text/lists.ts';
 import { formatInstant } from '../../core/time.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
@@ -10,6 +11,7 @@ import { askedOf, feedbackWords, pageOf, type Asked } from '../sentences/feedbac
 const SHOWN_OPEN = 20;
 const SHOWN_ANSWERED = 10;
 const SHOWN_CHECKS = 5;
+const SHOWN_LOCK_FILES = 3;
 
 /** What people and CI asked of the pull request, what was answered, and how its checks stand. Empty where nothing was asked and no check needs words. */
 export function feedbackSection(report: WorkedReport): string {
@@ -43,14 +45,21 @@ export function feedbackLine(report: RunReport): string {
 
 /** What came of it, on one line: our words, or the agent's as a quotation. */
 export function answerWords(
-  { kind, commit, words, isOurs }: NonNullable<FeedbackItem['answer']>,
+  { kind, commit, words, isOurs, lockFiles }: NonNullable<FeedbackItem['answer']>,
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
 ): string {
-  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
+  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}${lockWords(lockFiles ?? [])}`;
   if (isOurs && words !== null) return `${lowerFirst(prose(words, 200))}${where}`;
   const last = commit === null ? '' : ` (last commit ${commitPage(commit, repositoryUrl)})`;
   const what = { changed: `done${where}`, unchanged: 'not changed', 'given-up': `a person must decide${last}` }[kind];
   return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
+}
+
+/** Which tool made which lock file, or why it did not. */
+function lockWords(lockFiles: readonly LockFile[]): string {
+  if (lockFiles.length === 0) return '';
+  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(lockFileWords(file), 400));
+  return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 
 function itemLine({ id, item }: Asked, report: WorkedReport): string {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CommandRun } from '../../../src/ports/agent.ts';
@@ -9,6 +9,7 @@ import { createMachine, createMemoryLog } from '../agents/agent-fixture.ts';
 import { processesWith } from './process-fixture.ts';
 
 interface Given {
+  readonly folder?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly bash?: () => string | null;
@@ -37,6 +38,7 @@ async function withRun(command: string, given: Given, look: (ran: Ran) => void |
   });
   const run = await commands.run({
     command,
+    folder: given.folder ?? null,
     timeoutMs: given.timeoutMs ?? 30_000,
     signal: given.signal ?? new AbortController().signal,
   });
@@ -47,6 +49,12 @@ test('a command works in the checkout, and what it writes stays', async () => {
   await withRun('test -d .git && echo formatted > a.txt', {}, async ({ run, fileOf }) => {
     expect(run).toEqual({ end: { kind: 'exited', code: 0 }, tail: '' });
     expect(await readFile(fileOf('a.txt'), 'utf8')).toBe('formatted\n');
+  });
+});
+
+test('a tool works in the folder that it is for', async () => {
+  await withRun('pwd', { folder: '.git' }, async ({ run, fileOf }) => {
+    expect(run.tail.trim()).toBe(await realpath(fileOf('.git')));
   });
 });
 

@@ -139,6 +139,13 @@ test('what describes the project is named, wherever it is', async () => {
   });
 });
 
+test('tools for lock files are those that its code calls, and a folder names none', async () => {
+  write('workspace/.ralph/AGENT.md', 'We use yarn: `npm ci`\n');
+  write('workspace/AGENT.md', '```\ncargo test\n```\n');
+  mkdirSync(join(folder, 'workspace/@AGENT.md'), { recursive: true });
+  expect((await readAll()).prompt).toMatchObject({ lockTools: ['npm', 'cargo'] });
+});
+
 const SETUP = 'workspace/.ralph/prompts/SETUP_PROMPT.md';
 test.each<[string, () => void, string | null]>([
   ['no set-up prompt', () => undefined, null],

@@ -1,5 +1,6 @@
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
+import { isLockFile } from '../../../src/core/review/lock-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type { CheckDetails, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
@@ -91,6 +92,10 @@ export function createCheckout(origin: Origin): Checkout {
       return [...new Set([...files, ...folders])].filter((path) => names.some((name) => matches(path, name)));
     });
   let isMerging = false;
+  let merged: ObjectId | null = null;
+  let lockFiles: readonly string[] = [];
+  let lastSnapshot: Files | null = null;
+  const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
   const forkOf = (main: string): string =>
     history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
   const checkout: Checkout = {
@@ -135,6 +140,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'snapshot', () => {
         const files = { ...checkout.files };
         trees.set(evidenceOf(files), files);
+        lastSnapshot = files;
         return { head, tree: evidenceOf(files) };
       }),
     compare: (before, after) =>
@@ -164,6 +170,7 @@ export function createCheckout(origin: Origin): Checkout {
           };
         }
         const merge = isMerging ? ('made' as const) : ('none' as const);
+        if (isMerging) merged = branches.get('main') ?? null;
         isMerging = false;
         if (idOf(old) !== idOf(tree)) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
@@ -195,30 +202,56 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     beginMerge: () =>
       guarded(faults, 'beginMerge', () => {
+        if (merged === branches.get('main')) return { kind: 'up-to-date' } as const;
         const theirs = treeOf(branches.get('main') ?? '');
         const ours = treeOf(head);
         // What lies there already is worked on: nothing is laid over it.
         if (isMerging) {
-          const marked = Object.keys(checkout.files).filter((path) => /^<<<<<<< /m.test(checkout.files[path] ?? ''));
-          return { kind: 'begun', conflicts: marked, lockFiles: [] } as const;
+          return { kind: 'begun', conflicts: Object.keys(checkout.files).filter(isMarked), lockFiles } as const;
         }
         const fork = treeOf(forkOf(branches.get('main') ?? ''));
         const conflicts: string[] = [];
+        const locks: string[] = [];
         for (const [path, text] of Object.entries(theirs)) {
           if (text === fork[path] || text === ours[path]) continue;
           const clashes = ours[path] !== fork[path];
-          if (clashes) conflicts.push(path);
-          checkout.files[path] = clashes ? `<<<<<<< ralph\n${ours[path] ?? ''}=======\n${text}>>>>>>> main\n` : text;
+          if (clashes) (isLockFile(path) ? locks : conflicts).push(path);
+          checkout.files[path] =
+            clashes && !isLockFile(path) ? `<<<<<<< ralph\n${ours[path] ?? ''}=======\n${text}>>>>>>> main\n` : text;
         }
         isMerging = true;
-        return { kind: 'begun', conflicts, lockFiles: [] } as const;
+        lockFiles = locks;
+        return { kind: 'begun', conflicts, lockFiles } as const;
+      }),
+    lockFilesLeft: () =>
+      guarded(faults, 'lockFilesLeft', () => {
+        const isDone = isMerging && !Object.keys(checkout.files).some(isMarked);
+        return isDone ? lockFiles.filter((path) => path in checkout.files) : [];
+      }),
+    keepAlone: (lockFile) =>
+      guarded(faults, 'keepAlone', () => {
+        const paths = Object.keys({ ...lastSnapshot, ...checkout.files });
+        const changed = paths.filter((path) => checkout.files[path] !== lastSnapshot?.[path]);
+        const judged = changed.some((path) => path !== lockFile)
+          ? 'elsewhere'
+          : !(lockFile in checkout.files)
+            ? 'failed'
+            : isMarked(lockFile)
+              ? 'marked'
+              : 'kept';
+        if (judged !== 'kept') checkout.files = { ...lastSnapshot };
+        return judged;
       }),
     abandonMerge: () =>
       guarded(faults, 'abandonMerge', () => {
         if (isMerging) checkout.files = { ...treeOf(head) };
         isMerging = false;
       }),
-    putBack: () => guarded(faults, 'putBack', () => []),
+    putBack: () =>
+      guarded(faults, 'putBack', () => {
+        checkout.files = { ...(lastSnapshot ?? checkout.files) };
+        return [];
+      }),
     review: () => guarded(faults, 'review', () => reviewOf(treeOf(branches.get('main') ?? ''), treeOf(head))),
     bundle: ({ path }) =>
       guarded(faults, 'bundle', () => {

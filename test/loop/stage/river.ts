@@ -1,3 +1,4 @@
+import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +76,7 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   return parseConfig(textsWith(given, settings, defaults));
 }
 
-const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
+export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
 export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
 };
@@ -353,6 +354,7 @@ function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
     setup: files[SETUP_PROMPT_PATH] ?? null,
     instructions: [],
     specifications: [],
+    lockTools: toolsNamedIn(files['.ralph/AGENT.md'] ?? ''),
     signals,
   };
 }

@@ -19,7 +19,7 @@ const on: Readonly<Record<'thread' | 'check' | 'conflict', Subject>> = {
   check: { kind: 'check', name: 'lint', head: 'abc' },
   conflict: { kind: 'conflict', branch: 'main', base: 'def' },
 };
-const MERGE = { conflicts: ['src/a.js', 'src/b.js'], lockFiles: [] };
+const MERGE = { conflicts: ['src/a.js', 'src/b.js'], lockFiles: [], madeByLoop: [], remade: [], verification: null };
 
 /** A prompt of ours for what people or CI ask. */
 function promptOf(kind: keyof typeof on, id: string, body: string): string {

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../../core/evidence.ts';
-import type { Withheld } from '../../../ports/repository.ts';
+import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { lookAtOf } from '../../inspection/review.ts';
 import { commitsOf, treeWith, type Objects } from '../../objects.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type WithheldPaths,
 } from '../commit.ts';
 import type { WorkTreeContent } from '../tree/side.ts';
-import { asUndone, changesSince, undoneIn, unfinishedIn, type OpenMerge } from './open-merge.ts';
+import { asUndone, changesSince, lockFilesIn, undoneIn, unfinishedIn, type OpenMerge } from './open-merge.ts';
 
 /** `open`: it is not finished, and `putBack` is what was undone of it; `made`: it is a commit. */
 export type CommittedMerge =
@@ -85,6 +85,45 @@ export async function publishableMerge(
     treeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),
   );
   return { tree, withheld, own: judged };
+}
+
+/** Lock files that can be made again; none while something else is left to do. */
+export async function lockFilesLeft(
+  { repository }: Committer,
+  objects: Objects,
+  { merge, tip, now }: { readonly merge: OpenMerge; readonly tip: ObjectId; readonly now: ObjectId },
+): Promise<readonly string[]> {
+  const sides = { tip, now };
+  if ((await undoneIn(objects, merge, sides)).length > 0) return [];
+  const isLeft = (await unfinishedIn(objects, merge, sides)).size > 0;
+  return isLeft ? [] : await lockFilesIn(repository, now, merge);
+}
+
+/** Whether what differs from `before` is this file alone, and can be part of the merge's commit. */
+export async function judgeAlone(
+  committer: Committer,
+  objects: Objects,
+  {
+    path,
+    merge,
+    tip,
+    before,
+    now,
+  }: {
+    readonly path: string;
+    readonly merge: OpenMerge;
+    readonly tip: ObjectId;
+    readonly before: ObjectId;
+    readonly now: WorkTreeContent;
+  },
+): Promise<KeptAlone> {
+  const changes = await objects.changesBetween(before, now.tree);
+  if (changes.length === 0) return 'kept';
+  if (changes.some((change) => change.path !== path)) return 'elsewhere';
+  if (!(await lockFilesIn(committer.repository, now.tree, merge)).includes(path)) return 'failed';
+  if ((await unfinishedIn(objects, merge, { tip, now: now.tree })).has(path)) return 'marked';
+  const { withheld } = await publishableMerge(committer, objects, { merge, now, instead: merge.laid });
+  return withheld.has(path) ? 'withheld' : 'kept';
 }
 
 /** What the agent called its commits; those of the base branch are nobody's work here. */

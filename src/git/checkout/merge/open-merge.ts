@@ -155,3 +155,15 @@ export async function changesSince(objects: Objects, merge: OpenMerge, now: Obje
   const own = new Set(fromBase.map(({ path }) => path));
   return { all, judged: all.filter(({ path }) => own.has(path)) };
 }
+
+/** Those of the lock files that are files of this tree. */
+export async function lockFilesIn(
+  { git }: PrivateRepository,
+  tree: ObjectId,
+  { lockFiles }: OpenMerge,
+): Promise<readonly string[]> {
+  if (lockFiles.length === 0) return [];
+  const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', tree, '--', ...lockFiles]);
+  const files = new Set(listed.flatMap((entry) => /^100(?:644|755) blob [0-9a-f]+\t([^]*)$/.exec(entry)?.[1] ?? []));
+  return lockFiles.filter((path) => files.has(path));
+}

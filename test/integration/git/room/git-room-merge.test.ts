@@ -8,4 +8,5 @@ workIn(openSameUserRoom);
 // All of it a second time takes a minute and more: for `npm run test:deep`.
 describe.runIf(IS_DEEP)('by way of a worker in a room', async () => {
   await import('../merge/git-merge.test.ts');
+  await import('../merge/git-merge-locks.test.ts');
 });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { SUGGESTION_APPLIED, suggestionWithheld } from '../../../../src/core/feedback/answer-words.ts';
+import {
+  MERGED_WITHOUT_CALL,
+  SUGGESTION_APPLIED,
+  suggestionWithheld,
+} from '../../../../src/core/feedback/answer-words.ts';
 import { answerAfter, receivedFeedback } from '../../../../src/core/feedback/answered.ts';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
@@ -16,7 +20,7 @@ function iteration(
   { taskId = 'thread-7', commit = null }: { readonly taskId?: string; readonly commit?: string | null } = {},
 ): JournalEntry {
   const signal = { summary: null, asks: null, recommendation: null, ...said };
-  return { ...{ taskId, commit, endedAt: noon, analysis: { signal } } } as unknown as JournalEntry;
+  return { ...{ taskId, commit, endedAt: noon, analysis: { signal }, evidence: {} } } as unknown as JournalEntry;
 }
 
 function itemAfter(progress: Partial<TaskProgress>, entry: JournalEntry, before: Partial<FeedbackItem> = {}) {
@@ -226,5 +230,38 @@ describe('of an answer of a loop in another job', () => {
     expect(believed(applied, { item: { answer: applied }, made: 'c6' })).toMatchObject({
       answer: { kind: 'changed', commit: 'c6', words: null, isOurs: false },
     });
+  });
+});
+
+describe('of a merge', () => {
+  const lockFiles = [{ path: 'go.sum', tool: 'go', result: 'made' }] as const;
+
+  test('what came of its lock files is part of the answer', () => {
+    const entry = iteration(said, { commit: 'c1' });
+    const merged = { ...entry, evidence: { ...entry.evidence, lockFiles } };
+    expect(itemAfter({ state: 'done' }, merged).answer).toMatchObject({ lockFiles });
+    expect(itemAfter({ state: 'done' }, entry).answer).not.toHaveProperty('lockFiles');
+  });
+
+  test.each([
+    ['conflict', MERGED_WITHOUT_CALL.words, true],
+    ['conflict', `${MERGED_WITHOUT_CALL.words}, says Ann`, false],
+    ['check', MERGED_WITHOUT_CALL.words, false],
+  ] as const)('of another job, a %s answered with %j is in our words: %s', (kind, words, isOurs) => {
+    const on =
+      kind === 'conflict'
+        ? ({ kind, branch: 'main', base: 'b1' } as const)
+        : ({ kind, name: 'test', head: 'h1' } as const);
+    const asked: Task = {
+      ...task(1, { id: 'one' }),
+      source: { kind: 'feedback', on, pullRequest: 1, url: 'https://github.test/1' },
+    };
+    const answer = { kind: 'changed', commit: 'c0', words, isOurs: true, lockFiles, at: noon, posted: true } as const;
+    const before = { feedback: { ...noFeedback, items: { one: { ...open, kind } } }, tasks: {} };
+    const received = { ...noFeedback, items: { one: { ...open, kind, answer } } };
+    const seen = { before, tasks: [asked], made: { one: 'c1' }, baseBranch: 'main' };
+    const item = receivedFeedback(received, seen).items['one'];
+    expect(item?.answer).toMatchObject({ words, isOurs, commit: 'c1', posted: false });
+    expect(item?.answer?.lockFiles).toEqual(kind === 'conflict' ? lockFiles : undefined);
   });
 });

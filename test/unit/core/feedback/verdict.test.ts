@@ -105,6 +105,7 @@ describe('a conflict is resolved', () => {
       false,
     ],
     ['not by words', [says], policy, false],
+    ['by words where it was made before, and passes', [{ ...says, verification: 'passed' }], verifies, true],
   ])('%s', (_, script, bounds, done) => {
     expect(ended(CONFLICT_TASK, script, bounds)[0]).toBe(done);
   });

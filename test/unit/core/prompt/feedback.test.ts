@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Subject } from '../../../../src/core/feedback/subject.ts';
-import { lockCommands } from '../../../../src/core/prompt/feedback.ts';
+import type { MergeToFinish } from '../../../../src/core/prompt/feedback.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
-import { isLockFile } from '../../../../src/core/review/lock-files.ts';
 import { promptParts, task } from '../core-fixtures.ts';
 
 const subjects: Readonly<Record<Subject['kind'], Subject>> = {
@@ -26,6 +25,9 @@ function composed(kind: Subject['kind'], change: Partial<PromptParts> = {}): str
   const said = { title: 'TITLE-OF-IT', body: 'BODY-OF-IT', comments: [{ by: 'ann', text: 'COMMENT-OF-IT' }] };
   return composePrompt({ ...promptParts, task: task(1, { id: `${kind}-5`, source, ...said }), ...change });
 }
+
+/** Nothing of it is made by the loop. */
+const laid: MergeToFinish = { conflicts: [], lockFiles: [], madeByLoop: [], remade: [], verification: null };
 
 /** The prompt without what stands between marker lines. */
 function ownWords(prompt: string): string {
@@ -51,14 +53,14 @@ describe('a task that answers people or CI says what to do', () => {
     ],
     ['conflict', ['intent of both sides stays', 'remove all conflict markers', 'the loop commits the merge']],
   ])('%s', (kind, parts) => {
-    const prompt = composed(kind);
+    const prompt = composed(kind, { merge: kind === 'conflict' ? laid : null });
     for (const part of parts) expect(prompt).toContain(part);
     expect(prompt).not.toContain('Do this one task.');
     expect(prompt).toContain(`# Your task: ${kind}-5`);
   });
 
   test.each(Object.values(subjects).map(({ kind }) => kind))('%s: its texts are data', (kind) => {
-    const prompt = composed(kind, { merge: { conflicts: ['PATH-OF-IT'], lockFiles: ['PATH-OF-IT/go.sum'] } });
+    const prompt = composed(kind, { merge: { ...laid, conflicts: ['PATH-OF-IT'], lockFiles: ['PATH-OF-IT/go.sum'] } });
     expect(prompt.match(/[A-Z]+-OF-IT/g)).toHaveLength(5);
     expect(ownWords(prompt)).not.toMatch(/-OF-IT/);
   });
@@ -89,7 +91,7 @@ describe('in a pipeline', () => {
   });
 
   test('what comes before the task does not begin it', () => {
-    const prompt = composed('conflict', { aim: 'once', merge: { conflicts: ['src/a.ts'], lockFiles: [] } });
+    const prompt = composed('conflict', { aim: 'once', merge: { ...laid, conflicts: ['src/a.ts'] } });
     expect(prompt).toContain('Do not begin it.');
     expect(prompt).not.toContain('Resolve every conflict');
     expect(prompt).not.toContain('src/a.ts');
@@ -97,14 +99,18 @@ describe('in a pipeline', () => {
 });
 
 describe('a merge in the work tree', () => {
-  const merge = { conflicts: ['src/a.ts'], lockFiles: ['web/package-lock.json', 'package-lock.json', 'go.sum'] };
+  const merge = {
+    ...laid,
+    conflicts: ['src/a.ts'],
+    lockFiles: ['web/package-lock.json', 'package-lock.json', 'go.sum'],
+  };
 
   test('names the files that have markers, and how lock files are made again', () => {
     const prompt = composed('conflict', { merge });
     expect(prompt).toContain('These files have conflict markers:\n<<<<< BEGIN CONFLICTS-1\n- src/a.ts\n>>>>> END');
     expect(prompt).toContain('<<<<< BEGIN LOCKS-1\n- web/package-lock.json\n- package-lock.json\n- go.sum\n>>>>>');
     expect(prompt).toContain(
-      "in its own folder, with the project's own tool:\n- package-lock.json: `npm install --package-lock-only`\n- go.sum: `go mod tidy`\n",
+      "in its own folder, with the project's own tool:\n- package-lock.json: `npm install --package-lock-only --ignore-scripts --no-audit --no-fund`\n- go.sum: `go mod tidy`\n",
     );
   });
 
@@ -112,6 +118,32 @@ describe('a merge in the work tree', () => {
     expect(composed('conflict', { merge, instructions: ['.ralph/AGENT.md'] })).toContain(
       'with the command that .ralph/AGENT.md names for it; where none is named:\n- package-lock.json',
     );
+  });
+
+  test('leaves to the loop what it makes, with the reason where it could not', () => {
+    const made = { path: 'package-lock.json', tool: 'npm', result: 'made' } as const;
+    const lockFiles = ['package-lock.json', 'go.sum'];
+    const byLoop = { ...laid, lockFiles, madeByLoop: lockFiles, remade: [made] };
+    const prompt = composed('conflict', { merge: byLoop });
+    expect(prompt).toContain('the loop makes them again once no marker is left.\n<<<<< BEGIN MADE-BY-LOOP-1\n');
+    expect(prompt).not.toMatch(/go mod tidy|--package-lock-only|tried that/);
+    const failed = { path: 'go.sum', tool: 'go', result: 'missing' } as const;
+    const tried = composed('conflict', { merge: { ...byLoop, remade: [made, failed] } });
+    expect(tried).toContain('- go.sum: `go mod tidy`\n');
+    expect(tried).toContain('`go.sum` was not made again: `go` is not installed here');
+    expect(tried).not.toContain('--package-lock-only');
+  });
+
+  test('says that it does not pass, with the end of the output', () => {
+    const verification = { kind: 'failed', command: 'x', code: 1, tail: 'TAIL', durationMs: 1 } as const;
+    const merge = { ...laid, lockFiles: ['go.sum'], madeByLoop: ['go.sum'], verification };
+    const prompt = composed('conflict', { merge, lastVerification: verification });
+    expect(prompt).toContain('The verification fails with the merge as it lies there. Fix that.');
+    expect(prompt).toContain('TAIL');
+  });
+
+  test('that is committed and does not pass is not laid once more', () => {
+    expect(composed('conflict')).toContain('is merged into it, but the verification fails with that');
   });
 
   test('says when only lock files are left, and nothing of lock files where there are none', () => {
@@ -123,17 +155,8 @@ describe('a merge in the work tree', () => {
 
   test('names fifty of them, each in one line', () => {
     const conflicts = Array.from({ length: 60 }, (_, index) => `${index}\n>>>>> END CONFLICTS-1 ${'x'.repeat(500)}`);
-    const prompt = composed('conflict', { merge: { conflicts, lockFiles: [] } });
+    const prompt = composed('conflict', { merge: { ...laid, conflicts } });
     expect(prompt).toContain('\n… and 10 more\n>>>>> END CONFLICTS-2\n');
     expect(prompt.length).toBeLessThan(20_000);
   });
-});
-
-test('there is a command for every lock file, once', () => {
-  const names = `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock Cargo.lock
-    poetry.lock uv.lock pdm.lock Pipfile.lock Gemfile.lock composer.lock go.sum mix.lock pubspec.lock Podfile.lock
-    Package.resolved packages.lock.json flake.lock`.split(/\s+/);
-  expect(names.filter(isLockFile)).toEqual(names);
-  expect(lockCommands([...names, ...names.map((name) => `sub/${name}`)])).toHaveLength(names.length);
-  expect(lockCommands(['src/a.ts', 'constructor'])).toEqual([]);
 });

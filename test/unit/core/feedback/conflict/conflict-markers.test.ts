@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { holdsMarkers } from '../../../../src/core/feedback/conflict/conflict-markers.ts';
-import { runs } from '../../../runs.ts';
+import { holdsMarkers } from '../../../../../src/core/feedback/conflict/conflict-markers.ts';
+import { runs } from '../../../../runs.ts';
 
 const WHOLE = 'a\n<<<<<<< lane\nb\n=======\nc\n>>>>>>> main\nd\n';
 const HEADING = 'Title\n=======\n';

@@ -1,0 +1,109 @@
+import { codeOf } from '../../analysis/markdown-code.ts';
+
+/** Programs that make a lock file again. */
+export const LOCK_TOOLS = [
+  ...(['npm', 'yarn', 'pnpm', 'bun', 'deno', 'cargo', 'poetry', 'uv', 'pdm', 'pipenv', 'bundle'] as const),
+  ...(['composer', 'go', 'mix', 'dart', 'pod', 'swift', 'dotnet', 'nix'] as const),
+] as const;
+
+export type LockTool = (typeof LOCK_TOOLS)[number];
+
+/** How a lock file is made again: `words` for bash, in the file's own folder. */
+interface LockCommand {
+  readonly tool: LockTool;
+  readonly words: string;
+}
+
+/** One lock file, by its path and its folder from the root, and what makes it. */
+export interface LockFileToMake extends LockCommand {
+  readonly path: string;
+  readonly folder: string;
+}
+
+/** More lock files in one merge are left to the agent. */
+export const MAX_LOCK_FILES = 20;
+/** A lock file with a longer path is left to the agent. */
+export const MAX_LOCK_PATH_CHARS = 200;
+
+/** No option that keeps scripts from running is known to Yarn 1 and to the newer ones alike. */
+const YARN =
+  'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
+
+/** Fixed words, as no file says them: they keep the versions that the file has and run no scripts, as far as the tools can. */
+const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
+  (
+    [
+      ['package-lock.json', 'npm', 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund'],
+      ['npm-shrinkwrap.json', 'npm', 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund'],
+      ['yarn.lock', 'yarn', YARN],
+      ['pnpm-lock.yaml', 'pnpm', 'pnpm install --lockfile-only --ignore-scripts --no-frozen-lockfile'],
+      ['bun.lock', 'bun', 'bun install --lockfile-only --ignore-scripts'],
+      ['bun.lockb', 'bun', 'bun install --lockfile-only --ignore-scripts'],
+      ['deno.lock', 'deno', 'deno install'],
+      ['Cargo.lock', 'cargo', 'cargo update --workspace'],
+      ['poetry.lock', 'poetry', 'poetry lock --no-interaction'],
+      ['uv.lock', 'uv', 'uv lock'],
+      ['pdm.lock', 'pdm', 'pdm lock --update-reuse'],
+      ['Pipfile.lock', 'pipenv', 'pipenv lock'],
+      ['Gemfile.lock', 'bundle', 'bundle lock'],
+      [
+        'composer.lock',
+        'composer',
+        'composer update --minimal-changes --no-install --no-scripts --no-plugins --no-interaction',
+      ],
+      ['go.sum', 'go', 'go mod tidy'],
+      ['mix.lock', 'mix', 'mix deps.get'],
+      ['pubspec.lock', 'dart', 'dart pub get'],
+      ['Podfile.lock', 'pod', 'pod install'],
+      ['Package.resolved', 'swift', 'swift package resolve'],
+      ['packages.lock.json', 'dotnet', 'dotnet restore --force-evaluate'],
+      ['flake.lock', 'nix', 'nix flake lock'],
+    ] as const
+  ).map(([name, tool, words]) => [name, { tool, words }]),
+);
+
+/** Each kind of lock file among these once, with the command that makes it again. */
+export function lockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
+  return [...new Set(paths.map(nameOf))].flatMap((name) => {
+    const command = COMMANDS.get(name);
+    return command === undefined ? [] : [[name, command.words] as const];
+  });
+}
+
+/** The lock files whose tool the project names, and how each is made again. */
+export function lockFilesToMake(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToMake[] {
+  return paths
+    .flatMap((path) => {
+      const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(nameOf(path));
+      if (command === undefined || !named.includes(command.tool)) return [];
+      return [{ ...command, path, folder: path.slice(0, Math.max(0, path.lastIndexOf('/'))) }];
+    })
+    .slice(0, MAX_LOCK_FILES);
+}
+
+/** Longer texts name what they name in their first so many characters. */
+const MAX_NAMING_CHARS = 64 * 1024;
+
+/** The tools that shell commands call. */
+export function toolsCalledIn(commands: string): readonly LockTool[] {
+  const called = new Set<string>(commands.slice(0, MAX_NAMING_CHARS).split(COMMAND_END).map(programOf));
+  return LOCK_TOOLS.filter((tool) => called.has(tool));
+}
+
+/** The tools that a Markdown text calls in its code. */
+export function toolsNamedIn(markdown: string): readonly LockTool[] {
+  return toolsCalledIn(codeOf(markdown.slice(0, MAX_NAMING_CHARS)));
+}
+
+const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;
+/** What may stand before the program: a prompt, keywords, variables, and programs that run another one. */
+const BEFORE_PROGRAM =
+  /^(?:\s*(?:[$>%!-](?=\s)|(?:if|then|else|elif|do|while|until|time|exec|command|env|sudo|corepack)(?=\s)|[A-Za-z_]\w*=[^\s"']*(?=\s)))*\s*/;
+
+function programOf(command: string): string {
+  return /^[\w.+-]+(?=\s|$)/.exec(command.replace(BEFORE_PROGRAM, ''))?.[0] ?? '';
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

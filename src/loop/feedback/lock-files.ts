@@ -1,0 +1,79 @@
+import { lockFileWords, type LockFile, type LockResult } from '../../core/feedback/conflict/lock-files.ts';
+import {
+  lockFilesToMake,
+  toolsCalledIn,
+  type LockFileToMake,
+  type LockTool,
+} from '../../core/feedback/conflict/lock-tools.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import type { Work } from '../../handover/work.ts';
+import type { CommandRun } from '../../ports/agent.ts';
+import type { LoopDeps } from '../deps.ts';
+
+/** A tool asks registries, but it installs and builds nothing. */
+const TOOL_MS = 5 * MINUTE_MS;
+
+/** What a shell says of a program that is not there. */
+const NOT_FOUND = 127;
+
+/** Of these lock files those that the loop makes again itself: the project names their tool, in a file or in the set-up, as it was before the agent worked. */
+export function madeByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToMake[] {
+  // A path that would be redacted could not be told to anybody.
+  const tellable = paths.filter((path) => deps.redact(path) === path);
+  return lockFilesToMake(tellable, toolsNamed(deps));
+}
+
+function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[] {
+  const steps = pipeline?.steps.flatMap((step) => (step.kind === 'command' ? [step.command] : [])) ?? [];
+  return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
+}
+
+/** Makes lock files of the open merge again that the project names a tool for, once nothing else of it is left to do. What is cancelled leaves nothing and is no result. */
+export async function remakeLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
+  const results: LockFile[] = [];
+  for (const one of madeByLoop(deps, await deps.repository.lockFilesLeft())) {
+    // What is put back to.
+    await deps.repository.snapshot();
+    const result = await remake(deps, work, one);
+    if (result === null) break;
+    const file: LockFile = { path: one.path, tool: one.tool, result };
+    results.push(file);
+    if (result === 'made') deps.log.info(oneLine(lockFileWords(file), 400));
+    else deps.log.warning(oneLine(lockFileWords(file), 400));
+  }
+  return results;
+}
+
+/** null: it was cancelled. */
+async function remake(
+  { repository, commands, config, clock, signal }: LoopDeps,
+  { startedAt }: Work,
+  { path, folder, words }: LockFileToMake,
+): Promise<LockResult | null> {
+  const { maxRunMs, agentTimeoutMs } = config.policy;
+  const timeoutMs = Math.min(TOOL_MS, agentTimeoutMs, startedAt + maxRunMs - clock.now());
+  const isCancelled = (): boolean => signal.aborted;
+  if (isCancelled()) return null;
+  if (timeoutMs <= 0) return 'timeout';
+  const { end } = await commands.run({ command: words, folder, timeoutMs, signal });
+  if (end.kind === 'exited' && end.code === 0 && !isCancelled()) {
+    const kept = await repository.keepAlone(path);
+    return kept === 'kept' ? 'made' : kept;
+  }
+  await repository.putBack();
+  return isCancelled() ? null : failureOf(end);
+}
+
+function failureOf(end: CommandRun['end']): LockResult | null {
+  switch (end.kind) {
+    case 'exited':
+      return end.code === NOT_FOUND ? 'missing' : 'failed';
+    case 'signalled':
+      return 'failed';
+    case 'timeout':
+      return 'timeout';
+    case 'cancelled':
+      return null;
+  }
+}
