@@ -87,12 +87,13 @@ function isSeen({ call }: Surroundings, { state, author }: StoredReview): boolea
 }
 
 function threadFields(at: Surroundings, thread: StoredThread): object {
-  const { comments, side, hunk, id, ...fields } = thread;
+  const { comments, side, startSide, hunk, id, ...fields } = thread;
   return {
     __typename: 'PullRequestReviewThread',
     ...fields,
     id: `PRRT_${String(id)}`,
     diffSide: side,
+    startDiffSide: startSide,
     comments: (slice: Slice) =>
       connection(
         comments.map((comment) => commentFields(at, comment, hunk)),

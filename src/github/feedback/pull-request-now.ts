@@ -124,13 +124,16 @@ function toThread(answer: ThreadAnswer): ThreadNow | null {
     .filter(({ isMinimized }) => !isMinimized)
     .flatMap(toComment)
     .filter(({ id }) => id !== first.id);
-  const { id, isOutdated, path, line, startLine, originalLine, diffSide } = answer;
+  const { id, isOutdated, path, line, startLine, originalLine, diffSide, startDiffSide } = answer;
   return {
     ...{ id, isOutdated, path, line, startLine, originalLine },
-    side: diffSide === 'LEFT' ? 'left' : 'right',
+    side: sides[diffSide],
+    startSide: startDiffSide === null ? null : sides[startDiffSide],
     comments: [first, ...others],
   };
 }
+
+const sides = { LEFT: 'left', RIGHT: 'right' } as const;
 
 function startOf({ comments: [first] }: ThreadNow): number {
   return first?.at ?? 0;

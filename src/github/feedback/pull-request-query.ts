@@ -7,7 +7,7 @@ const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...
 
 /** GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
 const THREAD_FRAGMENTS = `fragment Thread on PullRequestReviewThread {
-  id isResolved isOutdated path line startLine originalLine diffSide
+  id isResolved isOutdated path line startLine originalLine diffSide startDiffSide
   first: comments(first: 1) { nodes { ...Said } }
   newest: comments(last: 50) { nodes { ...Said } }
 }
@@ -107,6 +107,7 @@ export interface ThreadAnswer {
   readonly startLine: number | null;
   readonly originalLine: number | null;
   readonly diffSide: 'LEFT' | 'RIGHT';
+  readonly startDiffSide: 'LEFT' | 'RIGHT' | null;
   readonly first: Nodes<CommentAnswer>;
   readonly newest: Nodes<CommentAnswer>;
 }

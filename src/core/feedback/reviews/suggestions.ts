@@ -11,8 +11,9 @@ const MAX_CHARS = 20_000;
 
 /** The change that the comment which asks spells out; null: it spells out none, or not one that can be applied without a thought. */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
-  const { line, startLine, side, isOutdated } = thread;
-  if (line === null || side !== 'right' || isOutdated) return null;
+  const { line, startLine, side, startSide, isOutdated } = thread;
+  // A line that is removed has its number in the old file.
+  if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
   const from = startLine ?? line;
   const lines = suggestedLines(asking.text);
   const old = from <= line && line - from < MAX_LINES ? seenLines(asking.hunk, line - from + 1) : null;

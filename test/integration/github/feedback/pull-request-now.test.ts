@@ -36,7 +36,9 @@ describe('what is said of a pull request', () => {
         by: 'octo',
         state: 'CHANGES_REQUESTED',
         body: 'Nearly.',
-        comments: [{ path: 'src/a.ts', startLine: 3, line: 5, body: 'Why?', hunk: '@@ -1 +1,5 @@\n+x' }],
+        comments: [
+          { path: 'src/a.ts', startLine: 3, startSide: 'LEFT', line: 5, body: 'Why?', hunk: '@@ -1 +1,5 @@\n+x' },
+        ],
       },
       now,
     );
@@ -55,6 +57,7 @@ describe('what is said of a pull request', () => {
           startLine: 3,
           originalLine: 5,
           side: 'right',
+          startSide: 'left',
           isOutdated: false,
           comments: [
             {

@@ -54,6 +54,7 @@ describe('a suggestion is', () => {
     ['not for more lines than were shown', { startLine: 9 }, null],
     ['not backwards', { startLine: 13 }, null],
     ['not for a line that the change removes', { side: 'left' }, null],
+    ['not from a line that the change removes', { startLine: 10, startSide: 'left' }, null],
     ['not when the lines have changed since', { isOutdated: true }, null],
     ['not for a file as a whole', { line: null }, null],
   ])('%s', (_, change, expected) => {
