@@ -48,7 +48,7 @@ async function send(
       refused: nothingRefused,
     };
   } catch (error) {
-    const found = besideRefused(error);
+    const found = besideRefused<PullRequestAnswer['repository']>(error);
     if (found === null) throw error;
     return found;
   }

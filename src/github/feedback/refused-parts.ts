@@ -1,7 +1,6 @@
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import type { PullRequestAnswer } from './pull-request-query.ts';
 
 /** What the token may not read of the checks of a pull request. */
 export interface RefusedParts {
@@ -23,12 +22,12 @@ const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses
 type Part = keyof typeof NEEDED;
 
 /** GraphQL answers with data and errors at once where a token may read only some of it; null when anything but checks was refused, or all. */
-export function besideRefused(
+export function besideRefused<Repository>(
   error: unknown,
-): { readonly data: PullRequestAnswer; readonly refused: RefusedParts } | null {
+): { readonly data: { readonly repository: Repository }; readonly refused: RefusedParts } | null {
   const { errors = [], data } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly PartialError[];
-    readonly data?: Partial<PullRequestAnswer> | null;
+    readonly data?: { readonly repository?: Repository | null } | null;
   };
   const repository = data?.repository ?? null;
   const found = errors.map(({ path = [], message = '' }) => ({ part: partAt(path), message }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { runOnce } from '../stage/river.ts';
-import { BRANCH, HOUR, bodyOf, next, reviewed, worker } from './reviewing.ts';
+import { BRANCH, HOUR, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';
 
 describe('checks', () => {
@@ -37,6 +37,23 @@ describe('checks', () => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+
+  test('one that failed on the base branch last, on an earlier commit, is not worked on and is named', async () => {
+    const project = await reviewed(worker);
+    const tip = project.origin.branches.get('main') ?? '';
+    const runs = failing({ id: 40, result: 'running', conclusion: 'in_progress' });
+    project.forge.saidOf.set(BRANCH, {
+      checks: { kind: 'known', head: [failing(), failing({ name: 'lint' })], base: [runs] },
+    });
+    project.forge.earlierChecks.set(tip, [
+      failing({ id: 38, name: 'lint' }),
+      failing({ id: 39, name: 'lint', result: 'passed' }),
+      failing(),
+    ]);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(bodyOf(project)).toContain('⚠️ Failing on `main` as well, so not worked on here: `test`');
+    expect(project.script.calls.at(-1)?.prompt).toContain('Check "lint" fails');
   });
 
   test('keep the secrets of this job, however they are spelled', async () => {
@@ -99,6 +116,20 @@ describe('checks', () => {
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(2), base: [] } });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
+  });
+
+  test('that fail again take no turn of one that nobody has worked on', async () => {
+    const worked: string[] = [];
+    const project = await reviewed((call) => {
+      worked.push(call.task);
+      return worker(call);
+    });
+    const head = ['a', 'b', 'c'].map((name, index) => failing({ id: 31 + index, name }));
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [] } });
+    await next(project);
+    await next(project);
+    const titles = worked.map((id) => remembered(project, id)?.title ?? id);
+    expect(titles.sort()).toEqual(['Check "a" fails', 'Check "a" fails', 'Check "b" fails', 'Check "c" fails']);
   });
 
   test('that do not start are said once in the pull request, with the cure, until they start', async () => {

@@ -1,7 +1,7 @@
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { needsIn } from '../../../src/core/people/notifications.ts';
-import type { CheckDetails, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
+import type { CheckDetails, CheckNow, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
@@ -364,6 +364,8 @@ export interface FakeForge extends Forge {
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'number' | 'url' | 'head'>>>;
   /** By name of the check. */
   readonly details: Map<string, CheckDetails>;
+  /** Of the commits before a tip of the base branch. */
+  readonly earlierChecks: Map<string, readonly CheckNow[]>;
   /** Answers in threads, in order. */
   readonly replies: { readonly replyTo: number; readonly body: string }[];
   readonly resolved: string[];
@@ -386,6 +388,7 @@ export function createForge({ branches }: Origin): FakeForge {
     notifications,
     saidOf,
     details,
+    earlierChecks,
     replies,
     resolved,
     writes,
@@ -403,6 +406,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'notifications'
     | 'saidOf'
     | 'details'
+    | 'earlierChecks'
     | 'replies'
     | 'resolved'
     | 'writes'
@@ -410,6 +414,7 @@ export function createForge({ branches }: Origin): FakeForge {
   > = {
     saidOf: new Map(),
     details: new Map(),
+    earlierChecks: new Map(),
     replies: [],
     resolved: [],
     histories: new Map(),
@@ -448,6 +453,7 @@ export function createForge({ branches }: Origin): FakeForge {
   return {
     saidOf,
     details,
+    earlierChecks,
     replies,
     resolved,
     histories,
@@ -535,6 +541,7 @@ export function createForge({ branches }: Origin): FakeForge {
           ...saidOf.get(branch),
         };
       }),
+    checksBefore: (tip) => ask('checksBefore', () => earlierChecks.get(tip) ?? []),
     checkDetails: ({ name }) =>
       ask(
         'checkDetails',
