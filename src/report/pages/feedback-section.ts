@@ -53,7 +53,8 @@ export function answerWords(
   return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
 }
 
-function itemLine({ id, item }: Asked, report: WorkedReport): string {
+/** One thing that was asked, and what came of it. */
+export function itemLine({ id, item }: Asked, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
     item.answer === null
