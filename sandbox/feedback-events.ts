@@ -54,6 +54,7 @@ export const feedbackEvents = {
           line: thread.line,
           start_line: thread.startLine,
           side: thread.side,
+          start_side: thread.startSide,
           commit_id: headSha,
           user: personJson(state, comment.author),
           body: comment.body,

@@ -120,6 +120,8 @@ export async function startSandbox(
     tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
     textOf: (path) => git(remote.repositoryFolder, ['show', `${MAIN}:${path}`]).catch(() => null),
     mergeable: (pull) => mergeabilityOf(remote.repositoryFolder, pull),
+    parentOf: (commit) =>
+      git(remote.repositoryFolder, ['rev-parse', '--verify', '--quiet', `${commit}^`]).catch(() => null),
     caches: cache.shelf,
     now: () => Date.now(),
   });

@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import { accountOf, type Person } from './accounts.ts';
-import { pullFields, refFields } from './feedback/pull-fields.ts';
+import { commitFields, pullFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { editComment } from './people.ts';
 import type { Call } from './route.ts';
@@ -21,6 +21,10 @@ export function createRoot(call: Call): object {
         ref: async ({ qualifiedName }: { readonly qualifiedName: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
           return refFields(await pullSurroundings(), qualifiedName);
+        },
+        object: async ({ oid }: { readonly oid: string }) => {
+          if (token.permissions.contents === undefined) throw forbidden();
+          return commitFields(await pullSurroundings(), oid);
         },
         pullRequest: async ({ number }: Numbered) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();

@@ -48,6 +48,8 @@ export interface Call {
   /** A file of the default branch; null: it is not there. */
   readonly textOf: (path: string) => Promise<string | null>;
   readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
+  /** The first parent of a commit; null: it has none. */
+  readonly parentOf: (commit: string) => Promise<string | null>;
   /** Where logs are kept. */
   readonly logStorage: string;
 }

@@ -32,6 +32,8 @@ export interface GitHubOptions {
   readonly textOf?: (path: string) => Promise<string | null>;
   /** Whether a pull request can be merged, where the state does not say; without it, it can. */
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
+  /** The first parent of a commit, where the state does not say; without it, it has none. */
+  readonly parentOf?: (commit: string) => Promise<string | null>;
   /** A cache service's; without one the state's own list. */
   readonly caches?: CacheShelf;
   /** Where an Enterprise server has its REST API; GraphQL is at `/api/graphql` then. */
@@ -146,6 +148,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       caches: options.caches ?? shelfOf(state.caches),
       branches: async () => options.branches(),
       mergeable: async (pull) => state.mergeable.get(pull.number) ?? (await options.mergeable?.(pull)) ?? 'MERGEABLE',
+      parentOf: async (commit) => state.parents.get(commit) ?? (await options.parentOf?.(commit)) ?? null,
       logStorage: logStorage.url,
       textOf: async (file) => (await options.textOf?.(file)) ?? null,
     };

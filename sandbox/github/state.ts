@@ -24,6 +24,8 @@ export interface GitHubState extends KnownAccounts {
   readonly statuses: StoredStatus[];
   /** Whether a pull request can be merged, by number; what is not named is found out. */
   readonly mergeable: Map<number, Mergeability>;
+  /** The first parent of a commit, by its id; what is not named is found out. */
+  readonly parents: Map<string, string>;
   readonly reactions: StoredReaction[];
   /** Jobs of workflow runs. */
   readonly jobs: StoredJob[];
@@ -206,6 +208,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     suites: [],
     statuses: [],
     mergeable: new Map(),
+    parents: new Map(),
     reactions: [],
     jobs: [],
     caches: [],

@@ -1,3 +1,4 @@
+import type { ObjectId } from '../core/evidence.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../core/feedback/pull-request-now.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
@@ -91,6 +92,8 @@ export interface Forge {
   pullRequestOf(branch: string): Promise<PullRequest | null>;
   /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
+  /** Checks of the five commits that the base branch had before `tip`, the oldest first; empty where they cannot be read. One request. */
+  checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
   /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
   /** Answers in the thread of a review whose first comment is `replyTo`. */

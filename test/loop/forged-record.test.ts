@@ -45,7 +45,16 @@ async function killed(forge: Forge) {
 
 /** A thread by somebody who may not write. */
 const asking: ThreadNow = {
-  ...{ id: 'T', isOutdated: false, path: 'src/a.ts', line: 1, startLine: null, originalLine: 1, side: 'right' },
+  ...{
+    id: 'T',
+    isOutdated: false,
+    path: 'src/a.ts',
+    line: 1,
+    startLine: null,
+    originalLine: 1,
+    side: 'right',
+    startSide: null,
+  },
   comments: [{ id: 11, review: null, by: { login: 'eve', id: 9, kind: 'user' }, text: 'Why?', at: 1, hunk: '' }],
 };
 

@@ -87,12 +87,13 @@ function isSeen({ call }: Surroundings, { state, author }: StoredReview): boolea
 }
 
 function threadFields(at: Surroundings, thread: StoredThread): object {
-  const { comments, side, hunk, id, ...fields } = thread;
+  const { comments, side, startSide, hunk, id, ...fields } = thread;
   return {
     __typename: 'PullRequestReviewThread',
     ...fields,
     id: `PRRT_${String(id)}`,
     diffSide: side,
+    startDiffSide: startSide,
     comments: (slice: Slice) =>
       connection(
         comments.map((comment) => commentFields(at, comment, hunk)),
@@ -129,11 +130,16 @@ function reviewFields({ call: { render }, actor }: Surroundings, review: StoredR
   };
 }
 
-function commitFields(at: Surroundings, oid: string): object {
+/** A commit with what CI says of it. */
+export function commitFields(at: Surroundings, oid: string): object {
   const { state, token } = at.call;
   return {
     __typename: 'Commit',
     oid,
+    parents: async (slice: Slice) => {
+      const parent = await at.call.parentOf(oid);
+      return connection(parent === null ? [] : [commitFields(at, parent)], slice);
+    },
     checkSuites: (slice: Slice) => {
       if (token.permissions.checks === undefined) throw at.forbidden();
       return connection(

@@ -9,6 +9,8 @@ export interface WrittenAtLine {
   readonly line: number | null;
   readonly startLine?: number;
   readonly side?: 'LEFT' | 'RIGHT';
+  /** Of the first line; as of the last one where it is not given. */
+  readonly startSide?: 'LEFT' | 'RIGHT';
   /** The part of the diff that ends with the line. */
   readonly hunk?: string;
   readonly body: string;
@@ -47,7 +49,7 @@ type Written = Pick<StoredReviewComment, 'review' | 'author'> & { readonly now: 
 
 function beginThread(
   state: GitHubState,
-  { path, line, startLine, side = 'RIGHT', hunk, body }: WrittenAtLine,
+  { path, line, startLine, side = 'RIGHT', startSide = side, hunk, body }: WrittenAtLine,
   { pull, comment }: { readonly pull: number; readonly comment: Written },
 ): StoredThread {
   return {
@@ -58,6 +60,7 @@ function beginThread(
     startLine: startLine ?? null,
     originalLine: line,
     side,
+    startSide: startLine === undefined ? null : startSide,
     hunk: hunk ?? `@@ -1,${String(line ?? 1)} +1,${String(line ?? 1)} @@`,
     isOutdated: false,
     isResolved: false,

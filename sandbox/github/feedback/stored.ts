@@ -22,6 +22,8 @@ export interface StoredThread {
   startLine: number | null;
   readonly originalLine: number | null;
   readonly side: 'LEFT' | 'RIGHT';
+  /** null: there is one line. */
+  readonly startSide: 'LEFT' | 'RIGHT' | null;
   readonly hunk: string;
   isOutdated: boolean;
   isResolved: boolean;

@@ -14,7 +14,7 @@ export function answerFindings(looked: LookedAt): readonly Finding[] {
   if (!answersReviews && !answersChecks) return [fine('answers', 'Reviews and checks are left to people.')];
   const found = [
     ...(answersReviews ? missingReviews(looked) : []),
-    ...(answersChecks ? [...missingChecks(looked), ...unreadable(looked)] : []),
+    ...(answersChecks ? [...missingChecks(looked), ...unknownNames(looked), ...unreadable(looked)] : []),
     ...ownWorkflow(looked),
     ...leftOut(looked),
     ...otherPrefix(looked),
@@ -55,6 +55,22 @@ function missingChecks(looked: LookedAt): readonly Finding[] {
 /** The schedule looks at the queue's pull request, and at others where work is left. */
 const OWN_LANES =
   "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
+
+/** Whoever copies a workflow file copies the names in it. Where nothing here checks pull requests, they may be of what is yet to come. */
+function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
+  const checking = others.filter(({ checksPullRequests }) => checksPullRequests).map(({ name }) => name);
+  const unknown = workflow.triggers
+    .flatMap(({ workflows }) => workflows)
+    .filter((name) => name !== workflow.name && !others.some((other) => other.name === name));
+  if (checking.length === 0 || unknown.length === 0) return [];
+  return [
+    warning(
+      'answers',
+      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
+      cure('Name your own workflows as their `name:` has it.', { paste: `workflows: ${JSON.stringify(checking)}` }),
+    ),
+  ];
+}
 
 function waits({ workflow }: LookedAt): string {
   return workflow.triggers.some(({ event }) => event === 'schedule')

@@ -20,7 +20,8 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
         : file.workflow.uses.flatMap((step) => {
             const where = file.workflow.path;
             const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
-            const looked = { step, workflow: file.workflow, rules, repository: facts.repository, settings };
+            const { repository, others } = facts;
+            const looked = { step, workflow: file.workflow, rules, repository, others, settings };
             return [...stepFindings(looked), ...answerFindings(looked), ...machineFindings(looked, facts)].map(
               (found) => ({ ...found, where }),
             );

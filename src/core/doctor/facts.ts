@@ -103,9 +103,16 @@ export type WorkflowFile =
   | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
+/** A workflow of the checkout that does not use the action; `name`: as `workflow_run` takes it. */
+export interface OtherWorkflow {
+  readonly name: string;
+  readonly checksPullRequests: boolean;
+}
+
 /** Everything that the checks look at. */
 export interface Facts {
   readonly files: readonly WorkflowFile[];
+  readonly others: readonly OtherWorkflow[];
   /** One for each workflow. */
   readonly settings: readonly AnsweredSettings[];
   readonly pipelines: readonly PipelineTrial[];

@@ -3,7 +3,7 @@ import { nearest } from '../text/nearest.ts';
 import { namesOf } from '../text/lists.ts';
 import { oneLine } from '../text/one-line.ts';
 import { sentence } from '../text/sentence.ts';
-import type { ActionRules, Asked, DefaultedInput, Repository } from './facts.ts';
+import type { ActionRules, Asked, DefaultedInput, OtherWorkflow, Repository } from './facts.ts';
 import { isExpression, secretsIn } from './expression.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { yamlText } from '../text/yaml-text.ts';
@@ -15,6 +15,7 @@ export interface LookedAt {
   readonly workflow: Workflow;
   readonly rules: ActionRules;
   readonly repository: Asked<Repository>;
+  readonly others: readonly OtherWorkflow[];
   /** Of the workflow's runs; empty: not known. */
   readonly settings: readonly EffectiveSetting[];
 }

@@ -36,6 +36,8 @@ export interface ThreadNow {
   /** The lines when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
+  /** Of the first line, where there are several: a comment may begin at a line that is removed and end at one that is added. */
+  readonly startSide: ThreadNow['side'] | null;
   /** The first, and the newest 50, oldest first. Hidden ones are left out, but for the first, which has no text then. */
   readonly comments: readonly ThreadComment[];
 }

@@ -1,6 +1,7 @@
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import {
   isUndecidedCheck,
+  isUnknownOnBase,
   judgeChecks,
   taskIdOfCheck,
   unstartedChecks,
@@ -40,7 +41,7 @@ export interface ReadFeedback {
   readonly warnings: readonly string[];
 }
 
-/** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, and three for a failed check. */
+/** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, one where the base branch's tip does not say how a failed check stands there, and three for a failed check. */
 export async function readFeedback(
   deps: GateDeps,
   {
@@ -57,7 +58,8 @@ export async function readFeedback(
   const people = reviews ? await saidByPeople(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
-  const seen = answersChecks ? judgeNow(deps, now, state) : null;
+  const earlier = answersChecks ? await earlierOnBase(deps, now) : null;
+  const seen = answersChecks ? judgeNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await saidByCi(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
@@ -85,8 +87,11 @@ export async function readFeedback(
   );
   // What rests takes no turn of what can be worked on.
   const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
-  const inTurn = [...workable.filter((check) => !isAside(check)), ...workable.filter(isAside)];
-  const details = await detailsOf(deps, checksToRead(inTurn, people.asked));
+  const roundsOf = (check: CheckNow): number => taken.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
+  // One that fails again and again does not keep others from their first round.
+  const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
+  const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
+  const details = await detailsOf(deps, checksToRead(inTurn, people.asked + (earlier === null ? 0 : 1)));
   const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
@@ -175,14 +180,32 @@ interface SeenChecks {
   readonly unstarted: string | null;
 }
 
-function judgeNow({ context, clock }: GateDeps, { checks, head }: PullRequestNow, state: LaneState): SeenChecks {
+/** Where the base branch's tip does not say how a failed check stands there, what the commits before it say; null: nobody has to ask. */
+async function earlierOnBase(
+  { forge, context }: GateDeps,
+  { checks, base }: PullRequestNow,
+): Promise<readonly CheckNow[] | null> {
+  return checks.kind === 'known' && isUnknownOnBase(checks, ownRuns(context)) ? forge.checksBefore(base.tip) : null;
+}
+
+function ownRuns({ workflowPath, runId }: GateDeps['context']): OwnRuns {
+  return { workflow: workflowPath, run: Number(runId) };
+}
+
+/** `earlier`: of commits of the base branch before its tip. */
+function judgeNow(
+  { context, clock }: GateDeps,
+  { now, earlier }: { readonly now: PullRequestNow; readonly earlier: readonly CheckNow[] },
+  state: LaneState,
+): SeenChecks {
+  const { checks, head } = now;
   const { lastRun, feedback } = state;
   if (checks.kind === 'unreadable') {
     const { unstarted } = feedback;
     return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable: checks.why }, unstarted };
   }
-  const own: OwnRuns = { workflow: context.workflowPath, run: Number(context.runId) };
-  const judged = judgeChecks(checks, own);
+  const own = ownRuns(context);
+  const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);
   // A person's push starts workflows by itself.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
   const ranBefore = feedback.rounds.some(

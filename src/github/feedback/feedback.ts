@@ -2,9 +2,13 @@ import type { Forge } from '../../ports/forge.ts';
 import { fitBody } from '../body.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { detailsOf } from './check-details.ts';
+import { checksBefore } from './earlier-checks.ts';
 import { readPullRequest } from './pull-request-now.ts';
 
-type FeedbackMethods = Pick<Forge, 'pullRequestNow' | 'checkDetails' | 'replyInThread' | 'resolveThread'>;
+type FeedbackMethods = Pick<
+  Forge,
+  'pullRequestNow' | 'checksBefore' | 'checkDetails' | 'replyInThread' | 'resolveThread'
+>;
 
 /** What people and CI say of a pull request, and answers to it. */
 export function createFeedback(
@@ -14,6 +18,7 @@ export function createFeedback(
   const { ask } = client;
   return {
     pullRequestNow: readPullRequest(client, options.log),
+    checksBefore: (tip) => checksBefore(client, tip),
     checkDetails: (check) => detailsOf(client, check, options),
 
     replyInThread: (number, { replyTo, body }) =>

@@ -16,7 +16,7 @@ import {
   THREADS_QUERY,
   type ThreadsAnswer,
 } from './pull-request-query.ts';
-import { besideRefused, nothingRefused, type RefusedParts } from './refused-parts.ts';
+import { besideRefused, type RefusedParts } from './refused-parts.ts';
 
 /** Pages of threads beyond the first: 500 threads in all. */
 const MORE_PAGES = 4;
@@ -27,7 +27,9 @@ export function readPullRequest({ ask }: Client, log: Log): (branch: string) => 
     ask(
       { doing: `read what is said of the pull request of ${branch}`, needs: ['pull-requests: read'] },
       async (octokit, at) => {
-        const { data, refused } = await send(octokit, { ...at, branch: `refs/heads/${branch}` });
+        const { data, refused } = await besideRefused(
+          octokit.graphql<PullRequestAnswer>(PULL_REQUEST_QUERY, { ...at, branch: `refs/heads/${branch}` }),
+        );
         const [pull] = shown(data.repository.ref?.associatedPullRequests);
         if (pull === undefined || pull.isCrossRepository) return null;
         if (refused.checks === null && refused.statuses !== null)
@@ -36,22 +38,6 @@ export function readPullRequest({ ask }: Client, log: Log): (branch: string) => 
         return toPullRequest({ pull, threads, refused });
       },
     );
-}
-
-async function send(
-  octokit: Octokit,
-  variables: RepositoryName & { readonly branch: string },
-): Promise<{ readonly data: PullRequestAnswer; readonly refused: RefusedParts }> {
-  try {
-    return {
-      data: await octokit.graphql<PullRequestAnswer>(PULL_REQUEST_QUERY, { ...variables }),
-      refused: nothingRefused,
-    };
-  } catch (error) {
-    const found = besideRefused(error);
-    if (found === null) throw error;
-    return found;
-  }
 }
 
 interface Threads {
@@ -124,13 +110,16 @@ function toThread(answer: ThreadAnswer): ThreadNow | null {
     .filter(({ isMinimized }) => !isMinimized)
     .flatMap(toComment)
     .filter(({ id }) => id !== first.id);
-  const { id, isOutdated, path, line, startLine, originalLine, diffSide } = answer;
+  const { id, isOutdated, path, line, startLine, originalLine, diffSide, startDiffSide } = answer;
   return {
     ...{ id, isOutdated, path, line, startLine, originalLine },
-    side: diffSide === 'LEFT' ? 'left' : 'right',
+    side: sides[diffSide],
+    startSide: startDiffSide === null ? null : sides[startDiffSide],
     comments: [first, ...others],
   };
 }
+
+const sides = { LEFT: 'left', RIGHT: 'right' } as const;
 
 function startOf({ comments: [first] }: ThreadNow): number {
   return first?.at ?? 0;

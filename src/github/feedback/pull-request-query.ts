@@ -7,7 +7,7 @@ const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...
 
 /** GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
 const THREAD_FRAGMENTS = `fragment Thread on PullRequestReviewThread {
-  id isResolved isOutdated path line startLine originalLine diffSide
+  id isResolved isOutdated path line startLine originalLine diffSide startDiffSide
   first: comments(first: 1) { nodes { ...Said } }
   newest: comments(last: 50) { nodes { ...Said } }
 }
@@ -28,11 +28,12 @@ const suite = (runs: string) => `checkSuites(first: ${String(SUITES)}) {
 status { contexts { context state description targetUrl createdAt } }`;
 
 /** Failed ones are asked for by themselves: a large matrix has more jobs than a page. */
-const CHECK_FRAGMENTS = `fragment Head on Commit {
+const HEAD_FRAGMENT = `fragment Head on Commit {
   ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: ALL }) { nodes { ...Run summary } }
     failed: checkRuns(first: 50, filterBy: { checkType: ALL, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run summary } }`)}
-}
-fragment Base on Commit {
+}`;
+
+const BASE_FRAGMENT = `fragment Base on Commit {
   ${suite(`runs: checkRuns(first: 100, filterBy: { checkType: LATEST }) { nodes { ...Run } }
     failed: checkRuns(first: 50, filterBy: { checkType: LATEST, conclusions: [FAILURE, TIMED_OUT, STARTUP_FAILURE] }) { nodes { ...Run } }`)}
 }
@@ -54,7 +55,8 @@ export const PULL_REQUEST_QUERY = `query ($owner: String!, $repo: String!, $bran
     }
   }
 }
-${CHECK_FRAGMENTS}
+${HEAD_FRAGMENT}
+${BASE_FRAGMENT}
 ${THREAD_FRAGMENTS}`;
 
 /** Threads before those that are known. */
@@ -64,6 +66,33 @@ export const THREADS_QUERY = `query ($owner: String!, $repo: String!, $number: I
   }
 }
 ${THREAD_FRAGMENTS}`;
+
+/** So many commits before the tip of a base branch may say how a check stands there. */
+const EARLIER_COMMITS = 5;
+
+/** Of a merge the first parent: others are commits of pull requests. */
+const before = (more: number): string =>
+  `parents(first: 1) { nodes { ...Base ${more === 1 ? '' : before(more - 1)} } }`;
+
+/** Checks of the commits before one. */
+export const EARLIER_CHECKS_QUERY = `query ($owner: String!, $repo: String!, $tip: GitObjectID!) {
+  repository(owner: $owner, name: $repo) { object(oid: $tip) { ... on Commit { ${before(EARLIER_COMMITS)} } } }
+}
+${BASE_FRAGMENT}`;
+
+/** A commit with those before it, as deep as was asked. */
+interface EarlierCommit extends CommitAnswer {
+  readonly parents?: Nodes<EarlierCommit>;
+}
+
+export interface EarlierChecksAnswer {
+  readonly repository: { readonly object: Pick<EarlierCommit, 'parents'> | null };
+}
+
+/** The commits before it, the oldest first. */
+export function commitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): readonly CommitAnswer[] {
+  return shown(parents).flatMap((parent) => [...commitsBefore(parent), parent]);
+}
 
 export interface PullRequestAnswer {
   readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<PullAnswer> } | null };
@@ -107,6 +136,7 @@ export interface ThreadAnswer {
   readonly startLine: number | null;
   readonly originalLine: number | null;
   readonly diffSide: 'LEFT' | 'RIGHT';
+  readonly startDiffSide: 'LEFT' | 'RIGHT' | null;
   readonly first: Nodes<CommentAnswer>;
   readonly newest: Nodes<CommentAnswer>;
 }

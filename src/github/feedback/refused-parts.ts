@@ -1,7 +1,6 @@
 import { cut } from '../../core/text/cut.ts';
 import { flatten } from '../../core/text/one-line.ts';
 import { sentence } from '../../core/text/sentence.ts';
-import type { PullRequestAnswer } from './pull-request-query.ts';
 
 /** What the token may not read of the checks of a pull request. */
 export interface RefusedParts {
@@ -10,8 +9,6 @@ export interface RefusedParts {
   /** The same of commit statuses. */
   readonly statuses: string | null;
 }
-
-export const nothingRefused: RefusedParts = { checks: null, statuses: null };
 
 interface PartialError {
   readonly message?: string;
@@ -22,22 +19,25 @@ interface PartialError {
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
 type Part = keyof typeof NEEDED;
 
-/** GraphQL answers with data and errors at once where a token may read only some of it; null when anything but checks was refused, or all. */
-export function besideRefused(
-  error: unknown,
-): { readonly data: PullRequestAnswer; readonly refused: RefusedParts } | null {
-  const { errors = [], data } = (error instanceof Error ? error : {}) as {
-    readonly errors?: readonly PartialError[];
-    readonly data?: Partial<PullRequestAnswer> | null;
-  };
-  const repository = data?.repository ?? null;
-  const found = errors.map(({ path = [], message = '' }) => ({ part: partAt(path), message }));
-  if (repository === null || found.length === 0 || found.some(({ part }) => part === null)) return null;
-  const why = (wanted: Part): string | null => {
-    const first = found.find(({ part }) => part === wanted);
-    return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
-  };
-  return { data: { repository }, refused: { checks: why('checks'), statuses: why('statuses') } };
+/** GraphQL answers with data and errors at once where a token may read only some of it. Throws where anything but checks was refused, or all. */
+export async function besideRefused<Answer extends { readonly repository: object }>(
+  answer: Promise<Answer>,
+): Promise<{ readonly data: Answer; readonly refused: RefusedParts }> {
+  try {
+    return { data: await answer, refused: { checks: null, statuses: null } };
+  } catch (error) {
+    const { errors = [], data = null } = (error instanceof Error ? error : {}) as {
+      readonly errors?: readonly PartialError[];
+      readonly data?: (Omit<Answer, 'repository'> & { readonly repository: Answer['repository'] | null }) | null;
+    };
+    const found = errors.map(({ path = [], message = '' }) => ({ part: partAt(path), message }));
+    if (data?.repository == null || found.length === 0 || found.some(({ part }) => part === null)) throw error;
+    const why = (wanted: Part): string | null => {
+      const first = found.find(({ part }) => part === wanted);
+      return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
+    };
+    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses') } };
+  }
 }
 
 /** What the field at the end of this path belongs to; null: to neither. */

@@ -55,9 +55,9 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
   if (old === undefined) return work;
   const made = applySuggestion(old, on.suggestion);
   if (made.kind === 'stale') return work;
+  if (made.kind === 'there') return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_THERE });
   const { text } = made;
   const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
-  if (text === old) return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_THERE });
   const { head, withheld } = await repository.commitTexts({
     texts: { [path]: text },
     message: plainTitle(`Apply a suggestion by ${on.by} to ${name}`, MAX_SUBJECT_CHARS),

@@ -62,7 +62,8 @@ function lockWords(lockFiles: readonly LockFile[]): string {
   return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 
-function itemLine({ id, item }: Asked, report: WorkedReport): string {
+/** One thing that was asked, and what came of it. */
+export function itemLine({ id, item }: Asked, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
     item.answer === null

@@ -10,12 +10,12 @@ import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
-import { askedOf, openWords } from '../sentences/feedback.ts';
+import { askedOf, openWords, redStill } from '../sentences/feedback.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
-import { feedbackSection } from './feedback-section.ts';
+import { feedbackSection, itemLine } from './feedback-section.ts';
 import { markedPart, type PullRequestText } from './pull-request-edits.ts';
 import {
   baseCheckLine,
@@ -93,10 +93,14 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tested = testWords(tests);
   // What is done may not be what reviewers want.
   const open = openWords(askedOf(report));
-  const asked = open === '' ? '' : `; ${open}`;
+  const red = redStill(report).length;
+  const asked = [open, red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`]
+    .filter((words) => words !== '')
+    .map((words) => `; ${words}`)
+    .join('');
   switch (tests.kind) {
     case 'passed':
-      return `## ${done === all && open === '' ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
+      return `## ${done === all && asked === '' ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
     case 'failed':
       return `## ❌ ${tested}${tasks === '' ? '' : `; ${tasks}`}${asked}`;
     case 'not-run':
@@ -136,6 +140,9 @@ function toDo(report: WorkedReport, tests: TestState): string {
       ? [prose(describeEnd(report).what, 500)]
       : []),
     ...branchAlarms(report).map((line) => prose(line, 500)),
+    ...redStill(report)
+      .slice(0, 5)
+      .map((one) => itemLine(one, report)),
     ...(waiting.length === 0
       ? []
       : [
@@ -309,7 +316,10 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
-  const by = several.length > 1 ? namesOf(several) : text(`${report.agent.name} ${report.agent.version}`, 80);
+  // A run that made no call knows no version, nor the name of an agent of its own.
+  const [one = ''] = several;
+  const name = report.agent.name === '' ? one : `${report.agent.name} ${report.agent.version}`;
+  const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);
   return `<sub>Written by ${by} in a bounded loop, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }
 

@@ -90,7 +90,7 @@ export function statusTable(report: RunReport): string {
     ['Tests', testsWord(lane)],
     ['Cost', `${work === null ? formatCost(0) : costWord(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
     ['State', [text(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
-    ...(work === null ? [] : [['Agent', agentWord(work)] as const]),
+    ...(work === null || work.agent.name === '' ? [] : [['Agent', agentWord(work)] as const]),
   ];
   return table(['RALPH_STATUS', ''], rows);
 }

@@ -1,7 +1,7 @@
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { TaskProgress } from '../../core/tasks/task.ts';
-import type { RunReport } from '../../handover/report.ts';
+import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
 
@@ -29,6 +29,17 @@ export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
 
 function isOpen({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
+}
+
+/** Failed checks of the newest commit for which nothing was changed: they are answered, and CI is red all the same. */
+export function redStill(report: WorkedReport): readonly Asked[] {
+  const { checks, headSha } = report;
+  // What is remembered may have passed since, when a person ran it again.
+  const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
+  return askedOf(report).filter(
+    ({ item: { kind, asked, answer } }) =>
+      isRed && kind === 'check' && answer?.kind === 'unchanged' && asked === headSha,
+  );
 }
 
 type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };

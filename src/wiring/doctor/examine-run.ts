@@ -28,7 +28,7 @@ import { actionRules } from './action-rules.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { tryPipeline } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
-import { workflowFiles } from './workflow-files.ts';
+import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
 const KEY_MS = 15_000;
 /** Of a run of three jobs. */
@@ -81,6 +81,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   return diagnoseRun(
     {
       files,
+      others: await otherWorkflows(context.workspace),
       settings,
       pipelines: [{ where: null, found: pipeline, openVariables: [] }],
       repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings: ofRepository } },

@@ -43,7 +43,7 @@ import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
 import { tryPipelines } from './try-pipeline.ts';
 import { tookTooLong, VERIFY_MS } from './verify-limit.ts';
-import { workflowFiles } from './workflow-files.ts';
+import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
 const KEY_MS = 15_000;
@@ -78,6 +78,7 @@ export const examineWith =
     ]);
     const facts: Facts = {
       files,
+      others: await otherWorkflows(top),
       settings,
       pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
       repository,

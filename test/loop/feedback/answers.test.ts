@@ -89,6 +89,21 @@ describe('a review', () => {
     expect(project.forge.replies[0]?.body).toContain('Applied as suggested');
   });
 
+  test('the same suggestion by two people is committed once, and the second hears that it is there', async () => {
+    const project = await reviewed(worker);
+    project.forge.permissions.set('bob', 'write');
+    const suggestion = '```suggestion\nshort 1\n```';
+    project.forge.saidOf.set(BRANCH, {
+      reviews: [review()],
+      threads: [thread([comment(11, suggestion)]), thread([comment(12, suggestion, { by: person('bob') })])],
+    });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.replies.map(({ body }) => body)).toEqual([
+      expect.stringContaining('Applied as suggested'),
+      expect.stringContaining('The file has this text already'),
+    ]);
+  });
+
   test('a suggestion for lines that have changed since goes to the agent', async () => {
     const project = await reviewed(worker);
     const suggestion = '```suggestion\nshort 1\n```';

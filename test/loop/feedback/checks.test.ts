@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CheckNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { runOnce } from '../stage/river.ts';
 import { open, type Tap } from '../stage/tap.ts';
-import { BRANCH, HOUR, bodyOf, next, reviewed, worker } from './reviewing.ts';
+import { BRANCH, HOUR, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';
 
 describe('checks', () => {
@@ -38,6 +38,23 @@ describe('checks', () => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+
+  test('one that failed on the base branch last, on an earlier commit, is not worked on and is named', async () => {
+    const project = await reviewed(worker);
+    const tip = project.origin.branches.get('main') ?? '';
+    const runs = failing({ id: 40, result: 'running', conclusion: 'in_progress' });
+    project.forge.saidOf.set(BRANCH, {
+      checks: { kind: 'known', head: [failing(), failing({ name: 'lint' })], base: [runs] },
+    });
+    project.forge.earlierChecks.set(tip, [
+      failing({ id: 38, name: 'lint' }),
+      failing({ id: 39, name: 'lint', result: 'passed' }),
+      failing(),
+    ]);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(bodyOf(project)).toContain('⚠️ Failing on `main` as well, so not worked on here: `test`');
+    expect(project.script.calls.at(-1)?.prompt).toContain('Check "lint" fails');
   });
 
   test('keep the secrets of this job, however they are spelled', async () => {
@@ -100,15 +117,30 @@ describe('checks', () => {
     const project = await reviewed(worker);
     const names = ['a', 'b', 'b2', 'c'];
     const head = names.map((name, index) => failing({ id: 31 + index, name }));
-    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [] } });
+    const base = head.map((check) => ({ ...check, result: 'passed', conclusion: 'success' }) as const);
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base } });
     const run = await next(project);
     expect(run).toMatchObject({ end: 'limit (checks)', calls: 3 });
     expect(bodyOf(project)).toContain('1 failed check is open');
     expect(bodyOf(project)).toMatch(/Check "c" fails.*not worked on yet/);
     // The cause of all four was one, or it was not.
-    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(3), base: [] } });
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: head.slice(3), base } });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
+  });
+
+  test('that fail again take no turn of one that nobody has worked on', async () => {
+    const worked: string[] = [];
+    const project = await reviewed((call) => {
+      worked.push(call.task);
+      return worker(call);
+    });
+    const head = ['a', 'b', 'c'].map((name, index) => failing({ id: 31 + index, name }));
+    project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head, base: [] } });
+    await next(project);
+    await next(project);
+    const titles = worked.map((id) => remembered(project, id)?.title ?? id);
+    expect(titles.sort()).toEqual(['Check "a" fails', 'Check "a" fails', 'Check "b" fails', 'Check "c" fails']);
   });
 
   test('that do not start are said once in the pull request, with the cure, until they start', async () => {

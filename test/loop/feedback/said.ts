@@ -27,6 +27,7 @@ export const thread = (comments: readonly ThreadComment[], change: Partial<Threa
   startLine: null,
   originalLine: 1,
   side: 'right',
+  startSide: null,
   comments,
   ...change,
 });

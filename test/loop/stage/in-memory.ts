@@ -2,7 +2,7 @@ import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { isLockFile } from '../../../src/core/review/lock-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
-import type { CheckDetails, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
+import type { CheckDetails, CheckNow, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
@@ -407,6 +407,8 @@ export interface FakeForge extends Forge {
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'number' | 'url' | 'head'>>>;
   /** By name of the check. */
   readonly details: Map<string, CheckDetails>;
+  /** Of the commits before a tip of the base branch. */
+  readonly earlierChecks: Map<string, readonly CheckNow[]>;
   /** Answers in threads, in order. */
   readonly replies: { readonly replyTo: number; readonly body: string }[];
   readonly resolved: string[];
@@ -429,6 +431,7 @@ export function createForge({ branches }: Origin): FakeForge {
     notifications,
     saidOf,
     details,
+    earlierChecks,
     replies,
     resolved,
     writes,
@@ -446,6 +449,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'notifications'
     | 'saidOf'
     | 'details'
+    | 'earlierChecks'
     | 'replies'
     | 'resolved'
     | 'writes'
@@ -453,6 +457,7 @@ export function createForge({ branches }: Origin): FakeForge {
   > = {
     saidOf: new Map(),
     details: new Map(),
+    earlierChecks: new Map(),
     replies: [],
     resolved: [],
     histories: new Map(),
@@ -491,6 +496,7 @@ export function createForge({ branches }: Origin): FakeForge {
   return {
     saidOf,
     details,
+    earlierChecks,
     replies,
     resolved,
     histories,
@@ -578,6 +584,7 @@ export function createForge({ branches }: Origin): FakeForge {
           ...saidOf.get(branch),
         };
       }),
+    checksBefore: (tip) => ask('checksBefore', () => earlierChecks.get(tip) ?? []),
     checkDetails: ({ name }) =>
       ask(
         'checkDetails',

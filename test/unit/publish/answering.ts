@@ -52,7 +52,7 @@ export function threadNow(
   const said = [{ id: number, text: 'Rename it' }, ...replies];
   return {
     ...{ id: `T${String(number)}`, isOutdated: false, path: 'src/a.js', line: 3, startLine: null, originalLine: 3 },
-    side: 'right',
+    ...{ side: 'right', startSide: null },
     comments: said.map((comment) => ({ ...comment, review: 7, by, at: 1, hunk: '' })),
   };
 }

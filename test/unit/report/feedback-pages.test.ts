@@ -155,6 +155,35 @@ describe('the pull request', () => {
     expect(first).toBe('## 🚧 1 of 1 task done, `npm test` passes; 1 review thread and 1 failed check are open');
   });
 
+  describe('says above all else that a check of its newest commit fails, although it is answered', () => {
+    const asked = (head: string): Feedback['items'] => ({
+      'check-0123456789ab': item(
+        { kind: 'check', title: 'Check "test" fails: npm test', url: null, asked: head },
+        { kind: 'unchanged', commit: null, words: 'The registry is down.' },
+      ),
+    });
+    const failed = { passed: 1, failed: 2, running: 0, waiting: 0 };
+    test.each<[string, string, ChecksSummary, boolean]>([
+      ['', SHA, { ...checks, counts: failed }, true],
+      ['where nobody can read it now', SHA, checks, true],
+      ['not of an earlier commit', 'b'.repeat(40), { ...checks, counts: failed }, false],
+      ['not after it passed', SHA, { ...checks, counts: { ...failed, failed: 1 } }, false],
+    ])('%s', (_, head, seenChecks, isSaid) => {
+      const some = answered({
+        headSha: SHA,
+        feedback: [],
+        tasks: [taskReport(12, { state: 'done', attempts: 1 })],
+        answers: { ...noFeedback, items: asked(head) },
+        checks: seenChecks,
+      });
+      const [top = ''] = seen(renderPullRequest(some, 0).body).split('### Tasks');
+      expect(top).toContain(
+        isSaid ? '## 🚧 1 of 1 task done, `npm test` passes; 1 check still fails' : '## ✅ 1 of 1 task done',
+      );
+      expect(top.includes('💬 Check "test" fails: npm test: not changed: “The registry is down.”')).toBe(isSaid);
+    });
+  });
+
   test('leads nowhere else by what people are said to have asked', () => {
     const elsewhere = item({ url: 'https://evil.test/pull/7' }, null);
     const some = answered({ answers: { ...noFeedback, items: { 'thread-11': elsewhere } } });

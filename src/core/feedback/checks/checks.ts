@@ -2,7 +2,7 @@ import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { MINUTE_MS } from '../../time.ts';
 import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 
-/** Checks that are known, of the head and of the base branch's tip. */
+/** Checks that are known, of the head and of the base branch, the oldest first. */
 export type KnownChecks = Pick<Extract<ChecksNow, { kind: 'known' }>, 'head' | 'base'>;
 
 /** By what the runs of this very workflow are known: its file, and the run that asks; null: not known. */
@@ -52,6 +52,11 @@ export function isUndecidedCheck(
   const ended = [failed, alsoOnBase, flaky, passed].flat();
   const isEnded = ended.some((check) => taskIdOfCheck(check) === id);
   return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
+}
+
+/** Whether something failed of which the base branch's tip does not say how it stands there: nothing has run yet, or nothing does. */
+export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): boolean {
+  return judgeChecks({ head, base }, own).failed.some((check) => lastOn(base, check) === undefined);
 }
 
 /** Id of the task that a failed check is: the same on every head. */
@@ -159,8 +164,12 @@ function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
 
 /** What runs there again says nothing yet: what it came to before counts. */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
-  const last = base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
+  const last = lastOn(base, check);
   return last !== undefined && resultOf(last) === 'failed';
+}
+
+function lastOn(base: readonly CheckNow[], check: CheckNow): CheckNow | undefined {
+  return base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
 }
 
 /** The file is not known of every run. */

@@ -2,8 +2,9 @@ import { findUnseen, plainLines } from '../../text/characters.ts';
 import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 
-/** What came of a suggestion. `stale`: the file does not have the lines that the reviewer saw, or another one changed them first. */
-export type SuggestionResult = 'applied' | 'stale';
+/** What comes of a suggestion. `there`: the file has what it asks for, as another one asked for the same; `stale`: it does not have the lines that the reviewer saw. */
+type SuggestionResult =
+  { readonly kind: 'applied'; readonly text: string } | { readonly kind: 'there' } | { readonly kind: 'stale' };
 
 /** More than a reviewer writes by hand is for the agent to look at. */
 const MAX_LINES = 500;
@@ -11,58 +12,29 @@ const MAX_CHARS = 20_000;
 
 /** The change that the comment which asks spells out; null: it spells out none, or not one that can be applied without a thought. */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
-  const { line, startLine, side, isOutdated } = thread;
-  if (line === null || side !== 'right' || isOutdated) return null;
+  const { line, startLine, side, startSide, isOutdated } = thread;
+  // A line that is removed has its number in the old file.
+  if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
   const from = startLine ?? line;
   const lines = suggestedLines(asking.text);
   const old = from <= line && line - from < MAX_LINES ? seenLines(asking.hunk, line - from + 1) : null;
   return lines === null || old === null ? null : { from, to: line, old, lines };
 }
 
-/** The text of a file with a suggestion applied, if it has the very lines that the reviewer saw. */
-export function applySuggestion(
-  text: string,
-  suggestion: Suggestion,
-): { readonly kind: 'applied'; readonly text: string } | { readonly kind: 'stale' } {
-  const { text: changed, results } = applySuggestions(text, [suggestion]);
-  return results[0] === 'applied' ? { kind: 'applied', text: changed } : { kind: 'stale' };
-}
-
-/** The text of a file with several suggestions applied, whose line numbers all are those of the text as it is. Of two that overlap the first counts. */
-export function applySuggestions(
-  text: string,
-  suggestions: readonly Suggestion[],
-): { readonly text: string; readonly results: readonly SuggestionResult[] } {
+/** Applies a suggestion to the text of a file, if that has the very lines that the reviewer saw. */
+export function applySuggestion(text: string, { from, to, old, lines: wanted }: Suggestion): SuggestionResult {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-  const taken: Suggestion[] = [];
-  const results = suggestions.map((suggestion): SuggestionResult => {
-    const overlapping = taken.filter(({ from, to }) => from <= suggestion.to && suggestion.from <= to);
-    if (overlapping.length > 0) return overlapping.every((other) => isSame(other, suggestion)) ? 'applied' : 'stale';
-    if (!fits(lines, suggestion)) return 'stale';
-    taken.push(suggestion);
-    return 'applied';
-  });
-  const changed: string[] = [...lines];
-  for (const { from, to, lines: wanted } of taken.toSorted((a, b) => b.from - a.from)) {
-    const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
-    changed.splice(from - 1, to - from + 1, ...wanted.map((line) => line + end));
-  }
-  const whole = changed.join('');
-  return { text: text.endsWith('\n') ? whole : whole.replace(/\r?\n$/, ''), results };
+  const there = lines.slice(Math.max(0, from - 1), to).map((line) => line.slice(0, line.length - endOf(line).length));
+  // With another number of lines nobody knows which of them were meant.
+  if (from >= 1 && wanted.length === to - from + 1 && isSame(there, wanted)) return { kind: 'there' };
+  if (from < 1 || old.length !== to - from + 1 || !isSame(there, old)) return { kind: 'stale' };
+  const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
+  const whole = [...lines.slice(0, from - 1), ...wanted.map((line) => line + end), ...lines.slice(to)].join('');
+  return { kind: 'applied', text: text.endsWith('\n') ? whole : whole.replace(/\r?\n$/, '') };
 }
 
-function fits(lines: readonly string[], { from, to, old }: Suggestion): boolean {
-  const there = lines.slice(from - 1, to).map((line) => line.slice(0, line.length - endOf(line).length));
-  return (
-    from >= 1 &&
-    to - from + 1 === old.length &&
-    there.length === old.length &&
-    there.every((line, i) => line === old[i])
-  );
-}
-
-function isSame(one: Suggestion, other: Suggestion): boolean {
-  return JSON.stringify([one.from, one.to, one.lines]) === JSON.stringify([other.from, other.to, other.lines]);
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((line, index) => line === others[index]);
 }
 
 function endOf(line: string): string {

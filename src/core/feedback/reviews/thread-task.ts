@@ -5,7 +5,7 @@ import { cleanText } from '../../text/clean.ts';
 import { capped } from '../../text/cut.ts';
 import { flatten, oneLine } from '../../text/one-line.ts';
 import type { FeedbackItem } from '../memory.ts';
-import type { PullRequestNow } from '../pull-request-now.ts';
+import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
@@ -110,14 +110,11 @@ function titleOf(who: string, words: string): string {
 }
 
 function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
-  const { path, line, startLine, originalLine, isOutdated, side } = thread;
+  const { path, originalLine, isOutdated } = thread;
   const parts = [
     [
       `File: ${oneLine(path, MAX_PATH_CHARS)}`,
-      ...(line === null
-        ? []
-        : [startLine === null || startLine === line ? `Line: ${line}` : `Lines: ${startLine} to ${line}`]),
-      ...(side === 'left' && line !== null ? ['The number is that of a line that the pull request removes.'] : []),
+      ...linesOf(thread),
       ...(isOutdated
         ? [
             `The code has changed since the comment was written${originalLine === null ? '' : ` on what was line ${originalLine} then`}.`,
@@ -131,6 +128,18 @@ function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
     ...reviewOf(review),
   ];
   return parts.join('\n\n');
+}
+
+/** Lines that are removed have their numbers in the old file. */
+function linesOf({ line, startLine, side, startSide }: ThreadNow): readonly string[] {
+  if (line === null) return [];
+  if (side === 'right' && startSide === 'left')
+    return [`Lines: from line ${startLine} of the old file, which the pull request removes, to line ${line}`];
+  const isOne = startLine === null || startLine === line;
+  return [
+    isOne ? `Line: ${line}` : `Lines: ${startLine} to ${line}`,
+    ...(side === 'left' ? ['The number is that of a line that the pull request removes.'] : []),
+  ];
 }
 
 /** The end of the hunk is where the comment stands. */

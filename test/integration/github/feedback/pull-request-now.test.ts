@@ -36,7 +36,9 @@ describe('what is said of a pull request', () => {
         by: 'octo',
         state: 'CHANGES_REQUESTED',
         body: 'Nearly.',
-        comments: [{ path: 'src/a.ts', startLine: 3, line: 5, body: 'Why?', hunk: '@@ -1 +1,5 @@\n+x' }],
+        comments: [
+          { path: 'src/a.ts', startLine: 3, startSide: 'LEFT', line: 5, body: 'Why?', hunk: '@@ -1 +1,5 @@\n+x' },
+        ],
       },
       now,
     );
@@ -55,6 +57,7 @@ describe('what is said of a pull request', () => {
           startLine: 3,
           originalLine: 5,
           side: 'right',
+          startSide: 'left',
           isOutdated: false,
           comments: [
             {
@@ -383,6 +386,37 @@ describe('checks', () => {
       },
     });
     expect(at.logged).toEqual([]);
+  });
+
+  test('of the commits before the tip of the base branch, five at most, come the oldest first, along first parents', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    const line = [BASE, ...['1', '2', '3', '4', '5', '6'].map((digit) => digit.repeat(40))];
+    line.slice(1).forEach((parent, age) => {
+      state.parents.set(line[age] ?? '', parent);
+      addCheck(state, { head: parent, name: `test ${String(age + 1)}`, conclusion: 'FAILURE' }, now - age * MINUTE);
+    });
+    addStatus(state, { head: line[2] ?? '', context: 'ci/other', state: 'ERROR' }, now);
+    const names = (await at.forge.checksBefore(BASE)).map(({ name }) => name);
+    expect(names).toEqual(['test 5', 'test 4', 'test 3', 'test 2', 'ci/other', 'test 1']);
+    expect(at.sent()).toEqual(['POST /graphql']);
+  });
+
+  test.each<[string, TokenIdentity['permissions'], readonly string[]]>([
+    ['without statuses, where only those are not for the token', without('statuses'), ['test']],
+    ['without checks, where those are not', without('checks'), ['ci/other']],
+  ])('of earlier commits are read %s', async (_, permissions, names) => {
+    await using at = await openPull(permissions);
+    const { state } = at.github;
+    state.parents.set(BASE, '1'.repeat(40));
+    addCheck(state, { head: '1'.repeat(40), name: 'test', conclusion: 'FAILURE' }, now);
+    addStatus(state, { head: '1'.repeat(40), context: 'ci/other', state: 'ERROR' }, now);
+    expect((await at.forge.checksBefore(BASE)).map(({ name }) => name)).toEqual(names);
+  });
+
+  test('of the commits before a first commit are none', async () => {
+    await using at = await openPull();
+    expect(await at.forge.checksBefore(BASE)).toEqual([]);
   });
 
   test('of a token that may not read statuses are known without them, and the log says so', async () => {

@@ -39,6 +39,7 @@ const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/
 
 const good: Facts = {
   files: [fileWith(template)],
+  others: [{ name: 'CI', checksPullRequests: true }],
   settings: [],
   pipelines: [],
   repository: known(repository),
@@ -398,6 +399,18 @@ describe('reviews and checks', () => {
       /other/,
     ],
     [
+      'a workflow is called otherwise',
+      {
+        ...good,
+        others: [
+          { name: 'Build: all', checksPullRequests: true },
+          { name: 'Deploy', checksPullRequests: false },
+        ],
+      },
+      /names `CI`, but no workflow here is called that/,
+      /workflows: \["Build: all"\]/,
+    ],
+    [
       'a condition lists other events',
       changed(CONDITION, "    if: github.event_name == 'issues' || github.event_name == 'workflow_run'\n"),
       /leaves out `pull_request_review`, `pull_request_review_comment`, `check_suite`/,
@@ -423,6 +436,7 @@ describe('reviews and checks', () => {
       { ...good, files: [fileWith(noEvents.replace('verify:', 'answer-checks: false\n          verify:'))] },
     ],
     ['a prefix that begins like it', input('branch-prefix: ralph/bot-')],
+    ['no CI here yet', { ...good, others: [{ name: 'Deploy', checksPullRequests: false }] }],
     ['another CI alone', changed(...without('workflow_run'))],
     [
       'a token of its own',

@@ -59,6 +59,7 @@ const good: OwnRun = {
 /** What the job's own token sees of a repository that is set up. */
 const facts: Facts = {
   files: [{ kind: 'workflow', text: TEXT, workflow }],
+  others: [],
   settings: [],
   pipelines: [],
   repository: known({

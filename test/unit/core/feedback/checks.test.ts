@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   isUndecidedCheck,
+  isUnknownOnBase,
   judgeChecks,
   taskIdOfCheck,
   unstartedChecks,
@@ -289,6 +290,23 @@ describe('how many of the failed checks one run reads', () => {
     ['none of none', [], 0, []],
   ])('%s', (_, inTurn, asked, expected) => {
     expect(checksToRead(inTurn, asked).map(({ name }) => name)).toEqual(expected);
+  });
+});
+
+describe('what came before the tip of the base branch is of interest', () => {
+  const retried = [check(), check({ ...passed, id: 2 })];
+  test.each<[string, readonly CheckNow[], readonly CheckNow[], boolean]>([
+    ['where nothing ran there', [check()], [], true],
+    ['where it has not ended there', [check()], [check(running)], true],
+    ['where it was skipped there', [check()], [check(skipped('cancelled'))], true],
+    ['where another ran there', [check()], [check({ name: 'lint' })], true],
+    ['not where it failed there', [check()], [check()], false],
+    ['not where it passed there', [check()], [check(passed)], false],
+    ['not where nothing failed', [check(passed)], [], false],
+    ['not for a flaky one', retried, [], false],
+    ['not for our own', [check({ workflow: ours })], [], false],
+  ])('%s', (_, head, base, expected) => {
+    expect(isUnknownOnBase({ head, base }, own)).toBe(expected);
   });
 });
 

@@ -49,6 +49,7 @@ export function thread(comments: readonly ThreadComment[], change: Partial<Threa
     startLine: null,
     originalLine: 7,
     side: 'right',
+    startSide: null,
     comments,
     ...change,
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Suggestion } from '../../../../src/core/feedback/subject.ts';
-import { applySuggestion, applySuggestions, suggestionIn } from '../../../../src/core/feedback/reviews/suggestions.ts';
+import { applySuggestion, suggestionIn } from '../../../../src/core/feedback/reviews/suggestions.ts';
 import type { ThreadNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { ada, comment, thread } from './feedback-fixtures.ts';
 
@@ -54,6 +54,7 @@ describe('a suggestion is', () => {
     ['not for more lines than were shown', { startLine: 9 }, null],
     ['not backwards', { startLine: 13 }, null],
     ['not for a line that the change removes', { side: 'left' }, null],
+    ['not from a line that the change removes', { startLine: 10, startSide: 'left' }, null],
     ['not when the lines have changed since', { isOutdated: true }, null],
     ['not for a file as a whole', { line: null }, null],
   ])('%s', (_, change, expected) => {
@@ -93,23 +94,15 @@ describe('a file with a suggestion applied', () => {
   });
 });
 
-test('several suggestions of one file are for the lines as the reviewers saw them', () => {
-  const at = (from: number, old: readonly string[], lines: readonly string[]): Suggestion => ({
-    from,
-    to: from + old.length - 1,
-    old,
-    lines,
+test.each<[string, string, Partial<Suggestion>, 'there' | 'stale']>([
+  ['as another one asked for the same', 'one\r\ndeux\r\n', {}, 'there'],
+  ['since the suggestion changes nothing', 'one\ntwo\n', { lines: ['two'] }, 'there'],
+  ['but only some of it', 'one\ndeux\nthree\n', { to: 3, old: ['two', 'three'], lines: ['deux', 'trois'] }, 'stale'],
+  ['but nobody knows what of it is meant', 'one\ndeux\nthree!\n', { to: 3, old: ['two', 'three'] }, 'stale'],
+])('the file has it already, %s', (_, text, change, expected) => {
+  expect(applySuggestion(text, { from: 2, to: 2, old: ['two'], lines: ['deux'], ...change })).toEqual({
+    kind: expected,
   });
-  const { text, results } = applySuggestions('a\nb\nc\nd\ne\n', [
-    at(1, ['a'], ['1', '2', '3']),
-    at(4, ['d', 'e'], []),
-    at(5, ['e'], ['x']),
-    at(3, ['c'], ['C']),
-    at(3, ['c'], ['C']),
-    at(2, ['B'], ['x']),
-  ]);
-  expect(text).toBe('1\n2\n3\nb\nC\n');
-  expect(results).toEqual(['applied', 'applied', 'stale', 'applied', 'applied', 'stale']);
 });
 
 test('whatever is suggested for lines of a file replaces them, and nothing else', () => {
@@ -133,10 +126,10 @@ test('whatever is suggested for lines of a file replaces them, and nothing else'
         const suggestion = suggested(fence(...wanted), { line: to + 1, startLine: from + 1 }, hunk);
         if (suggestion === null) throw new Error('It is not read.');
         const joined = (all: readonly string[]) => all.map((text) => text + end).join('');
-        expect(applySuggestion(joined(lines), suggestion)).toEqual({
-          kind: 'applied',
-          text: joined([...lines.slice(0, from), ...wanted, ...lines.slice(to + 1)]),
-        });
+        const text = joined([...lines.slice(0, from), ...wanted, ...lines.slice(to + 1)]);
+        expect(applySuggestion(joined(lines), suggestion)).toEqual(
+          text === joined(lines) ? { kind: 'there' } : { kind: 'applied', text },
+        );
       },
     ),
   );

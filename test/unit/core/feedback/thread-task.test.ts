@@ -65,6 +65,11 @@ describe('the body of a thread', () => {
     ['names a file as a whole', { line: null }, 'File: src/a.js\n\n'],
     ['says that a line is gone', { side: 'left' }, '\nThe number is that of a line that the pull request removes.\n'],
     [
+      'says that the lines begin at one that is gone',
+      { startLine: 4, startSide: 'left' },
+      '\nLines: from line 4 of the old file, which the pull request removes, to line 12\n',
+    ],
+    [
       'says that the lines have changed',
       { isOutdated: true, line: null },
       '\nThe code has changed since the comment was written on what was line 7 then.\n',
