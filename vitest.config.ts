@@ -60,6 +60,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     restoreMocks: true,
+    // As in test/eventually.ts.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       project('unit', shared),
       project('loop', shared),

@@ -6,7 +6,7 @@ import type { Step } from '../../sandbox/scripted-model/step.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
-import { isRunning, processesWith } from '../integration/processes/process-fixture.ts';
+import { commandOf, isRunning, processesWith } from '../integration/processes/process-fixture.ts';
 import { createWorld, installOnce, type Subject } from './agent-world.ts';
 
 export const DONE: Step = {
@@ -228,14 +228,6 @@ function filesWith(text: string, folder: string): string {
     return execFileSync('grep', ['-rlFa', '--', text, folder], { encoding: 'utf8' });
   } catch {
     // It found none.
-    return '';
-  }
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
     return '';
   }
 }

@@ -167,13 +167,12 @@ test.each(
     when: {
       text: 'pushed ',
       act: async (main) => {
+        // The first push is the one of the first iteration.
         await expect
           .poll(
             () =>
               scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
                 .length,
-            // The first push is the one of the first iteration.
-            { timeout: 30_000 },
           )
           .toBe(2);
         main.kill('SIGKILL');
@@ -236,7 +235,7 @@ function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Ru
     when: {
       text: '::add-mask::',
       act: async (main) => {
-        await expect.poll(() => scene.sandbox.github.requests.length, { timeout: 5_000 }).toBeGreaterThan(0);
+        await expect.poll(() => scene.sandbox.github.requests.length).toBeGreaterThan(0);
         if (how === 'kill') main.kill('SIGKILL');
         else main.cancel();
       },

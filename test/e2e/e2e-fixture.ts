@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { chmod, readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, inject, vi } from 'vitest';
+import { expect, inject } from 'vitest';
 import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
 import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
 import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
@@ -13,6 +13,7 @@ import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
 import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
+import { eventually } from '../eventually.ts';
 
 export const KEY = SANDBOX_KEY;
 
@@ -204,9 +205,9 @@ async function expectCleanEnd(
   for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
     expect(everything).not.toContain(secret);
   expect(post.exitCode).toBe(0);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(processesWith(machine)).toEqual([]);
-  }, 2_000);
+  });
 }
 
 function watchFor({ text, act }: NonNullable<SceneJob['when']>): {

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import { isRunning } from './process-fixture.ts';
 
 let folder = '';
@@ -60,16 +61,16 @@ async function watched(how: string, afterMs: number): Promise<Watched> {
       resolve([code, signal]);
     });
   });
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(output).toContain('watchdog ');
-  }, 10_000);
+  });
   return { process: child, dog: Number(/watchdog (\d+)/.exec(output)?.[1]), ended, output: () => output };
 }
 
 async function expectGone(pid: number): Promise<void> {
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(isRunning(pid)).toBe(false);
-  }, 2_000);
+  });
 }
 
 test('a stopped process is woken and cancelled when its time is up', async () => {

@@ -5,10 +5,11 @@ import { readdir } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../../sandbox/cache-service.ts';
 import type { CopyStore, Transcript } from '../../../src/ports/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
+import { eventually } from '../../eventually.ts';
 import {
   cacheFixture,
   copyOf,
@@ -373,9 +374,9 @@ describe('the worker never outlives its use', () => {
       stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
     });
     const exited = once(worker, 'exit');
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(cache.service.requests.length).toBe(1);
-    }, PATIENT_MS);
+    });
     worker.stdin?.end();
     expect(await exited).toEqual([null, 'SIGKILL']);
   });
