@@ -23,7 +23,7 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
 }
 
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { isolate: false, maxWorkers: 4 };
+const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
 const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: 4, testTimeout: 120_000 };
 

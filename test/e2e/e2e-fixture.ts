@@ -40,8 +40,6 @@ export interface Run extends JobResult {
   readonly machine: string;
   /** Agent calls that were made. */
   readonly calls: number;
-  /** From what `when` did to the end of main. */
-  readonly endedAfterMs: number;
 }
 
 /** A repository with its GitHub, over several jobs. */
@@ -126,11 +124,8 @@ export async function createScene({
       });
       await expectCleanEnd(result, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);
-      return {
-        ...result,
-        calls: own === null ? await calls() : callsIn(result.main.log),
-        endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
-      };
+      watch?.expectFired();
+      return { ...result, calls: own === null ? await calls() : callsIn(result.main.log) };
     },
     async play({ agent = [], when, heardIn, secrets = { ANTHROPIC_API_KEY: KEY }, ...performance }) {
       const { calls, inputs, env } = await cast(agent);
@@ -212,12 +207,11 @@ async function expectCleanEnd(
 
 function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
   readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>;
-  readonly firedAfterMs: () => number;
+  readonly expectFired: () => void;
 } {
-  const startedAt = Date.now();
   let log = '';
   let main: RunningMain | null = null;
-  let firedAt = 0;
+  let hasFired = false;
   return {
     hooks: {
       onStart: (running) => {
@@ -225,14 +219,13 @@ function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
       },
       onOutput: (chunk) => {
         log += chunk;
-        if (firedAt !== 0 || main === null || !log.includes(text)) return;
-        firedAt = Date.now();
+        if (hasFired || main === null || !log.includes(text)) return;
+        hasFired = true;
         act(main);
       },
     },
-    firedAfterMs: () => {
-      if (firedAt === 0) throw new Error(`The log never held "${text}":\n${log}`);
-      return firedAt - startedAt;
+    expectFired: () => {
+      if (!hasFired) throw new Error(`The log never held "${text}":\n${log}`);
     },
   };
 }
