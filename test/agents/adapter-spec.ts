@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -41,7 +41,14 @@ export function describeAdapter(
   subject: Subject,
   { key, session, failures, refusesSilently, hidesItsKey }: Particulars,
 ): void {
-  beforeAll(() => installOnce(subject), 300_000);
+  const missing = inject('missing')[subject.name];
+  beforeAll(async () => {
+    if (missing === undefined) await installOnce(subject);
+  }, 300_000);
+  // That the registry does not answer says nothing about an adapter.
+  beforeEach(({ skip }) => {
+    skip(missing !== undefined, missing);
+  });
 
   test('an installed version is found again without npm, and tells its name', async () => {
     await using world = await createWorld(subject, { script: [DONE] });

@@ -54,15 +54,15 @@ test('cancel while a verify command hangs: main is gone before it is killed, and
   await using scene = await createScene();
   scene.openIssue('Count');
   // The first time it looks at the base.
-  const seen = join(scene.sandbox.folder, 'seen');
+  const [seen, hangs] = [join(scene.sandbox.folder, 'seen'), join(scene.sandbox.folder, 'hangs')];
   const run = await scene.run({
-    inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; sleep 1000` },
+    inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; touch '${hangs}'; sleep 1000` },
     when: {
       text: 'agent done',
-      act: (main) =>
-        setTimeout(() => {
-          main.cancel();
-        }, 500),
+      act: async (main) => {
+        await expect.poll(() => existsSync(hangs)).toBe(true);
+        main.cancel();
+      },
     },
   });
   expect(run).toMatchObject({ calls: 1, main: { signal: null }, outputs: { outcome: 'cancelled' } });
