@@ -4,12 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject, vi } from 'vitest';
 import type { CopyStore, PartialCopy, Transcript } from '../../../src/ports/state.ts';
-import {
-  type CacheFault,
-  type CacheService,
-  type CacheStep,
-  startCacheService,
-} from '../../../sandbox/cache-service.ts';
+import { type CacheService, type CacheStep, startCacheService } from '../../../sandbox/cache-service.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
 
@@ -32,9 +27,12 @@ export const SHORT_MS = 3_000;
 export async function toItsLimit<Result>(act: () => Promise<Result>, isThere: () => boolean): Promise<Result> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
-    let isOver = false;
-    const acting = act().finally(() => (isOver = true));
-    while (!isThere() && !isOver) await pause(20);
+    const acting = act();
+    const over = acting.then(
+      () => true,
+      () => true,
+    );
+    while (!isThere() && !(await Promise.race([over, pause(20, false)])));
     vi.advanceTimersByTime(SHORT_MS);
     return await acting;
   } finally {
