@@ -153,8 +153,10 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
       agent: [{ kind: 'hang', ignoreSigterm: true }],
       when: { text: THINKS, act: (main) => main.cancel() },
     });
-    expect(run.outputs['outcome'], run.main.log).toBe('cancelled');
+    // Three of main's five seconds are the agent's: on a busy machine the rest may be left to post.
+    expect(run.outputs['outcome'] ?? run.main.log).toMatch(/^cancelled$|\n::warning::.* the post step does the rest/);
     expect(run.main.signal).toBeNull();
+    expect(run.summary).toMatch(/^## Ralph: (?:Cancelled|Killed)$/m);
     expectNothingLeft(scene, run);
   });
 
