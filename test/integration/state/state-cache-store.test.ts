@@ -363,7 +363,7 @@ describe('the worker never outlives its use', () => {
       await using cache = await cacheFixture();
       const stagingFolder = join(cache.folder, 'staging');
       Object.assign(cache.service.faults, { lookup: 'hang', reserve: 'hang' });
-      const ask = (store: CopyStore) =>
+      const ask = (store: CopyStore): Promise<RestoredCopy | SavedCopy> =>
         kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}'));
       const store = cache.store({ stagingFolder, restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS });
       await toItsLimit(
