@@ -23,7 +23,7 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
 }
 
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { isolate: false, maxWorkers: 4 };
+const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
 const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: 4, testTimeout: 120_000 };
 
@@ -60,6 +60,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     restoreMocks: true,
+    // As in test/eventually.ts.
+    expect: { poll: { timeout: 30_000 } },
     projects: [
       project('unit', shared),
       project('loop', shared),

@@ -276,8 +276,11 @@ async function runProgram(step: Program): Promise<StepResult> {
     child.once('error', reject);
     // `close` may wait for orphans that hold the pipes; the runner, too, continues five seconds after `exit`.
     child.once('exit', (code, by) => {
+      // Behind a timer the pipes are read once more: what the program wrote is there, however late this process is.
       setTimeout(() => {
-        resolve([code, by]);
+        setImmediate(() => {
+          resolve([code, by]);
+        });
       }, 50);
     });
   });

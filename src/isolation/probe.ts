@@ -60,10 +60,10 @@ export type RunProbed = (
   maxBytes: number,
 ) => Promise<{ readonly end: { readonly kind: string; readonly code?: number } }>;
 
-const CHECK_MS = 300;
-/** With the time that a program takes to be started, and ended. */
-const PROGRAM_CHECK_MS = 450;
-const PROBE_MS = 500;
+/** What hangs for as long, and for as long as everything else takes here, will hang. */
+const HANGS_AFTER_MS = 300;
+/** For what answers at once, unless the machine is busy: what is cut off is not proven, and a run would be refused for it. */
+const PATIENCE_MS = 4_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 const ENGINE_SOCKETS = ['/var/run/docker.sock', '/run/docker.sock', '/run/containerd/containerd.sock'];
@@ -73,23 +73,23 @@ const DAEMON_SOCKETS = [
   '/run/systemd/resolve/io.systemd.Resolve',
 ];
 
-/** Tries, as the agent's user and where the agent will be, what it must not be able to do and what it needs. Takes half a second at most; never rejects. */
+/** Tries, as the agent's user and where the agent will be, what it must not be able to do and what it needs. Takes half a second, on a busy machine some more; never rejects. */
 export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
   const tries = triesOf(request, run);
-  const deadline = performance.now() + PROBE_MS;
   const found: [CheckName, CheckResult][] = [];
-  const tryThose = (those: (one: Try) => boolean): Promise<unknown> =>
+  const tryThose = (those: (one: Try) => boolean, others: Promise<unknown> = Promise.resolve()): Promise<unknown> =>
     Promise.all(
       checkNames
         .filter((name) => those(tries[name]))
         .map(async (name) => {
-          const result = await bounded(tries[name], deadline);
+          const result = await bounded(tries[name], others);
           if (result !== null) found.push([name, result]);
         }),
     );
   // They take no time, unless this process waits for the code that starts programs.
   await tryThose(({ kind }) => kind === 'file');
-  await tryThose(({ kind }) => kind !== 'file');
+  const others = tryThose(({ kind, late }) => kind !== 'file' && late === null);
+  await Promise.all([others, tryThose(({ late }) => late !== null, others)]);
   return Object.fromEntries(found);
 }
 
@@ -117,7 +117,7 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
       const { end } = await run(
         {
           ...{ file, args, cwd: workFolder, environment: { PATH: path, HOME: home, ...environment }, input: '' },
-          timeoutMs: CHECK_MS,
+          timeoutMs: PATIENCE_MS,
           family: { kind: 'group', graceMs: 0, leftover: 'end' },
         },
         MAX_OUTPUT_BYTES,
@@ -230,11 +230,10 @@ async function ownStatus(closed: RegExp): Promise<CheckResult> {
   return closed.test(await readFile('/proc/self/status', 'latin1')) ? 'closed' : 'open';
 }
 
-/** Null: nothing is proven. */
-async function bounded({ kind, late, run }: Try, deadline: number): Promise<CheckResult | null> {
+/** Null: nothing is proven. `others`: how long they take is what this machine takes now. */
+async function bounded({ late, run }: Try, others: Promise<unknown>): Promise<CheckResult | null> {
   const over = new AbortController();
-  const withinMs = Math.min(kind === 'program' ? PROGRAM_CHECK_MS : CHECK_MS, deadline - performance.now());
-  const tooLate = afterAll(withinMs, over.signal).then(
+  const tooLate = Promise.all([afterAll(late === null ? PATIENCE_MS : HANGS_AFTER_MS, over.signal), others]).then(
     () => late,
     () => null,
   );

@@ -13,10 +13,10 @@ export interface Tree {
 const POLL_MS = 25;
 /** From SIGTERM to SIGKILL for what nobody waits for any more. */
 const SWEEP_GRACE_MS = 500;
-/** SIGKILL is sent again to what was forked in the meantime, for at most this long. */
+/** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
 const KILL_FOR_MS = 2_000;
-/** So many looks in a row that find nobody, but somebody whose tag cannot be read yet, are enough. */
-const UNSURE_LOOKS = 5;
+/** Nobody but somebody whose tag cannot be read yet is nobody after this long. */
+const UNSURE_MS = 1_000;
 
 /**
  * Ends a process tree: SIGTERM to the group, so that its leader can end its own children; SIGTERM to the rest once the
@@ -26,12 +26,14 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const known = new Set<string>();
   const warned = new Set<number>();
   const killAt = performance.now() + graceMs;
+  const patience = createPatience(killAt, KILL_FOR_MS);
+  let emptySince: number | null = null;
   // A single look may miss a child whose parent ended while we looked: nobody is there when two in a row find nobody.
-  for (let emptyLooks = 0, sureLooks = 0; emptyLooks < UNSURE_LOOKS && sureLooks < 2;) {
+  for (let sureLooks = 0; sureLooks < 2;) {
     const { alive, isUnsure } = survivors(tree, known);
     const now = performance.now();
-    if (now >= killAt + KILL_FOR_MS) return;
-    emptyLooks = alive.length > 0 ? 0 : emptyLooks + 1;
+    emptySince = alive.length > 0 ? null : (emptySince ?? now);
+    if (patience.isOver(alive.length, now) || (emptySince !== null && now >= emptySince + UNSURE_MS)) return;
     sureLooks = alive.length > 0 || isUnsure ? 0 : sureLooks + 1;
     const leads = alive.some((pid) => pid === tree.group);
     for (const pid of alive) {
@@ -44,6 +46,28 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
     }
     if (sureLooks === 0) await sleep(POLL_MS);
   }
+}
+
+/**
+ * How long to go on killing: for `forMs` from the first look after `killAt`, however late a busy machine comes to it, and
+ * again from each look that finds fewer than any before.
+ */
+export function createPatience(
+  killAt: number,
+  forMs: number,
+): { readonly isOver: (left: number, now: number) => boolean } {
+  let fewest = Number.POSITIVE_INFINITY;
+  let until = Number.POSITIVE_INFINITY;
+  return {
+    isOver: (left, now) => {
+      if (now < killAt) return false;
+      if (left < fewest) {
+        fewest = left;
+        until = now + forMs;
+      }
+      return now >= until;
+    },
+  };
 }
 
 /** Ends every process that carries the run tag. */

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import type { Step } from '../../sandbox/scripted-model/step.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
-import { isRunning, processesWith } from '../integration/processes/process-fixture.ts';
+import { commandOf, isRunning, processesWith } from '../integration/processes/process-fixture.ts';
 import { createWorld, installOnce, type Subject } from './agent-world.ts';
 
 export const DONE: Step = {
@@ -41,7 +41,14 @@ export function describeAdapter(
   subject: Subject,
   { key, session, failures, refusesSilently, hidesItsKey }: Particulars,
 ): void {
-  beforeAll(() => installOnce(subject), 300_000);
+  const missing = inject('missing')[subject.name];
+  beforeAll(async () => {
+    if (missing === undefined) await installOnce(subject);
+  }, 300_000);
+  // That the registry does not answer says nothing about an adapter.
+  beforeEach(({ skip }) => {
+    skip(missing !== undefined, missing);
+  });
 
   test('an installed version is found again without npm, and tells its name', async () => {
     await using world = await createWorld(subject, { script: [DONE] });
@@ -228,14 +235,6 @@ function filesWith(text: string, folder: string): string {
     return execFileSync('grep', ['-rlFa', '--', text, folder], { encoding: 'utf8' });
   } catch {
     // It found none.
-    return '';
-  }
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
     return '';
   }
 }

@@ -20,9 +20,11 @@ const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }
   { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
 ];
 
+// The runner kills main 10 s after a cancel. That main gives up after five of them: unit/runner/cancellation.test.ts.
+
 // The first one is both others at once.
 test.each(rows(1, hanging))(
-  'cancel with $name: main is gone within 7 s, finished work is published, the next run continues',
+  'cancel with $name: main is gone before it is killed, finished work is published, the next run continues',
   async ({ behaviour }) => {
     await using scene = await createScene();
     scene.openIssue('Count');
@@ -35,7 +37,6 @@ test.each(rows(1, hanging))(
         },
       },
     });
-    expect(run.endedAfterMs).toBeLessThan(7_000);
     expect(run.main.signal).toBeNull();
     const pidFile = join(scene.sandbox.folder, 'orphan.pid');
     if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
@@ -49,27 +50,26 @@ test.each(rows(1, hanging))(
   },
 );
 
-test('cancel while a verify command hangs: main is gone within 7 s, and the work before it is kept', async () => {
+test('cancel while a verify command hangs: main is gone before it is killed, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   // The first time it looks at the base.
-  const seen = join(scene.sandbox.folder, 'seen');
+  const [seen, hangs] = [join(scene.sandbox.folder, 'seen'), join(scene.sandbox.folder, 'hangs')];
   const run = await scene.run({
-    inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; sleep 1000` },
+    inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; touch '${hangs}'; sleep 1000` },
     when: {
       text: 'agent done',
-      act: (main) =>
-        setTimeout(() => {
-          main.cancel();
-        }, 500),
+      act: async (main) => {
+        await expect.poll(() => existsSync(hangs)).toBe(true);
+        main.cancel();
+      },
     },
   });
-  expect(run.endedAfterMs).toBeLessThan(7_500);
   expect(run).toMatchObject({ calls: 1, main: { signal: null }, outputs: { outcome: 'cancelled' } });
   await expectToGoOn(scene);
 });
 
-test('cancel while GitHub hangs on the pull request: main is gone within 7 s, post opens it', async () => {
+test('cancel while GitHub hangs on the pull request: main is gone before it is killed, post opens it', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -89,7 +89,7 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
       },
     },
   });
-  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run.main.signal).toBeNull();
   expect(run.main.log).toContain('the post step does the rest');
   expect(run.post.log).toContain('saved #4 (cache ✓ ref ✓)');
   await expectToComplete(scene);
@@ -107,7 +107,7 @@ test('a cancel that begins with SIGTERM is a cancel', async () => {
       },
     },
   });
-  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run.main.signal).toBeNull();
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
   expect(scene.pullOf('ralph/queue').status.outcome).toBe('cancelled');
   await expectToGoOn(scene);
@@ -167,13 +167,12 @@ test.each(
     when: {
       text: 'pushed ',
       act: async (main) => {
+        // The first push is the one of the first iteration.
         await expect
           .poll(
             () =>
               scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
                 .length,
-            // The first push is the one of the first iteration.
-            { timeout: 30_000 },
           )
           .toBe(2);
         main.kill('SIGKILL');
@@ -221,12 +220,11 @@ deepTest('SIGKILL before the loop begins leaves nothing behind and says so', asy
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
-test('a cancel while the gate waits for an API that hangs: main is gone within 7 s', async () => {
+test('a cancel while the gate waits for an API that hangs: main is gone before it is killed', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });
   const run = await killWhileTheGateWaits(scene, 'cancel');
-  expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run).toMatchObject({ calls: 0, main: { signal: null }, outputs: { outcome: 'cancelled', reason: 'signal' } });
   expect(run.summary).toContain('Cancelled');
 });
@@ -236,7 +234,7 @@ function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Ru
     when: {
       text: '::add-mask::',
       act: async (main) => {
-        await expect.poll(() => scene.sandbox.github.requests.length, { timeout: 5_000 }).toBeGreaterThan(0);
+        await expect.poll(() => scene.sandbox.github.requests.length).toBeGreaterThan(0);
         if (how === 'kill') main.kill('SIGKILL');
         else main.cancel();
       },

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { chmod, readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, inject, vi } from 'vitest';
+import { expect, inject } from 'vitest';
 import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
 import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
 import { events, SANDBOX_KEY, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
@@ -13,6 +13,7 @@ import { playWorkflow, type Played } from '../../sandbox/workflow/play.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
 import { startOwnMachine, type OwnMachine, type SudoUser } from '../own-machine.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
+import { eventually } from '../eventually.ts';
 
 export const KEY = SANDBOX_KEY;
 
@@ -39,8 +40,6 @@ export interface Run extends JobResult {
   readonly machine: string;
   /** Agent calls that were made. */
   readonly calls: number;
-  /** From what `when` did to the end of main. */
-  readonly endedAfterMs: number;
 }
 
 /** A repository with its GitHub, over several jobs. */
@@ -125,11 +124,8 @@ export async function createScene({
       });
       await expectCleanEnd(result, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);
-      return {
-        ...result,
-        calls: own === null ? await calls() : callsIn(result.main.log),
-        endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
-      };
+      watch?.expectFired();
+      return { ...result, calls: own === null ? await calls() : callsIn(result.main.log) };
     },
     async play({ agent = [], when, heardIn, secrets = { ANTHROPIC_API_KEY: KEY }, ...performance }) {
       const { calls, inputs, env } = await cast(agent);
@@ -204,19 +200,18 @@ async function expectCleanEnd(
   for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
     expect(everything).not.toContain(secret);
   expect(post.exitCode).toBe(0);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(processesWith(machine)).toEqual([]);
-  }, 2_000);
+  });
 }
 
 function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
   readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>;
-  readonly firedAfterMs: () => number;
+  readonly expectFired: () => void;
 } {
-  const startedAt = Date.now();
   let log = '';
   let main: RunningMain | null = null;
-  let firedAt = 0;
+  let hasFired = false;
   return {
     hooks: {
       onStart: (running) => {
@@ -224,14 +219,13 @@ function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
       },
       onOutput: (chunk) => {
         log += chunk;
-        if (firedAt !== 0 || main === null || !log.includes(text)) return;
-        firedAt = Date.now();
+        if (hasFired || main === null || !log.includes(text)) return;
+        hasFired = true;
         act(main);
       },
     },
-    firedAfterMs: () => {
-      if (firedAt === 0) throw new Error(`The log never held "${text}":\n${log}`);
-      return firedAt - startedAt;
+    expectFired: () => {
+      if (!hasFired) throw new Error(`The log never held "${text}":\n${log}`);
     },
   };
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
+import type { RunningMain } from '../../sandbox/runner.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { createScene, KEY, type Scene } from './e2e-fixture.ts';
+import { createScene, KEY, type Scene, type SceneJob } from './e2e-fixture.ts';
 import { deepTest, rows } from '../runs.ts';
 
 // Held by everyday/lifecycle and loop/events.
@@ -157,9 +158,21 @@ deepTest('a pull request that could not be opened is made up for by the next run
 test('two runs at once that nothing keeps apart: the second to push overwrites nothing and is red; one pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
-  // Long enough for both to be past the gate before one of them pushes.
-  const slow = { env: { RALPH_PAUSE_MS: '1000' }, inputs: { 'state-store': 'cache' } };
-  const outcomes = (await Promise.all([scene.run(slow), scene.run(slow)])).map(({ outputs }) => outputs.outcome);
+  // Both are past the gate before one of them pushes: the first stands still until the other is there.
+  const there: RunningMain[] = [];
+  const job: SceneJob = {
+    env: { RALPH_PAUSE_MS: '1000' },
+    inputs: { 'state-store': 'cache' },
+    when: {
+      text: 'Iteration 1/',
+      act: (main) => {
+        main.kill('SIGSTOP');
+        there.push(main);
+        if (there.length === 2) for (const one of there) one.kill('SIGCONT');
+      },
+    },
+  };
+  const outcomes = (await Promise.all([scene.run(job), scene.run(job)])).map(({ outputs }) => outputs.outcome);
   expect(outcomes.sort()).toEqual(['complete', 'failed']);
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
   expect(scene.pullOf('ralph/queue').number).toBe(2);

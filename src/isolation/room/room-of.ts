@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../../errors.ts';
 import type { RoomRecord } from '../../core/isolation/room-record.ts';
 import type { Room } from '../../ports/room.ts';
+import { createPatience } from '../../processes/process-tree.ts';
 import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
@@ -29,7 +30,7 @@ export interface Foundation {
 }
 
 const POLL_MS = 25;
-/** SIGKILL is sent again to what was forked in the meantime, for at most this long. */
+/** SIGKILL is sent again to what was forked in the meantime, for this long after the last one that ended. */
 const KILL_FOR_MS = 3_000;
 const KILL_EVERY_MS = 200;
 /** A package manager's store may share all the files of a work tree, which are copied then. */
@@ -157,7 +158,12 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;
   while (processesOf(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
-  for (const until = killAt + KILL_FOR_MS; processesOf(uid).length > 0 && performance.now() < until;) {
+  const patience = createPatience(killAt, KILL_FOR_MS);
+  for (
+    let left = processesOf(uid);
+    left.length > 0 && !patience.isOver(left.length, performance.now());
+    left = processesOf(uid)
+  ) {
     await signal(root, uid, 'KILL');
     // As root, too: the one above runs as the very user, whose processes could be faster and end it.
     await root

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
 import { readProcessTable, type ProcessEntry } from '../../processes/process-table.ts';
-import { membersOf } from '../../processes/process-tree.ts';
+import { createPatience, membersOf } from '../../processes/process-tree.ts';
 
 /** Variable of the library's processes in a room; programs in it get an environment without it. */
 export const ROOM_TAG = 'RALPH_ROOM';
@@ -10,7 +10,7 @@ export const ROOM_TAG = 'RALPH_ROOM';
 export const WORKER_TAG = 'RALPH_ROOM_WORKER';
 
 const POLL_MS = 25;
-/** SIGKILL is sent again for at most this long. */
+/** SIGKILL is sent again for this long after the last one that ended. */
 const KILL_FOR_MS = 2_000;
 
 /**
@@ -22,10 +22,11 @@ export async function endRoom(
   { graceMs, tag }: { readonly graceMs: number; readonly tag: typeof ROOM_TAG | typeof WORKER_TAG },
 ): Promise<readonly string[]> {
   const killAt = performance.now() + graceMs;
+  const patience = createPatience(killAt, KILL_FOR_MS);
   const asked = new Set<number>();
   for (let left = inside(`${tag}=${id}`); left.length > 0; left = inside(`${tag}=${id}`)) {
     const now = performance.now();
-    if (now >= killAt + KILL_FOR_MS) return left.map(({ pid }) => `${nameOf(pid)} (${String(pid)})`);
+    if (patience.isOver(left.length, now)) return left.map(({ pid }) => `${nameOf(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
       // What carries the room's tag ends by itself after the program in it, and before that it takes the program with it.

@@ -22,7 +22,7 @@ interface RoomNetwork {
 
 /** An address for documentation, which is nobody's. */
 const OUTSIDE = { address: '192.0.2.1', port: 80 };
-/** It takes half a second, and the program that asks has to be started. */
+/** It takes half a second, on a busy machine some more, and the program that asks has to be started. */
 const PROBE_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const COMMAND_FILES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'];

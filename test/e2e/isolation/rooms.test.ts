@@ -8,6 +8,9 @@ import { startScriptedModel } from '../../../sandbox/scripted-model/server.ts';
 import { TOKEN, TOOL_CACHE } from '../../../sandbox/sandbox.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 
+/** What the agent says when it hangs. */
+const THINKS = 'I think for a very long time.';
+
 /** Nothing that a room is made of is there any more. */
 function expectNothingLeft({ own, sandbox }: Scene, { workspace }: Run): void {
   if (own === null) throw new Error('not on a machine of its own');
@@ -136,7 +139,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     scene.openIssue('Add a test');
     const run = await scene.run({
       agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: true }],
-      when: { text: 'Iteration 2/', act: (main) => setTimeout(() => main.kill('SIGKILL'), 1_500) },
+      when: { text: THINKS, act: (main) => main.kill('SIGKILL') },
     });
     expect(run.post.exitCode, run.post.log).toBe(0);
     expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
@@ -148,10 +151,12 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     scene.openIssue('Add a test');
     const run = await scene.run({
       agent: [{ kind: 'hang', ignoreSigterm: true }],
-      when: { text: 'Iteration 1/', act: (main) => setTimeout(() => main.cancel(), 1_000) },
+      when: { text: THINKS, act: (main) => main.cancel() },
     });
-    expect(run.outputs['outcome'], run.main.log).toBe('cancelled');
-    expect(run.endedAfterMs).toBeLessThan(8_500);
+    // Three of main's five seconds are the agent's: on a busy machine the rest may be left to post.
+    expect(run.outputs['outcome'] ?? run.main.log).toMatch(/^cancelled$|\n::warning::.* the post step does the rest/);
+    expect(run.main.signal).toBeNull();
+    expect(run.summary).toMatch(/^## Ralph: (?:Cancelled|Killed)$/m);
     expectNothingLeft(scene, run);
   });
 

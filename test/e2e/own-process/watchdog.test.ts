@@ -9,7 +9,7 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
   let started: readonly string[] = [];
   let hurried: ChildProcess | null = null;
   const run = await scene.run({
-    inputs: { 'max-minutes': '2' },
+    inputs: { 'max-minutes': '20' },
     agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }],
     when: {
       text: 'I think for a very long time.',
@@ -25,8 +25,8 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
     },
   });
   (hurried as ChildProcess | null)?.stdin?.end();
-  // Two minutes for the run, and five to publish.
-  expect(started.slice(3)).toEqual(['watchdog', '420', expect.stringMatching(/^\d+$/), '15']);
+  // Twenty minutes for the run, and five to publish.
+  expect(started.slice(3)).toEqual(['watchdog', '1500', expect.stringMatching(/^\d+$/), '15']);
   expect(run.main.signal).toBeNull();
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
   expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { claudeArguments } from '../../../src/agents/claude/command-line.ts';
+import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
@@ -159,9 +160,9 @@ test('an orphan of a call is gone when the call is done', async () => {
 test('a sweep ends a running call', async () => {
   await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
   const running = scene.agent.call(callOf({ prompt: PROMPT }));
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(processesWith(scene.runTag)).not.toEqual([]);
-  }, 10_000);
+  });
   await scene.agent.sweep();
   expect(processesWith(scene.runTag)).toEqual([]);
   expect(await running).toMatchObject({ end: { kind: 'signalled' } });

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { runStatusSchema } from '../../../src/core/local/run-status.ts';
@@ -258,7 +257,7 @@ describe('ralph run', () => {
   });
 
   test('a second run in the same checkout is refused with a sentence, and makes no call', async () => {
-    const first = start([], { RALPH_PAUSE_MS: '4000' });
+    const first = start([], { RALPH_PAUSE_MS: '30000' });
     await first.says('▶ Iteration 1');
     const second = await start([]).ended;
     expect(second).toMatchObject({
@@ -284,10 +283,10 @@ describe('ralph run', () => {
   test('Ctrl-C twice ends it at once, and leaves no process', async () => {
     const run = start([], { RALPH_PAUSE_MS: '30000' });
     await run.says('▶ Iteration 1');
-    await pause(300);
     const { runTag } = JSON.parse(await readFile(join(checkout, '.ralph/state/run.1.json'), 'utf8')) as {
       runTag: string;
     };
+    await expect.poll(() => processesWith(runTag)).not.toEqual([]);
     run.kill('SIGINT');
     await run.says('Press Ctrl-C again to end now');
     run.kill('SIGINT');
@@ -365,6 +364,7 @@ describe('ralph run', () => {
       const [name = ''] = await readdir(home);
       expect(await readdir(join(home, name, 'work/shop', shop, '.ralph'))).toEqual(['fix_plan.md']);
       run.kill('SIGINT');
+      await run.says('Press Ctrl-C again to end now');
       run.kill('SIGINT');
       await run.ended;
     });

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, headersFor, PUBLIC, silent } from './egress-fixture.ts';
 
 const site = (port: number) => ({
@@ -43,7 +44,7 @@ describe('a page', () => {
     expect(answer).not.toMatch(/x-proxy|Keep-Alive: x/i);
     expect(answer).toContain('moved');
     expect(scene.dialled).toEqual([`${PUBLIC}:80`]);
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test.each([
@@ -102,7 +103,7 @@ describe('a page', () => {
     expect(await scene.raw(`${headersFor('GET', 'http://site.example/')}\r\n`)).toMatch(
       /^HTTP\/1\.1 502 [^]*does not answer as a web server does/,
     );
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test.each([
@@ -121,9 +122,9 @@ describe('a page', () => {
     await using scene = await createScene(site(peer.port));
     const client = connect({ port: scene.port, host: '127.0.0.1' });
     client.write(`${headersFor('POST', 'http://site.example/', 'Content-Length: 100')}\r\nhalf`);
-    await vi.waitFor(() => expect(scene.outward.size).toBe(1));
+    await eventually(() => expect(scene.outward.size).toBe(1));
     client.resetAndDestroy();
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test('curl gets it', async () => {

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import { connectionsOf, createScene, echo, OTHER_PUBLIC, PUBLIC } from './egress-fixture.ts';
 
 describe('what is refused', () => {
@@ -47,7 +48,7 @@ describe('what is refused', () => {
     const [name = ''] = Object.keys(scene.egress.refused());
     expect(scene.egress.refused()).toEqual({ [name]: 1 });
     expect(body).toContain(name);
-    await vi.waitFor(async () => expect(await connectionsOf(scene.egress.server)).toBe(0));
+    await eventually(async () => expect(await connectionsOf(scene.egress.server)).toBe(0));
   });
 
   test('a name that is not allowed is not even asked for', async () => {

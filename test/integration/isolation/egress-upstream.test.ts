@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { proxyFinder } from '../../../src/github/proxied-fetch.ts';
 import { createEgress } from '../../../src/isolation/egress.ts';
+import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, headersFor, listening, silent, textOf } from './egress-fixture.ts';
 
 describe('behind a proxy of the company', () => {
@@ -83,7 +84,7 @@ describe('behind a proxy of the company', () => {
     const { status, socket } = await scene.tunnel('api.example.com:443');
     expect(status).toBe(502);
     expect(await text(socket)).toMatch(why);
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test('that takes TLS', async () => {
@@ -110,7 +111,7 @@ describe('behind a proxy of the company', () => {
     } finally {
       setDefaultCACertificates(known);
     }
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test('that hangs up, or speaks nonsense', async () => {
@@ -118,7 +119,7 @@ describe('behind a proxy of the company', () => {
       await using peer = await createPeer((socket) => socket.once('data', () => socket.end(answer)));
       await using scene = await createScene(behind(peer.port));
       expect((await scene.tunnel('api.example.com:443')).status).toBe(502);
-      await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+      await eventually(() => expect(scene.outward.size).toBe(0));
     }
   });
 });

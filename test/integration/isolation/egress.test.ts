@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import {
   connectionsOf,
   createPeer,
@@ -31,7 +32,7 @@ describe('a tunnel', () => {
     expect([scene.asked, scene.dialled]).toEqual([['api.example.com'], [`${PUBLIC}:443`]]);
     socket.end();
     expect(await text(socket)).toBe('');
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
     expect(scene.egress.refused()).toEqual({});
   });
 
@@ -73,16 +74,16 @@ describe('a tunnel', () => {
     const { socket } = await scene.tunnel('api.example.com:443');
     socket.end();
     expect(await text(socket)).toBe('');
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test('a client that breaks off takes the server along', async () => {
     await using peer = await silent();
     await using scene = await createScene(toEcho(peer.port));
     const { socket } = await scene.tunnel('api.example.com:443');
-    await vi.waitFor(() => expect(scene.outward.size).toBe(1));
+    await eventually(() => expect(scene.outward.size).toBe(1));
     socket.resetAndDestroy();
-    await vi.waitFor(() => expect(scene.outward.size).toBe(0));
+    await eventually(() => expect(scene.outward.size).toBe(0));
   });
 
   test('a server that breaks off takes the client along', async () => {
@@ -90,7 +91,7 @@ describe('a tunnel', () => {
     await using scene = await createScene(toEcho(peer.port));
     const { socket } = await scene.tunnel('api.example.com:443');
     socket.resume();
-    await vi.waitFor(() => expect(socket.destroyed).toBe(true));
+    await eventually(() => expect(socket.destroyed).toBe(true));
   });
 
   test('ends when the proxy is closed', async () => {
@@ -98,7 +99,7 @@ describe('a tunnel', () => {
     const scene = await createScene(toEcho(peer.port));
     const { socket } = await scene.tunnel('api.example.com:443');
     await scene.egress.close();
-    await vi.waitFor(() => expect([scene.outward.size, socket.resume().destroyed]).toEqual([0, true]));
+    await eventually(() => expect([scene.outward.size, socket.resume().destroyed]).toEqual([0, true]));
     await scene.egress.close();
   });
 });
@@ -130,9 +131,9 @@ describe('what cannot be reached', () => {
     await using scene = await createScene({ allowed: ['any'], names: { 'slow.example': late.promise } });
     const client = connect({ port: scene.port, host: '127.0.0.1' });
     client.write('CONNECT slow.example:443 HTTP/1.1\r\n\r\n');
-    await vi.waitFor(() => expect(scene.asked).toHaveLength(1));
+    await eventually(() => expect(scene.asked).toHaveLength(1));
     client.resetAndDestroy();
-    await vi.waitFor(async () => expect(await connectionsOf(scene.egress.server)).toBe(0));
+    await eventually(async () => expect(await connectionsOf(scene.egress.server)).toBe(0));
     late.resolve([PUBLIC]);
     await scene.tunnel(`${OTHER_PUBLIC}:443`);
     expect(scene.dialled).toEqual([`${OTHER_PUBLIC}:443`]);
@@ -212,6 +213,6 @@ test('there is room for 256 connections, and again when some have ended', async 
     '',
   );
   for (const { socket } of tunnels.slice(0, 10)) socket.resetAndDestroy();
-  await vi.waitFor(() => expect(scene.outward.size).toBe(246));
+  await eventually(() => expect(scene.outward.size).toBe(246));
   expect((await scene.tunnel('api.example.com:443')).status).toBe(200);
 });

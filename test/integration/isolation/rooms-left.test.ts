@@ -86,13 +86,13 @@ describe.skipIf(noOwnMachine !== null)('a main that is killed', () => {
     });
     await once(lock.stdout, 'data');
     const main = startMain();
-    await expect.poll(() => readdirSync(options.places.rooms), { timeout: 20_000 }).toHaveLength(1);
-    await expect.poll(() => isWaiting(options.places.reservations), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => readdirSync(options.places.rooms)).toHaveLength(1);
+    await expect.poll(() => isWaiting(options.places.reservations)).toBe(true);
     await kill(main);
     lock.stdin.end();
     // What root began goes on.
     const [room = ''] = readdirSync(options.places.rooms).map((name) => join(options.places.rooms, name));
-    await expect.poll(() => statSync(room).mode & 0o777, { timeout: 20_000 }).toBe(0o750);
+    await expect.poll(() => statSync(room).mode & 0o777).toBe(0o750);
     expect(readdirSync(options.places.reservations)).toHaveLength(1);
     expect(await removeRoom(options.runFolder, options)).toEqual(NO_REMAINS);
     expectNothingLeft();

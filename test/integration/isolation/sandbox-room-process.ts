@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { judge, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
 import type { ProbeRequest } from '../../../src/isolation/probe.ts';
@@ -40,7 +41,7 @@ const proxy = createHttpServer().on('connect', ({ url }, socket) => {
 interface RunRequest {
   readonly script: string;
   readonly input?: string;
-  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -65,15 +66,19 @@ const works = {
     void run(request);
     return Promise.resolve('started');
   },
-  /** A program that is asked to end by the room while it runs. */
-  endWhile: async ({
-    graceMs,
-    afterMs,
-    ...request
-  }: RunRequest & { readonly graceMs: number; readonly afterMs: number }) => {
+  /** A program that is asked to end by the room as soon as it has made the file `ready`. */
+  endWhile: async ({ graceMs, ready, ...request }: RunRequest & { readonly graceMs: number; readonly ready: string }) => {
     const ran = run(request);
-    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    while (!existsSync(ready)) await sleep(20);
     return { left: await room().end(graceMs), ...(await ran) };
+  },
+  /** A program that is cancelled as soon as it has made the file `ready`. */
+  cancel: async ({ ready, ...request }: RunRequest & { readonly ready: string }) => {
+    const cancel = new AbortController();
+    const ran = run({ ...request, signal: cancel.signal });
+    while (!existsSync(ready)) await sleep(20);
+    cancel.abort();
+    return ran;
   },
   end: ({ graceMs }: { readonly graceMs: number }) => room().end(graceMs),
   refresh: () => room().refresh(),
@@ -153,12 +158,13 @@ function options(): RoomOptions {
 }
 
 async function run(
-  { script, input = '', timeoutMs = 20_000, environment = {} }: RunRequest,
+  { script, input = '', signal, environment = {} }: RunRequest,
   words: readonly string[] = [],
 ) {
   const { end, stdout, stderr } = await collectOutput(
     {
-      ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.clones, input, timeoutMs },
+      ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.clones, input, timeoutMs: 60_000 },
+      ...(signal === undefined ? {} : { signal }),
       environment: {
         ...{ PATH: `/usr/bin:/bin:${dirname(process.execPath)}`, HOME: room().folders.home, TMPDIR: '/tmp' },
         ...environment,

@@ -160,19 +160,21 @@ describe.skipIf(whyNot !== null)(`a room without root${whyNot === null ? '' : ` 
   });
 
   test('asks the processes to end, and kills those that do not', async () => {
+    const ready = (name: string): string => join(opened.folders.session, name);
     const asked = await runner.ask('endWhile', {
-      script: `exec node -e "process.on('SIGTERM', () => setTimeout(() => { console.log('well'); process.exit(3) }, 50)); setInterval(() => {}, 1000)"`,
-      ...{ graceMs: 3_000, afterMs: 700 },
+      script: `exec node -e "process.on('SIGTERM', () => setTimeout(() => { console.log('well'); process.exit(3) }, 50)); setInterval(() => {}, 1000); require('node:fs').writeFileSync('${ready('a')}', '')"`,
+      ...{ graceMs: 3_000, ready: ready('a') },
     });
     expect(asked).toMatchObject({ left: [], out: 'well', end: { kind: 'exited', code: 3 } });
-    const refusing = { script: `${escape}; sleep 987651`, graceMs: 200, afterMs: 700 };
+    const refusing = { script: `${escape}; touch ${ready('b')}; sleep 987651`, graceMs: 200, ready: ready('b') };
     expect(await runner.ask('endWhile', refusing)).toMatchObject({
       left: [],
       end: { kind: 'signalled', signal: 'SIGKILL' },
     });
     expect(await runner.ask('running', mark)).toBe(0);
-    const late = await run(`trap 'echo well; exit 4' TERM; sleep 60 & wait`, { timeoutMs: 700 });
-    expect(late).toMatchObject({ out: 'well', end: { kind: 'timeout' } });
+    const script = `trap 'echo well; exit 4' TERM; touch ${ready('c')}; sleep 60 & wait`;
+    const cancelled = await runner.ask('cancel', { script, ready: ready('c') });
+    expect(cancelled).toMatchObject({ out: 'well', end: { kind: 'cancelled' } });
   });
 
   test('gets a new home and empty temporary folders, whatever was done to the old ones', async () => {

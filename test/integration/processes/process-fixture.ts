@@ -14,6 +14,11 @@ export function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && parseStat(read(`/proc/${pid}/stat`)) !== null;
 }
 
+/** The command line of a process with a blank behind each word; empty for one that is gone. */
+export function commandOf(pid: number): string {
+  return read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

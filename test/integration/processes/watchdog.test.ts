@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../eventually.ts';
 import { isRunning } from './process-fixture.ts';
 
 let folder = '';
@@ -18,17 +19,20 @@ beforeAll(async () => {
     import { startWatchdog } from ${JSON.stringify(join(import.meta.dirname, '../../../src/processes/watchdog.ts'))};
     const [how, afterMs] = process.argv.slice(2);
     startWatchdog(process.env, { afterMs: Number(afterMs), obeySeconds: 1 });
-    process.on('SIGINT', () => { if (how !== 'ignore') { console.log('cancelled'); process.exit(3); } });
+    process.on('SIGINT', () => { tell(); if (how !== 'ignore') { console.log('cancelled'); process.exit(3); } });
     setInterval(() => undefined, 1000);
     const child = () => readdirSync('/proc').find((name) => /^\\d+$/.test(name) && parentOf(name) === process.pid);
     const parentOf = (pid) => { try { return Number(readFileSync('/proc/' + pid + '/stat', 'utf8').split(') ')[1].split(' ')[1]); } catch { return 0; } };
-    const look = setInterval(() => {
+    const look = setInterval(tell, 10);
+    let told = false;
+    function tell() {
       const pid = child();
-      if (pid === undefined) return;
+      if (told || pid === undefined) return;
+      told = true;
       clearInterval(look);
       console.log('watchdog ' + pid);
       if (how === 'leave') setTimeout(() => process.exit(0), 100);
-    }, 10);`;
+    }`;
   await build({
     stdin: { contents: source, resolveDir: import.meta.dirname },
     outfile: program,
@@ -60,16 +64,16 @@ async function watched(how: string, afterMs: number): Promise<Watched> {
       resolve([code, signal]);
     });
   });
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(output).toContain('watchdog ');
-  }, 10_000);
+  });
   return { process: child, dog: Number(/watchdog (\d+)/.exec(output)?.[1]), ended, output: () => output };
 }
 
 async function expectGone(pid: number): Promise<void> {
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(isRunning(pid)).toBe(false);
-  }, 2_000);
+  });
 }
 
 test('a stopped process is woken and cancelled when its time is up', async () => {

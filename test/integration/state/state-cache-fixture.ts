@@ -1,9 +1,10 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inject, vi } from 'vitest';
 import type { CopyStore, PartialCopy, Transcript } from '../../../src/ports/state.ts';
-import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
+import { type CacheService, type CacheStep, startCacheService } from '../../../sandbox/cache-service.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
 
@@ -16,8 +17,33 @@ export const KEY = 'sk-ant-of-the-state-tests';
 /** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
 export const PATIENT_MS = 20_000;
 
-/** For failures that the library itself retries for half a minute or for ever: enough for its first attempt. */
+/** For failures that the library itself retries for half a minute: enough for its first attempt, with others beside it. */
+export const RETRIED_MS = 10_000;
+
+/** For what hangs; see `toItsLimit`. */
 export const SHORT_MS = 3_000;
+
+/** Does what takes at most SHORT_MS, which are over as soon as `isThere`: a busy machine would not get that far in them. Not beside other tests: their time would pass as well. */
+export async function toItsLimit<Result>(act: () => Promise<Result>, isThere: () => boolean): Promise<Result> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const acting = act();
+    const over = acting.then(
+      () => true,
+      () => true,
+    );
+    while (!isThere() && !(await Promise.race([over, pause(20, false)])));
+    vi.advanceTimersByTime(SHORT_MS);
+    return await acting;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+/** Whether the service has been asked for that. */
+export function isAsked({ requests }: CacheService, step: CacheStep): boolean {
+  return requests.some((request) => request.step === step);
+}
 
 export interface CacheFixture extends AsyncDisposable {
   readonly service: CacheService;

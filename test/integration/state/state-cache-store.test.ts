@@ -5,17 +5,21 @@ import { readdir } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../../sandbox/cache-service.ts';
-import type { CopyStore, Transcript } from '../../../src/ports/state.ts';
+import type { CopyStore, RestoredCopy, SavedCopy, Transcript } from '../../../src/ports/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
+import { eventually } from '../../eventually.ts';
 import {
   cacheFixture,
   copyOf,
+  isAsked,
   KEY,
   PATIENT_MS,
+  RETRIED_MS,
   runEnvironment,
   SHORT_MS,
+  toItsLimit,
   workerCommand,
 } from './state-cache-fixture.ts';
 
@@ -252,21 +256,15 @@ describe.concurrent('absent is only what the service calls absent', () => {
     {
       step: 'lookup',
       fault: 500,
-      limitMs: SHORT_MS,
-      why: /no result within 3 s; last: the cache service answered 500 to the lookup/,
+      limitMs: RETRIED_MS,
+      why: /no result within 10 s; last: the cache service answered 500 to the lookup/,
     },
-    { step: 'lookup', fault: 'corrupt', limitMs: SHORT_MS, why: /answer to the lookup is not JSON/ },
+    { step: 'lookup', fault: 'corrupt', limitMs: RETRIED_MS, why: /answer to the lookup is not JSON/ },
     { step: 'lookup', fault: 'hang', limitMs: 300, why: /no result within 0.3 s/ },
     { step: 'download', fault: 404, why: /answered 404 to the download/ },
     { step: 'download', fault: 500, why: /answered 500 to the download/ },
     { step: 'download', fault: 'drop', why: /connection .* failed at the download/ },
     { step: 'download', fault: 'corrupt', why: /cannot be unpacked|differs from the manifest/ },
-    {
-      step: 'download',
-      fault: 'hang',
-      limitMs: SHORT_MS,
-      why: /no result within 3 s; last: the cache service answered 200 to the lookup/,
-    },
   ])('$step $fault → unavailable', async ({ step, fault, limitMs, why }) => {
     await using cache = await cacheFixture();
     await cache.store().save(copyOf('queue', 1, JSON.stringify({ text: 'x'.repeat(500) }), null));
@@ -294,22 +292,10 @@ describe.concurrent('absent is only what the service calls absent', () => {
   test.each<FaultCase>([
     { step: 'reserve', fault: 403, why: /answered 403 to the reservation/ },
     { step: 'reserve', fault: 429, why: /answered 429 to the reservation/ },
-    { step: 'reserve', fault: 500, limitMs: SHORT_MS, why: /answered 500 to the reservation/ },
+    { step: 'reserve', fault: 500, limitMs: RETRIED_MS, why: /answered 500 to the reservation/ },
     { step: 'reserve', fault: 'hang', limitMs: 300, why: /no result within 0.3 s/ },
     { step: 'upload', fault: 403, why: /answered 403 to the upload/ },
-    {
-      step: 'upload',
-      fault: 'hang',
-      limitMs: SHORT_MS,
-      why: /no result within 3 s; last: the cache service answered 200 to the reservation/,
-    },
     { step: 'finalize', fault: 400, why: /answered 400 to the finalization/ },
-    {
-      step: 'finalize',
-      fault: 'hang',
-      limitMs: SHORT_MS,
-      why: /no result within 3 s; last: the cache service answered 201 to the upload/,
-    },
     { step: 'lookup', fault: 403, why: /uploaded but cannot be read back \(.*403 to the lookup/ },
   ])('$step $fault → not saved', async ({ step, fault, limitMs, why }) => {
     await using cache = await cacheFixture();
@@ -319,19 +305,48 @@ describe.concurrent('absent is only what the service calls absent', () => {
   });
 });
 
+describe('what hangs halfway has the last answer for a reason', () => {
+  test.each([
+    ['download', '200 to the lookup'],
+    ['upload', '200 to the reservation'],
+    ['finalize', '201 to the upload'],
+  ] as const)('%s', async (step, answer) => {
+    await using cache = await cacheFixture();
+    await cache.store().save(copyOf('issue-1', 1, '{}'));
+    cache.service.requests.length = 0;
+    cache.service.faults[step] = 'hang';
+    const store = cache.store({ restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS });
+    const ended = await toItsLimit<RestoredCopy | SavedCopy>(
+      () => (step === 'download' ? store.restore('issue-1') : store.save(copyOf('queue', 1, '{}'))),
+      () => isAsked(cache.service, step),
+    );
+    expect(ended).toEqual({
+      kind: step === 'download' ? 'unavailable' : 'not-kept',
+      why: `no result within 3 s; last: the cache service answered ${answer}`,
+    });
+  });
+});
+
 describe('the worker never outlives its use', () => {
   test('when it hangs, everything it started is killed', async () => {
     await using cache = await cacheFixture();
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
-    const connected = once(listener, 'connection') as Promise<[Socket]>;
+    const connected = Promise.withResolvers<Socket>();
+    let isConnected = false;
+    listener.once('connection', (socket) => {
+      isConnected = true;
+      connected.resolve(socket);
+    });
     // A worker that ignores SIGTERM and whose child holds a connection to us.
     const child = `require('net').connect(${String((listener.address() as AddressInfo).port)}, '127.0.0.1')`;
     const worker = `process.on('SIGTERM', () => {}); require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' })`;
-    const restored = cache
-      .store({ workerCommand: [process.execPath, '-e', worker], restoreTimeoutMs: SHORT_MS })
-      .restore('queue');
-    const [socket] = await connected;
+    const store = cache.store({ workerCommand: [process.execPath, '-e', worker], restoreTimeoutMs: SHORT_MS });
+    const restored = toItsLimit(
+      () => store.restore('queue'),
+      () => isConnected,
+    );
+    const socket = await connected.promise;
     const closed = once(socket.on('error', () => undefined).resume(), 'close');
     expect(await restored).toEqual({
       kind: 'unavailable',
@@ -345,7 +360,10 @@ describe('the worker never outlives its use', () => {
     await using cache = await cacheFixture();
     cache.service.faults.lookup = 'hang';
     const store = cache.store({ restoreTimeoutMs: SHORT_MS });
-    await store.restore('queue');
+    await toItsLimit(
+      () => store.restore('queue'),
+      () => isAsked(cache.service, 'lookup'),
+    );
     expect(cache.service.requests.length).toBe(1);
     delete cache.service.faults.lookup;
     expect(await store.restore('issue-1')).toMatchObject({
@@ -362,9 +380,13 @@ describe('the worker never outlives its use', () => {
       await using cache = await cacheFixture();
       const stagingFolder = join(cache.folder, 'staging');
       Object.assign(cache.service.faults, { lookup: 'hang', reserve: 'hang' });
-      const ask = (store: CopyStore) =>
+      const ask = (store: CopyStore): Promise<RestoredCopy | SavedCopy> =>
         kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}'));
-      await ask(cache.store({ stagingFolder, restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS }));
+      const store = cache.store({ stagingFolder, restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS });
+      await toItsLimit(
+        () => ask(store),
+        () => isAsked(cache.service, kind === 'restore' ? 'lookup' : 'reserve'),
+      );
       const asked = cache.service.requests.length;
       delete cache.service.faults.lookup;
       delete cache.service.faults.reserve;
@@ -390,9 +412,9 @@ describe('the worker never outlives its use', () => {
       stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
     });
     const exited = once(worker, 'exit');
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(cache.service.requests.length).toBe(1);
-    }, PATIENT_MS);
+    });
     worker.stdin?.end();
     expect(await exited).toEqual([null, 'SIGKILL']);
   });

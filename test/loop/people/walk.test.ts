@@ -195,12 +195,7 @@ test.each(['one', 'three'] as const)(
         for (const step of walk) await take(world, step);
         expect(world.problems).toEqual([]);
       }),
-      // What nobody saw yet is looked for where that can be looked into: not on whatever change happens to be tested.
-      {
-        numRuns: IS_DEEP ? 320 : 40,
-        examples: known.map((walk): [Step[]] => [[...walk]]),
-        ...(IS_DEEP ? {} : { seed: 1 }),
-      },
+      { numRuns: IS_DEEP ? 320 : 40, examples: known.map((walk): [Step[]] => [[...walk]]) },
     );
   },
 );

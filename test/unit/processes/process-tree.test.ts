@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProcessEntry } from '../../../src/processes/process-table.ts';
-import { membersOf } from '../../../src/processes/process-tree.ts';
+import { createPatience, membersOf } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,
@@ -33,4 +33,30 @@ test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: 
 
 test('without a group only tags count', () => {
   expect(membersOf({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
+});
+
+test.each<{ rule: string; looks: [now: number, left: number][]; over: boolean }>([
+  { rule: 'before the first kill', looks: [[900, 3]], over: false },
+  { rule: 'at the first look after it, however late that is', looks: [[9_000, 3]], over: false },
+  {
+    rule: 'while some end',
+    looks: [
+      [1_000, 3],
+      [2_900, 2],
+      [4_800, 1],
+    ],
+    over: false,
+  },
+  {
+    rule: 'when none has ended for that long',
+    looks: [
+      [1_000, 3],
+      [2_000, 4],
+      [3_000, 3],
+    ],
+    over: true,
+  },
+])('two seconds of killing from the first on are over $rule: $over', ({ looks, over }) => {
+  const patience = createPatience(1_000, 2_000);
+  expect(looks.map(([now, left]) => patience.isOver(left, now)).at(-1)).toBe(over);
 });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 import { createBroker } from '../../../../src/isolation/broker.ts';
@@ -152,7 +152,7 @@ test('an answer that the agent does not wait for is counted as far as it came', 
   const answer = await ask(call, '/responses', { input: 'y'.repeat(4_000), stream: true }, left.signal);
   await answer.body?.getReader().read();
   left.abort();
-  await vi.waitUntil(() => isOver, { timeout: 10_000 });
+  await expect.poll(() => isOver).toBe(true);
   const { tokens } = await call.end();
   expect(tokens).toBeGreaterThan(1_100);
   expect(tokens).toBeLessThan(1_200);

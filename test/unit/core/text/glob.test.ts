@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createGlob } from '../../../../src/core/text/glob.ts';
+import { cpuMs } from '../../../cpu.ts';
 
 test.each<[string, string, boolean]>([
   ['*.go', 'main.go', true],
@@ -26,10 +27,11 @@ test.each<[string, string, boolean]>([
 });
 
 test('a glob that could match in many ways takes no time', () => {
-  const before = Date.now();
-  expect(createGlob('*a*a*a*a*a*a*a*a*b')('a'.repeat(4000))).toBe(false);
-  expect(createGlob('**/**/**/**/**/b')('a/'.repeat(2000))).toBe(false);
-  expect(Date.now() - before).toBeLessThan(1000);
+  const cost = cpuMs(() => {
+    expect(createGlob('*a*a*a*a*a*a*a*a*b')('a'.repeat(4000))).toBe(false);
+    expect(createGlob('**/**/**/**/**/b')('a/'.repeat(2000))).toBe(false);
+  });
+  expect(cost).toBeLessThan(1000);
 });
 
 test('is what a regular expression of it says', () => {
