@@ -1,6 +1,6 @@
-const y=3685,I=[3685,4974,4025],D={79439:((L,b,d)=>{d.d(b,{BI:()=>T,LS:()=>R,_c:()=>h,hg:()=>m,zI:()=>k});var r=d(13798),f=d(42934);const v=r.aig().int().nonnegative(),_=r.YjP().startsWith("/").max(4096),u=r.YjP().min(1).max(100),h={first:60706,last:61183},$=v.min(h.first).max(h.last),E=r.rej({pid:v,started:u,namespace:u,boot:u}),w={folder:_.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:r.YjP().regex(/^(ralph-\d+)?$/),given:r.YOg(r.rej({path:_,uid:v,gid:v})).max(20),closed:r.YOg(r.rej({path:_,mode:r.aig().int().min(0).max(4095)})).max(10)},g=r.rej({version:r.euz(2),...w,uid:$.nullable(),opened:r.YOg(r.rej({path:_,isPlain:r.zMY()})).max(100),run:r.rej({folder:_,process:E}).nullable(),isLeaving:r.zMY()}),O=r.rej({version:r.euz(1),...w,uid:$,opened:r.YOg(_).max(100)}).transform(({opened:e,...s})=>({...s,version:2,opened:e.map(n=>({path:n,isPlain:!1})),run:null,isLeaving:!1})),R=r.KCZ([g,O]),M=f.sO;function k({run:e},s){if(e===null)return!1;const{boot:n,namespace:i,started:t}=e.process;return(n!==s.boot||i===s.namespace&&t!==s.started)&&(!s.hasRecord||s.ageMs>M)}function T(e,s){return s.flatMap(({closed:n})=>n).find(n=>n.path===e)?.mode??null}function m(e,s){return T(e,s.filter(({isLeaving:n})=>!n))!==null}}),24196:((L,b,d)=>{d.d(b,{$P:()=>u,iD:()=>R,sg:()=>h,wg:()=>O});var r=d(73024),f=d(9277),v=d(74974),_=d(78326);class u extends Error{}const h="/usr/sbin:/usr/bin:/sbin:/bin",$=3e4,E=5e3,w=1e3,g=1024*1024;async function O(m){if(process.platform!=="linux")throw new u(`this works on Linux only, and this is ${process.platform}`);const[e=0,s=0]=[process.getuid?.(),process.getgid?.()],n={...m,PATH:h},i=e===0?[]:[k("sudo",n),"-n","--"],t=c=>{const[l,...a]=c,[p="",...P]=[...i,l.startsWith("/")?l:k(l,n),...a];return{file:p,args:P}};if(e!==0&&(await T(t(["true"]),E),!M()))throw new u("/proc hides other users' processes (hidepid)");const o=c=>k(c,n);return{owner:{uid:e,gid:s},program:o,command:t,run:(c,l,{way:a=[],timeoutMs:p=$}={})=>{const P=(0,v.trustedProgram)("timeout",n),A=P===null?[]:[P,"-s","KILL",String((p-w)/1e3)],[x="sh",...S]=[...A,...a,o("sh"),"-c",R(c),"ralph",...l];return T(t([x,...S]),p)}}}function R(m){return`PATH=${h}; export PATH
-${m}`}function M(){try{return(0,r.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function k(m,e){const s=(0,v.trustedProgram)(m,e);if(s===null)throw new u(`\`${m}\` is not installed`);return s}async function T({file:m,args:e},s){const{end:n,stdout:i,stderr:t}=await(0,f.collectOutput)({file:m,args:e,cwd:"/",environment:{LC_ALL:"C",PATH:h},input:"",timeoutMs:s,family:{kind:"group",graceMs:0,leftover:"end"}},g);if(n.kind==="exited"&&n.code===0)return i.toString();const o=t.toString().trim().split(`
-`).at(-1)??"";throw new u(o===""?`a program ${(0,f.describeCollected)(n)}`:(0,_.TN)(o,200))}}),6598:((L,b,d)=>{d.d(b,{Ex:()=>k,IZ:()=>f,Nc:()=>T,Nd:()=>m,XI:()=>R,aI:()=>g,bh:()=>O,k9:()=>_,lS:()=>v,op:()=>M,t2:()=>e,tV:()=>E,vs:()=>u,zl:()=>$});var r=d(79439);const f=`
+const I=3685,y=[3685,4974,4025],D={79439:((L,M,i)=>{i.d(M,{BI:()=>k,LS:()=>p,_c:()=>E,hg:()=>s,zI:()=>O});var o=i(13798),m=i(42934);const b=o.aig().int().nonnegative(),P=o.YjP().startsWith("/").max(4096),l=o.YjP().min(1).max(100),E={first:60706,last:61183},h=b.min(E.first).max(E.last),f=o.rej({pid:b,started:l,namespace:l,boot:l}),c={folder:P.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),userName:o.YjP().regex(/^(ralph-\d+)?$/),given:o.YOg(o.rej({path:P,uid:b,gid:b})).max(20),closed:o.YOg(o.rej({path:P,mode:o.aig().int().min(0).max(4095)})).max(10)},v=o.rej({version:o.euz(2),...c,uid:h.nullable(),opened:o.YOg(o.rej({path:P,isPlain:o.zMY()})).max(100),run:o.rej({folder:P,process:f}).nullable(),isLeaving:o.zMY()}),T=o.rej({version:o.euz(1),...c,uid:h,opened:o.YOg(P).max(100)}).transform(({opened:t,...d})=>({...d,version:2,opened:t.map(n=>({path:n,isPlain:!1})),run:null,isLeaving:!1})),p=o.KCZ([v,T]),R=m.sO;function O({run:t},d){if(t===null)return!1;const{boot:n,namespace:a,started:e}=t.process;return(n!==d.boot||a===d.namespace&&e!==d.started)&&(!d.hasRecord||d.ageMs>R)}function k(t,d){return d.flatMap(({closed:n})=>n).find(n=>n.path===t)?.mode??null}function s(t,d){return k(t,d.filter(({isLeaving:n})=>!n))!==null}}),24196:((L,M,i)=>{i.d(M,{$P:()=>l,iD:()=>p,sg:()=>E,wg:()=>T});var o=i(73024),m=i(9277),b=i(74974),P=i(78326);class l extends Error{}const E="/usr/sbin:/usr/bin:/sbin:/bin",h=3e4,f=5e3,c=1e3,v=1024*1024;async function T(s){if(process.platform!=="linux")throw new l(`this works on Linux only, and this is ${process.platform}`);const[t=0,d=0]=[process.getuid?.(),process.getgid?.()],n={...s,PATH:E},a=t===0?[]:[O("sudo",n),"-n","--"],e=$=>{const[u,..._]=$,[g="",...A]=[...a,u.startsWith("/")?u:O(u,n),..._];return{file:g,args:A}};if(t!==0&&(await k(e(["true"]),f),!R()))throw new l("/proc hides other users' processes (hidepid)");const r=$=>O($,n);return{owner:{uid:t,gid:d},program:r,command:e,run:($,u,{way:_=[],timeoutMs:g=h}={})=>{const A=(0,b.trustedProgram)("timeout",n),w=A===null?[]:[A,"-s","KILL",String((g-c)/1e3)],[x="sh",...S]=[...w,..._,r("sh"),"-c",p($),"ralph",...u];return k(e([x,...S]),g)}}}function p(s){return`PATH=${E}; export PATH
+${s}`}function R(){try{return(0,o.readFileSync)("/proc/1/status","utf8")!==""}catch{return!1}}function O(s,t){const d=(0,b.trustedProgram)(s,t);if(d===null)throw new l(`\`${s}\` is not installed`);return d}async function k({file:s,args:t},d){const{end:n,stdout:a,stderr:e}=await(0,m.collectOutput)({file:s,args:t,cwd:"/",environment:{LC_ALL:"C",PATH:E},input:"",timeoutMs:d,family:{kind:"group",graceMs:0,leftover:"end"}},v);if(n.kind==="exited"&&n.code===0)return a.toString();const r=e.toString().trim().split(`
+`).at(-1)??"";throw new l(r===""?`a program ${(0,m.describeCollected)(n)}`:(0,P.TN)(r,200))}}),6598:((L,M,i)=>{i.d(M,{Ex:()=>O,IZ:()=>m,Nc:()=>k,Nd:()=>s,XI:()=>p,aI:()=>v,bh:()=>T,k9:()=>P,lS:()=>b,op:()=>R,t2:()=>t,tV:()=>f,vs:()=>l,zl:()=>h});var o=i(79439);const m=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
@@ -25,9 +25,9 @@ chmod 0750 "$room"
 chmod 2750 "$room/inbox" "$room/clones"
 chmod 0700 "$room/home"
 echo "$uid"
-`,v=`
+`,b=`
 ln -sn "$2" "$3/ralph-room-$1"
-`,_=`
+`,P=`
 set -eu
 uid=$1 fstab=$2 root=$3; shift 3
 # /proc is still the machine's, so this is the number by which others know this process.
@@ -52,12 +52,12 @@ mount -o remount,ro /
 mount -o remount,ro /run
 echo "$pid"
 while read -r line; do :; done
-`,u=`
+`,l=`
 set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
 exec "$@"
-`,$=`
+`,h=`
 set -eu
 from=$1 to=$2 top=$3 path=$4; shift 4
 [ -e "$path" ] || exit 0
@@ -92,9 +92,9 @@ find "$copies/tree" -mindepth 1 -maxdepth 1 -exec cp -alf -t . -- {} +
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"
-`,E=`
+`,f=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
-`,w=`
+`,c=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -108,37 +108,37 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,g=`
+`,v=`
 uid=$1 home=$2; shift 2
-${w}
+${c}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
-`,O=`
+`,T=`
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
-`,R=`
+`,p=`
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
-`,M=`
+`,R=`
 set -eu
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
   kind=$(getfacl -cnp -- "$path" | awk -F: '
-    $1 == "user" && $2 >= ${r._c.first} && $2 <= ${r._c.last} { isOfRooms = 1; next }
+    $1 == "user" && $2 >= ${o._c.first} && $2 <= ${o._c.last} { isOfRooms = 1; next }
     $1 == "mask" { hasMask = 1; next }
     $1 != "default" && $2 != "" { isListed = 1 }
     END { print (isListed || hasMask && !isOfRooms) ? "listed" : "plain" }')
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
-`,k=`
+`,O=`
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
-`,T=`
+`,k=`
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -169,7 +169,7 @@ for tables in iptables ip6tables; do
     "$tables" -w 5 -I OUTPUT -m owner --uid-owner "$uid" -j "RALPH_$uid"
 done
 echo iptables
-`,m=`
+`,s=`
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
 while [ $# -gt 1 ]; do
@@ -183,7 +183,7 @@ while [ $# -gt 1 ]; do
   fi
 done
 :
-`,e=`
+`,t=`
 reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
@@ -199,7 +199,7 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${w}
+${c}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
@@ -222,4 +222,4 @@ isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :
-`}),9277:((L,b,d)=>{d.r(b),d.d(b,{collectOutput:()=>f,describeCollected:()=>v});var r=d(42841);async function f(u,h){const $=new AbortController,[E,w]=[_(h,$),_(h,$)],g=AbortSignal.any([$.signal,...u.signal==null?[]:[u.signal]]),O=await(0,r.mB)({...u,signal:g,outputs:[E.take,w.take]});return{end:$.signal.aborted?{kind:"too-much-output",maxBytes:h}:O,stdout:Buffer.concat(E.chunks),stderr:Buffer.concat(w.chunks)}}function v(u){return u.kind==="too-much-output"?`printed more than ${u.maxBytes/1024/1024} MiB`:(0,r.lA)(u)}function _(u,h){const $=[];let E=0;return{chunks:$,take:g=>{E+=g.length,E>u?h.abort():$.push(g)}}}}),14025:((L,b,d)=>{d.r(b),d.d(b,{RUN_TAG_NAME:()=>v,endTagged:()=>E,endTree:()=>$,membersOf:()=>g,parseStat:()=>k,sendToGroup:()=>w});var r=d(73024),f=d(58500);const v="RALPH_RUN_TAG",_=25,u=500,h=2e3;async function $(e,s){const n=new Set,i=new Set,t=performance.now()+s;for(let o=O(e,n);o.length>0;o=O(e,n)){const c=performance.now();if(c>=t+h)return;const l=o.some(a=>a===e.group);for(const a of o){const p=a===e.group?-a:a;c>=t?m(p,"SIGKILL"):!i.has(a)&&(a===e.group||!l)&&(m(p,"SIGTERM"),i.add(a))}await(0,f.setTimeout)(_)}}function E(e){return $({runTag:e,group:null},u)}function w(e,s){m(-e,s)}function g(e,s,n){const i=new Set(s.filter(t=>t.tagged||t.group===e.group||n.has(R(t))).map(t=>t.pid));for(let t=-1;t<i.size;){t=i.size;for(const o of s)i.has(o.parent)&&i.add(o.pid)}return s.filter(t=>i.has(t.pid))}function O(e,s){if(process.platform!=="linux")return e.group!==null&&m(-e.group,0)?[e.group]:[];const n=g(e,M(e.runTag),s).filter(i=>i.pid!==process.pid&&i.pid!==1);for(const i of n)s.add(R(i));return n.map(i=>i.pid)}function R(e){return`${e.pid}:${e.startedAt}`}function M(e){const s=Buffer.from(`${v}=${e}`);return(0,r.readdirSync)("/proc").filter(n=>/^\d+$/.test(n)).flatMap(n=>{const i=k(T(`/proc/${n}/stat`).toString());return i===null?[]:[{...i,tagged:e!==null&&T(`/proc/${n}/environ`).includes(s)}]})}function k(e){const s=e.slice(e.lastIndexOf(")")+2).split(" "),[n,i,t]=s,o=s[19];return n===void 0||i===void 0||t===void 0||o===void 0||/^[ZX]$/.test(n)?null:{pid:Number.parseInt(e,10),parent:Number(i),group:Number(t),startedAt:o}}function T(e){try{return(0,r.readFileSync)(e)}catch{return Buffer.alloc(0)}}function m(e,s){try{return process.kill(e,s)}catch{return!1}}}),42841:((L,b,d)=>{d.d(b,{Ap:()=>O,lA:()=>k,mB:()=>R});var r=d(57075),f=d(58500),v=d(46262),_=d(36624),u=d(14025);const h=3e3,$=500,E=1e3,w=2**31-1,g=new Set;process.on("exit",()=>{for(const e of g)(0,u.sendToGroup)(e,"SIGKILL")});function O({room:e,runTag:s,insteadOf:n=null}){return e===null?{kind:"run",runTag:s}:{kind:"room",room:e,insteadOf:n}}async function R(e){const{execa:s}=await d.e(9792).then(d.bind(d,69792));if(e.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=e,i=n.kind==="room"?await n.room.enter({...e,insteadOf:n.insteadOf??null}):e,t=s(i.file,i.args,{cwd:i.cwd,env:n.kind==="run"?{...e.environment,[u.RUN_TAG_NAME]:n.runTag}:i.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...e.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),o=t.pid;if(o===void 0){const{originalMessage:p,cause:P}=await t;return{kind:"not-started",why:p??"unknown reason",cause:P}}g.add(o);const c=T(t,"exit"),l=T(t,"close");e.outputs.forEach((p,P)=>t.stdio[P+1]?.on("data",p)),t.stdin.on("error",()=>{}),e.input instanceof r.Readable?e.input.pipe(t.stdin):e.input!==null&&t.stdin.end(e.input);const a=m(e);try{const p=n.kind==="group"&&n.leftover==="keep",P=await Promise.race([p?l:c,a.reached]),A=P.kind==="timeout"||P.kind==="cancelled";return p&&!A?P:n.kind==="group"&&!A?(await Promise.race([l,(0,f.setTimeout)($,void 0,{ref:!1})]),(0,u.sendToGroup)(o,"SIGKILL"),P):(n.kind==="room"?M(await n.room.end(A?h:$)):n.kind==="run"?await(0,u.endTree)({runTag:n.runTag,group:o},A?h:$):await(0,u.endTree)({runTag:null,group:o},n.graceMs),await Promise.race([l,(0,f.setTimeout)(E,void 0,{ref:!1})]),P)}finally{a.forget(),g.delete(o);for(const p of t.stdio)p.destroy()}}function M(e){if(e.length>0)throw new _.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,v.eZ)(e)}. What was finished before is published. Restart the runner.`)}function k(e){switch(e.kind){case"exited":return`ended with exit code ${e.code}`;case"signalled":return`was ended by ${e.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${e.why}`}}function T(e,s){return new Promise(n=>{e.once(s,(i,t)=>{n(i===null?{kind:"signalled",signal:t??"unknown"}:{kind:"exited",code:i})})})}function m({timeoutMs:e,signal:s}){let n=()=>{};return{reached:new Promise(t=>{const o=()=>{t({kind:"cancelled"})},c=setTimeout(()=>{t({kind:"timeout"})},Math.min(e,w));s?.addEventListener("abort",o,{once:!0}),n=()=>{clearTimeout(c),s?.removeEventListener("abort",o)}}),forget:n}}}),74974:((L,b,d)=>{d.d(b,{Og:()=>m,Zw:()=>w,trustedProgram:()=>$,zu:()=>E});var r=d(73024),f=d(76760),v=d(36624);const _=["/usr/bin","/bin","/usr/sbin","/sbin"],u=["tar","gtar","zstd"],h=new Map;function $(t,o){const c=JSON.stringify([t,...g.map(a=>o[a]??"")]);let l=h.get(c);if(l===void 0){const a=O(t,o);l=a===null?null:{path:a,identity:n(a)},h.set(c,l)}if(l===null)return null;if(n(l.path)!==l.identity)throw i(l.path);return l.path}function E(t){const o=["git",...u].flatMap(a=>{const p=$(a,t);return p===null?[]:[(0,f.dirname)(p)]}),c=[...new Set([..._,...o])],l=a=>!T(a);return[...c.filter(l),...c.filter(a=>!l(a))].join(f.delimiter)}function w(t){return{LC_ALL:"C",PATH:E(t)}}const g=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function O(t,o){const a=(o.PATH??"").split(f.delimiter).filter(A=>(0,f.isAbsolute)(A)).map(A=>(0,f.join)(A,t)).filter(k).filter(A=>!M(A,R(o))),p=o.HOME??"",P=a.filter(A=>p===""||p==="/"||!M(A,[p]));return P.find(A=>!T(A))??P[0]??a[0]??null}function R(t){return[t.GITHUB_WORKSPACE,t.RUNNER_TEMP,t.TMPDIR??"/tmp"].filter(o=>o!==void 0&&o!==""&&o!=="/")}function M(t,o){const c=(l,a)=>(l+f.sep).startsWith((0,f.resolve)(a)+f.sep);return o.some(l=>c((0,f.resolve)(t),l)||c((0,r.realpathSync)(t),l))}function k(t){try{return(0,r.accessSync)(t,r.constants.X_OK),(0,r.statSync)(t).isFile()}catch{return!1}}function T(t){return[...new Set([(0,f.resolve)(t),s(t)])].some(c=>m(c).some(e))}function m(t){const o=(0,f.dirname)(t);return o===t?[t]:[t,...m(o)]}function e(t){try{return(0,r.accessSync)(t,r.constants.W_OK),!0}catch{return!1}}function s(t){try{return(0,r.realpathSync)(t)}catch{return t}}function n(t){const{dev:o,ino:c,size:l,mtimeMs:a,ctimeMs:p}=(0,r.statSync)(t,{throwIfNoEntry:!1})??{};return[o,c,l,a,p].join(":")}function i(t){return new v.yo("infrastructure",`${t} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{y as id,I as ids,D as modules};
+`}),9277:((L,M,i)=>{i.r(M),i.d(M,{collectOutput:()=>m,describeCollected:()=>b});var o=i(42841);async function m(l,E){const h=new AbortController,[f,c]=[P(E,h),P(E,h)],v=AbortSignal.any([h.signal,...l.signal==null?[]:[l.signal]]),T=await(0,o.mB)({...l,signal:v,outputs:[f.take,c.take]});return{end:h.signal.aborted?{kind:"too-much-output",maxBytes:E}:T,stdout:Buffer.concat(f.chunks),stderr:Buffer.concat(c.chunks)}}function b(l){return l.kind==="too-much-output"?`printed more than ${l.maxBytes/1024/1024} MiB`:(0,o.lA)(l)}function P(l,E){const h=[];let f=0;return{chunks:h,take:v=>{f+=v.length,f>l?E.abort():h.push(v)}}}}),72601:((L,M,i)=>{i.d(M,{Uc:()=>b});var o=i(73024);const m=2097152;function b(f){const c=Buffer.from(`${f}\0`),T=(0,o.readdirSync)("/proc").filter(p=>/^\d+$/.test(p)).flatMap(p=>{const R=P(h(p,"stat"));if(R===null)return[];const O=f===null?null:h(p,"environ");return[{entry:{...R,tagged:O?.includes(c)===!0},isUnsure:O?.length===0&&l(String(h(p,"stat")??""))}]});return{entries:T.map(({entry:p})=>p),isUnsure:T.some(({isUnsure:p})=>p)}}function P(f){const[c,v]=E(f),[T,p,R]=v,O=v[19];return T===void 0||p===void 0||R===void 0||O===void 0||/^[ZX]$/.test(T)?null:{pid:c,parent:Number(p),group:Number(R),startedAt:O}}function l(f){const[,c]=E(f),[v,T,p]=[c[6],c[47],c[48]];return P(f)===null||v===void 0||p===void 0?!1:(Number(v)&m)===0&&(p==="0"||T!==p)}function E(f){const c=String(f??"");return[Number.parseInt(c,10),c.slice(c.lastIndexOf(")")+2).split(" ")]}function h(f,c){try{return(0,o.readFileSync)(`/proc/${f}/${c}`)}catch{return null}}}),14025:((L,M,i)=>{i.r(M),i.d(M,{RUN_TAG_NAME:()=>b,createPatience:()=>c,endTagged:()=>v,endTree:()=>f,membersOf:()=>p,sendToGroup:()=>T});var o=i(58500),m=i(72601);const b="RALPH_RUN_TAG",P=25,l=500,E=2e3,h=1e3;async function f(s,t){const d=new Set,n=new Set,a=performance.now()+t,e=c(a,E);let r=null;for(let $=0;$<2;){const{alive:u,isUnsure:_}=R(s,d),g=performance.now();if(r=u.length>0?null:r??g,e.isOver(u.length,g)||r!==null&&g>=r+h)return;$=u.length>0||_?0:$+1;const A=u.some(w=>w===s.group);for(const w of u){const x=w===s.group?-w:w;g>=a?k(x,"SIGKILL"):!n.has(w)&&(w===s.group||!A)&&(k(x,"SIGTERM"),n.add(w))}$===0&&await(0,o.setTimeout)(P)}}function c(s,t){let d=Number.POSITIVE_INFINITY,n=Number.POSITIVE_INFINITY;return{isOver:(a,e)=>e<s?!1:(a<d&&(d=a,n=e+t),e>=n)}}function v(s){return f({runTag:s,group:null},l)}function T(s,t){k(-s,t)}function p(s,t,d){const n=new Set(t.filter(a=>a.tagged||a.group===s.group||d.has(O(a))).map(a=>a.pid));for(let a=-1;a<n.size;){a=n.size;for(const e of t)n.has(e.parent)&&n.add(e.pid)}return t.filter(a=>n.has(a.pid))}function R(s,t){if(process.platform!=="linux")return{alive:s.group!==null&&k(-s.group,0)?[s.group]:[],isUnsure:!1};const{entries:d,isUnsure:n}=(0,m.Uc)(s.runTag===null?null:`${b}=${s.runTag}`),a=p(s,d,t).filter(e=>e.pid!==process.pid&&e.pid!==1);for(const e of a)t.add(O(e));return{alive:a.map(e=>e.pid),isUnsure:n}}function O(s){return`${s.pid}:${s.startedAt}`}function k(s,t){try{return process.kill(s,t)}catch{return!1}}}),42841:((L,M,i)=>{i.d(M,{Ap:()=>T,lA:()=>O,mB:()=>p});var o=i(57075),m=i(58500),b=i(46262),P=i(36624),l=i(14025);const E=3e3,h=500,f=1e3,c=2**31-1,v=new Set;process.on("exit",()=>{for(const t of v)(0,l.sendToGroup)(t,"SIGKILL")});function T({room:t,runTag:d,insteadOf:n=null}){return t===null?{kind:"run",runTag:d}:{kind:"room",room:t,insteadOf:n}}async function p(t){const{execa:d}=await i.e(9792).then(i.bind(i,69792));if(t.signal?.aborted===!0)return{kind:"cancelled"};const{family:n}=t,a=n.kind==="room"?await n.room.enter({...t,insteadOf:n.insteadOf??null}):t,e=d(a.file,a.args,{cwd:a.cwd,env:n.kind==="run"?{...t.environment,[l.RUN_TAG_NAME]:n.runTag}:a.environment,extendEnv:!1,detached:!0,stdio:["pipe","pipe","pipe",...t.outputs.slice(2).map(()=>"pipe")],encoding:"buffer",buffer:!1,reject:!1}),r=e.pid;if(r===void 0){const{originalMessage:g,cause:A}=await e;return{kind:"not-started",why:g??"unknown reason",cause:A}}v.add(r);const $=k(e,"exit"),u=k(e,"close");t.outputs.forEach((g,A)=>e.stdio[A+1]?.on("data",g)),e.stdin.on("error",()=>{}),t.input instanceof o.Readable?t.input.pipe(e.stdin):t.input!==null&&e.stdin.end(t.input);const _=s(t);try{const g=n.kind==="group"&&n.leftover==="keep",A=await Promise.race([g?u:$,_.reached]),w=A.kind==="timeout"||A.kind==="cancelled";return g&&!w?A:n.kind==="group"&&!w?(await Promise.race([u,(0,m.setTimeout)(h,void 0,{ref:!1})]),(0,l.sendToGroup)(r,"SIGKILL"),A):(n.kind==="room"?R(await n.room.end(w?E:h)):n.kind==="run"?await(0,l.endTree)({runTag:n.runTag,group:r},w?E:h):await(0,l.endTree)({runTag:null,group:r},n.graceMs),await Promise.race([u,(0,m.setTimeout)(f,void 0,{ref:!1})]),A)}finally{_.forget(),v.delete(r);for(const g of e.stdio)g.destroy()}}function R(t){if(t.length>0)throw new P.yo("infrastructure",`Processes of the agent cannot be ended: ${(0,b.eZ)(t)}. What was finished before is published. Restart the runner.`)}function O(t){switch(t.kind){case"exited":return`ended with exit code ${t.code}`;case"signalled":return`was ended by ${t.signal}`;case"timeout":return"took too long";case"cancelled":return"was cancelled";case"not-started":return`cannot be started: ${t.why}`}}function k(t,d){return new Promise(n=>{t.once(d,(a,e)=>{n(a===null?{kind:"signalled",signal:e??"unknown"}:{kind:"exited",code:a})})})}function s({timeoutMs:t,signal:d}){let n=()=>{};return{reached:new Promise(e=>{const r=()=>{e({kind:"cancelled"})},$=setTimeout(()=>{e({kind:"timeout"})},Math.min(t,c));d?.addEventListener("abort",r,{once:!0}),n=()=>{clearTimeout($),d?.removeEventListener("abort",r)}}),forget:n}}}),74974:((L,M,i)=>{i.d(M,{Og:()=>s,Zw:()=>c,trustedProgram:()=>h,zu:()=>f});var o=i(73024),m=i(76760),b=i(36624);const P=["/usr/bin","/bin","/usr/sbin","/sbin"],l=["tar","gtar","zstd"],E=new Map;function h(e,r){const $=JSON.stringify([e,...v.map(_=>r[_]??"")]);let u=E.get($);if(u===void 0){const _=T(e,r);u=_===null?null:{path:_,identity:n(_)},E.set($,u)}if(u===null)return null;if(n(u.path)!==u.identity)throw a(u.path);return u.path}function f(e){const r=["git",...l].flatMap(_=>{const g=h(_,e);return g===null?[]:[(0,m.dirname)(g)]}),$=[...new Set([...P,...r])],u=_=>!k(_);return[...$.filter(u),...$.filter(_=>!u(_))].join(m.delimiter)}function c(e){return{LC_ALL:"C",PATH:f(e)}}const v=["PATH","HOME","GITHUB_WORKSPACE","RUNNER_TEMP","TMPDIR"];function T(e,r){const _=(r.PATH??"").split(m.delimiter).filter(w=>(0,m.isAbsolute)(w)).map(w=>(0,m.join)(w,e)).filter(O).filter(w=>!R(w,p(r))),g=r.HOME??"",A=_.filter(w=>g===""||g==="/"||!R(w,[g]));return A.find(w=>!k(w))??A[0]??_[0]??null}function p(e){return[e.GITHUB_WORKSPACE,e.RUNNER_TEMP,e.TMPDIR??"/tmp"].filter(r=>r!==void 0&&r!==""&&r!=="/")}function R(e,r){const $=(u,_)=>(u+m.sep).startsWith((0,m.resolve)(_)+m.sep);return r.some(u=>$((0,m.resolve)(e),u)||$((0,o.realpathSync)(e),u))}function O(e){try{return(0,o.accessSync)(e,o.constants.X_OK),(0,o.statSync)(e).isFile()}catch{return!1}}function k(e){return[...new Set([(0,m.resolve)(e),d(e)])].some($=>s($).some(t))}function s(e){const r=(0,m.dirname)(e);return r===e?[e]:[e,...s(r)]}function t(e){try{return(0,o.accessSync)(e,o.constants.W_OK),!0}catch{return!1}}function d(e){try{return(0,o.realpathSync)(e)}catch{return e}}function n(e){const{dev:r,ino:$,size:u,mtimeMs:_,ctimeMs:g}=(0,o.statSync)(e,{throwIfNoEntry:!1})??{};return[r,$,u,_,g].join(":")}function a(e){return new b.yo("infrastructure",`${e} was changed or removed while this run used it, so it is no longer started: the agent or another program on this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`)}})};export{I as id,y as ids,D as modules};
