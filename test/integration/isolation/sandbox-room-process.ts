@@ -67,7 +67,11 @@ const works = {
     return Promise.resolve('started');
   },
   /** A program that is asked to end by the room as soon as it has made the file `ready`. */
-  endWhile: async ({ graceMs, ready, ...request }: RunRequest & { readonly graceMs: number; readonly ready: string }) => {
+  endWhile: async ({
+    graceMs,
+    ready,
+    ...request
+  }: RunRequest & { readonly graceMs: number; readonly ready: string }) => {
     const ran = run(request);
     while (!existsSync(ready)) await sleep(20);
     return { left: await room().end(graceMs), ...(await ran) };
@@ -157,10 +161,7 @@ function options(): RoomOptions {
   };
 }
 
-async function run(
-  { script, input = '', signal, environment = {} }: RunRequest,
-  words: readonly string[] = [],
-) {
+async function run({ script, input = '', signal, environment = {} }: RunRequest, words: readonly string[] = []) {
   const { end, stdout, stderr } = await collectOutput(
     {
       ...{ file: '/bin/bash', args: ['-c', script, ...words], cwd: room().folders.clones, input, timeoutMs: 60_000 },
