@@ -180,6 +180,7 @@ describe('ralph replay', () => {
       iterations: 4,
       torn: false,
       chain: { kind: 'unchained', last: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+      answers: [],
       differences: [],
       outcome: {
         kind: 'halted',
