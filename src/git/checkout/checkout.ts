@@ -304,11 +304,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { tip } = lane;
       const { quarantine, committer, side } = quarantined;
       const before = lastRead.content.tree;
-      const { content: now } = await readContent();
+      const { head, content: now } = await readContent();
       const judged = await withObjects(quarantine.git, async (objects) =>
         judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
       );
-      if (judged !== 'kept') await side.putBack(before);
+      if (judged === 'kept') lastRead = { head, content: now, tree: await measured(now) };
+      else await side.putBack(before);
       return judged;
     },
 
