@@ -107,9 +107,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         // The first prompt says what is known now.
         continue;
       }
-      // Who ends the run before an iteration need not wait for tools.
-      const signal = AbortSignal.any([deps.signal, deps.ending]);
-      const laid = await layMerge({ ...deps, signal }, work, step.task);
+      const laid = await layMerge(deps, work, step.task);
       if (laid.kind === 'settled') {
         const isNew = laid.work.head !== work.head;
         const pushed = isNew ? await pushIteration(deps, laid.work) : { work: laid.work, end: null };

@@ -129,6 +129,18 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(headTree(project)[LOCK]).toBe('theirs');
   });
 
+  test('is the agent\u2019s where only Ralph\u2019s own branch names the tool', async () => {
+    const project = await reviewed(resolver);
+    conflicting(project, [LOCK], '');
+    const { branches, commits } = project.origin;
+    const parent = branches.get(BRANCH) ?? '';
+    const tree = { ...commits.get(parent)?.tree, '.ralph/AGENT.md': NAMED };
+    branches.set(BRANCH, addCommit(project.origin, { tree, parent, message: 'Files' }));
+    const calls = tooled(project);
+    expect((await next(project)).calls).toBe(1);
+    expect(calls).toEqual([]);
+  });
+
   test('goes to the agent where `verify` fails, with what failed, and nothing is committed before', async () => {
     const project = await reviewed(never, { verify: 'npm test', 'max-iterations': '1' });
     conflicting(project, [LOCK]);
