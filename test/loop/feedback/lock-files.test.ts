@@ -165,7 +165,7 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
   test.each<[string, Partial<Record<string, string>>, CommandRun, string]>([
     ['is missing', {}, exits(127), '`npm` is not installed here'],
     ['fails half-way', { [LOCK]: 'half' }, exits(1), '`npm` failed'],
-    ['takes too long', { [LOCK]: 'half' }, { end: { kind: 'timeout' }, tail: '' }, '`npm` took too long'],
+    ['takes too long', { [LOCK]: 'half' }, { end: { kind: 'timeout' }, tail: '' }, '`npm` did not end in time'],
     ['leaves markers', { [LOCK]: '<<<<<<< ours\n' }, exits(0), '`npm` left conflict markers'],
     ['changes more', { [LOCK]: 'made', 'web/package.json': '{}' }, exits(0), '`npm` changed more than the lock file'],
   ])('%s', async (_what, makes, run, why) => {

@@ -30,7 +30,7 @@ export function lockFileWords({ path, tool, result }: LockFile): string {
 const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {
   missing: 'is not installed here',
   failed: 'failed',
-  timeout: 'took too long',
+  timeout: 'did not end in time',
   cancelled: 'was cancelled with the run',
   marked: 'left conflict markers',
   elsewhere: 'changed more than the lock file',

@@ -67,6 +67,13 @@ describe('lock files of a merge', () => {
     expect(await scene.git('show', `${BRANCH}:${failed}`)).toBe('base');
   });
 
+  test('that one side removed are somebody\u2019s to judge', async () => {
+    for (const [lane, base] of [[null, 'base\n'] as const, ['lane\n', null] as const]) {
+      await using conflict = await setConflict({ ...SIDES, lane: { [LOCK]: lane }, base: { [LOCK]: base } });
+      expect(await conflict.repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [LOCK], lockFiles: [] });
+    }
+  });
+
   test('that are right already are kept', async () => {
     await using conflict = await setConflict(LOCK_ALONE);
     expect(await keepAfter(conflict, {})).toBe('kept');
