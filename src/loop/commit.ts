@@ -23,7 +23,7 @@ export interface Committed extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
 
-/** Commits what an iteration has made so far; the work knows it. Of a merge without markers, lock files are made again first. */
+/** Commits what an iteration has made so far; the work knows it. Of a merge without markers, lock files are made again first; what the agent resolved is kept where they cannot be, or the run is cancelled. */
 export async function commitWork(
   deps: LoopDeps,
   { work, soFar, step: { task }, turn, merge }: Iteration,
@@ -31,8 +31,6 @@ export async function commitWork(
 ): Promise<{ readonly work: Work; readonly committed: Committed }> {
   const { coAuthor } = turn.opened.agent;
   const lockFiles = merge === null || merge.madeByLoop.length === 0 ? null : await remakeLockFiles(deps, work);
-  // Committed without them, nobody would make them later: the next run merges again.
-  if (lockFiles !== null && deps.signal.aborted) await deps.repository.abandonMerge();
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),

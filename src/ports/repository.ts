@@ -47,7 +47,7 @@ export interface Repository {
   beginMerge(): Promise<MergeBegun>;
   /** Lock files that conflicted in the merge that lies in the work tree and are files still; none while something else of it is not merged. A snapshot. */
   lockFilesLeft(): Promise<readonly string[]>;
-  /** Keeps what a tool made of such a file since the last snapshot, where that is all that changed and may be published; else all is put back. */
+  /** Keeps what a tool made of such a file since the last snapshot, where that is all that changed and may be published: a snapshot. Else all is put back. */
   keepAlone(lockFile: string): Promise<KeptAlone>;
   /** Puts the lane's newest commit back where a merge was begun and is not finished; nothing where none was. */
   abandonMerge(): Promise<void>;

@@ -110,12 +110,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
   /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
   async function measured(content: WorkTreeContent): Promise<ObjectId> {
     if (withheld.size === 0 || lane === null || quarantined === null) return content.evidence;
-    const { workspace } = await needOpened();
     const { quarantine, committer, side } = quarantined;
     const { tip } = lane;
     const { tree } = await withObjects(quarantine.git, async (objects) => {
-      const base = await objects.treeOf(tip);
-      if (base === null) throw lostObjects(workspace);
+      const base = await tipTree(objects, tip);
       return merge === null
         ? publishableTree(committer, objects, { base, now: content })
         : publishableMerge(committer, objects, { merge, now: content, instead: merge.laid });
@@ -185,22 +183,19 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async commit(iteration) {
       if (lane === null || quarantined === null) throw new Error('commit() before openLane()');
-      const { workspace } = await needOpened();
       const { quarantine, committer, side } = quarantined;
       await quarantine.seal();
       const known = lane.tip;
       // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
       const { head, content: now } = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
       const done = await withObjects(quarantine.git, async (objects) => {
-        const tipTree = await objects.treeOf(known);
-        if (tipTree === null) throw lostObjects(workspace);
-        const tip = { commit: known, tree: tipTree };
+        const tip = { commit: known, tree: await tipTree(objects, known) };
         const content = { tip, head, now, withheldBefore: withheld, iteration };
         const finished =
           merge === null
             ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
             : await commitMerge(committer, objects, { ...content, merge });
-        return { before: tipTree, ...finished };
+        return { before: tip.tree, ...finished };
       });
       const has = head === null ? [known] : [...new Set([known, head])];
       if (done.kind === 'open') {
@@ -243,13 +238,11 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async commitTexts(wanted) {
       if (lane === null || quarantined === null) throw new Error('commitTexts() before openLane()');
-      const { workspace } = await needOpened();
       const { quarantine, committer, side } = quarantined;
       await quarantine.seal();
       const known = lane.tip;
       const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
-        const tree = await objects.treeOf(known);
-        if (tree === null) throw lostObjects(workspace);
+        const tree = await tipTree(objects, known);
         const texts = Object.fromEntries(
           Object.entries(wanted.texts).map(([path, text]) => [fromRoot(workingDirectory, path), text]),
         );
@@ -304,11 +297,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { tip } = lane;
       const { quarantine, committer, side } = quarantined;
       const before = lastRead.content.tree;
-      const { content: now } = await readContent();
+      const { head, content: now } = await readContent();
       const judged = await withObjects(quarantine.git, async (objects) =>
         judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
       );
-      if (judged !== 'kept') await side.putBack(before);
+      if (judged === 'kept') lastRead = { head, content: now, tree: await measured(now) };
+      else await side.putBack(before);
       return judged;
     },
 

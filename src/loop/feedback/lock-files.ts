@@ -29,51 +29,47 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
   return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
 }
 
-/** Makes lock files of the open merge again that the project names a tool for, once nothing else of it is left to do. What is cancelled leaves nothing and is no result. */
+/** Makes lock files of the open merge again that the project names a tool for, once nothing else of it is left to do. What a tool leaves that fails or is cancelled is put back. */
 export async function remakeLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
   for (const one of madeByLoop(deps, await deps.repository.lockFilesLeft())) {
-    // What is put back to.
-    await deps.repository.snapshot();
-    const result = await remake(deps, work, one);
-    if (result === null) break;
-    const file: LockFile = { path: one.path, tool: one.tool, result };
+    const file: LockFile = { path: one.path, tool: one.tool, result: await remake(deps, work, one) };
     results.push(file);
-    if (result === 'made') deps.log.info(oneLine(lockFileWords(file), 400));
+    if (file.result === 'made') deps.log.info(oneLine(lockFileWords(file), 400));
     else deps.log.warning(oneLine(lockFileWords(file), 400));
   }
   return results;
 }
 
-/** null: it was cancelled. */
 async function remake(
   { repository, commands, config, clock, signal }: LoopDeps,
   { startedAt }: Work,
   { path, folder, words }: LockFileToMake,
-): Promise<LockResult | null> {
+): Promise<LockResult> {
   const { maxRunMs, agentTimeoutMs } = config.policy;
   const timeoutMs = Math.min(TOOL_MS, agentTimeoutMs, startedAt + maxRunMs - clock.now());
   const isCancelled = (): boolean => signal.aborted;
-  if (isCancelled()) return null;
+  if (isCancelled()) return 'cancelled';
   if (timeoutMs <= 0) return 'timeout';
   const { end } = await commands.run({ command: words, folder, timeoutMs, signal });
-  if (end.kind === 'exited' && end.code === 0 && !isCancelled()) {
+  const failure = isCancelled() ? 'cancelled' : failureOf(end);
+  if (failure === null) {
     const kept = await repository.keepAlone(path);
     return kept === 'kept' ? 'made' : kept;
   }
   await repository.putBack();
-  return isCancelled() ? null : failureOf(end);
+  return failure;
 }
 
 function failureOf(end: CommandRun['end']): LockResult | null {
   switch (end.kind) {
     case 'exited':
+      if (end.code === 0) return null;
       return end.code === NOT_FOUND ? 'missing' : 'failed';
     case 'signalled':
       return 'failed';
     case 'timeout':
-      return 'timeout';
     case 'cancelled':
-      return null;
+      return end.kind;
   }
 }

@@ -80,7 +80,7 @@ test('orders in AGENT.md, scripts and settings of the branch get nothing that it
     },
   });
   const run = await scene.run({ inputs: { 'max-iterations': '1' } });
-  expect(run.main.log).toContain(`\`${LOCK}\` was not made again: \`npm\` failed`);
+  expect(run.main.log).toContain(`\`npm\` failed, so it did not make \`${LOCK}\` again`);
   expect(existsSync(`${ran}-by-order`)).toBe(false);
   expect(existsSync(`${ran}-as-script`)).toBe(false);
   // npm itself obeys its settings, with what the agent has: in a room not even this folder.

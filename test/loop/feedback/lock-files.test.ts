@@ -5,7 +5,7 @@ import { addCommit, type Files } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { green, red, runOnce } from '../stage/river.ts';
 import { runSplit } from '../stage/split.ts';
-import { BRANCH, bodyOf, HOUR, next, remembered, reviewed, worker } from './reviewing.ts';
+import { BRANCH, bodyOf, HOUR, next, remembered, reviewed } from './reviewing.ts';
 
 const LOCK = 'web/package-lock.json';
 const NAMED = 'Install with `npm ci`.';
@@ -129,6 +129,18 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(headTree(project)[LOCK]).toBe('theirs');
   });
 
+  test('is the agent\u2019s where only Ralph\u2019s own branch names the tool', async () => {
+    const project = await reviewed(resolver);
+    conflicting(project, [LOCK], '');
+    const { branches, commits } = project.origin;
+    const parent = branches.get(BRANCH) ?? '';
+    const tree = { ...commits.get(parent)?.tree, '.ralph/AGENT.md': NAMED };
+    branches.set(BRANCH, addCommit(project.origin, { tree, parent, message: 'Files' }));
+    const calls = tooled(project);
+    expect((await next(project)).calls).toBe(1);
+    expect(calls).toEqual([]);
+  });
+
   test('goes to the agent where `verify` fails, with what failed, and nothing is committed before', async () => {
     const project = await reviewed(never, { verify: 'npm test', 'max-iterations': '1' });
     conflicting(project, [LOCK]);
@@ -153,9 +165,9 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
   test.each<[string, Partial<Record<string, string>>, CommandRun, string]>([
     ['is missing', {}, exits(127), '`npm` is not installed here'],
     ['fails half-way', { [LOCK]: 'half' }, exits(1), '`npm` failed'],
-    ['takes too long', { [LOCK]: 'half' }, { end: { kind: 'timeout' }, tail: '' }, '`npm` took too long'],
-    ['leaves markers', { [LOCK]: '<<<<<<< ours\n' }, exits(0), '`npm` left conflict markers in it'],
-    ['changes more', { [LOCK]: 'made', 'web/package.json': '{}' }, exits(0), '`npm` changed more than this file'],
+    ['takes too long', { [LOCK]: 'half' }, { end: { kind: 'timeout' }, tail: '' }, '`npm` did not end in time'],
+    ['leaves markers', { [LOCK]: '<<<<<<< ours\n' }, exits(0), '`npm` left conflict markers'],
+    ['changes more', { [LOCK]: 'made', 'web/package.json': '{}' }, exits(0), '`npm` changed more than the lock file'],
   ])('%s', async (_what, makes, run, why) => {
     const project = await reviewed(resolver);
     conflicting(project, [LOCK]);
@@ -164,10 +176,10 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
       return run;
     };
     expect((await next(project)).calls).toBe(1);
-    expect(promptOf(project)).toContain(`- \`${LOCK}\` was not made again: ${why}\n`);
+    expect(promptOf(project)).toContain(`- ${why}, so it did not make \`${LOCK}\` again\n`);
     expect(headTree(project)[LOCK]).toBe('theirs');
     expect(headTree(project)['web/package.json']).toBeUndefined();
-    expect(bodyOf(project)).toContain('was not made again');
+    expect(bodyOf(project)).toContain('so it did not make');
   });
 });
 
@@ -200,32 +212,81 @@ describe('with conflicts in other files', () => {
     project.command = () => exits(1);
     const run = await next(project);
     expect(headTree(project)).toMatchObject({ [LOCK]: 'theirs', 'src/a.ts': 'both' });
-    const why = `\`${LOCK}\` was not made again: \`npm\` failed`;
+    const why = `\`npm\` failed, so it did not make \`${LOCK}\` again`;
     expect(run.log.join('\n')).toContain(why);
     expect(bodyOf(project)).toContain(why);
   });
 });
 
-test.each([[[LOCK]], [[LOCK, 'src/a.ts']]])(
-  'a run that is cancelled while the tool works merges nothing of %j',
-  async (paths) => {
-    const project = await reviewed(worker);
-    project.script.behaviours = [resolver];
-    conflicting(project, paths);
-    const before = headTree(project);
+describe('a run that is cancelled while the tool works', () => {
+  async function cancelled(project: Project): Promise<string> {
     const controller = new AbortController();
     project.command = (_call, { checkout }) => {
       checkout.files[LOCK] = 'half';
       controller.abort();
       return { end: { kind: 'cancelled' }, tail: '' };
     };
-    expect((await runOnce(project, { signal: controller.signal })).end).toBe('cancelled (signal)');
+    return (await runOnce(project, { signal: controller.signal })).end;
+  }
+
+  test('merges nothing where nothing but lock files conflicts: the next one does', async () => {
+    const project = await reviewed(never);
+    conflicting(project, [LOCK]);
+    const before = headTree(project);
+    expect(await cancelled(project)).toBe('cancelled (signal)');
     expect(headTree(project)).toEqual(before);
     tooled(project);
-    expect((await next(project)).end).toBe('complete (plan_complete)');
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
     expect(headTree(project)[LOCK]).toBe('made');
-  },
-);
+  });
+
+  test('keeps what the agent resolved, and says which lock files were not made', async () => {
+    const project = await reviewed(resolver);
+    const other = 'api/package-lock.json';
+    conflicting(project, [LOCK, other, 'src/a.ts']);
+    expect(await cancelled(project)).toBe('cancelled (signal)');
+    expect(headTree(project)).toMatchObject({ [LOCK]: 'theirs', [other]: 'theirs', 'src/a.ts': 'both' });
+    expect(remembered(project, 'conflict-base')?.answer).toMatchObject({
+      kind: 'changed',
+      words: 'Both stay.',
+      lockFiles: [LOCK, other].map((path) => ({ path, tool: 'npm', result: 'cancelled' })),
+    });
+    project.forge.saidOf.set(BRANCH, { mergeable: 'mergeable' });
+    await next(project);
+    expect(bodyOf(project)).toContain(`\`npm\` was cancelled with the run, so it did not make \`${other}\` again`);
+  });
+
+  test('does not call it done where `verify` did not run: the next run looks at what is merged', async () => {
+    const project = await reviewed(resolver, { verify: 'npm test' });
+    conflicting(project, [LOCK, 'src/a.ts']);
+    project.verifier = {
+      verify: (call) => (call.signal.aborted ? Promise.resolve({ kind: 'not-run' }) : green.verify(call)),
+    };
+    expect(await cancelled(project)).toBe('cancelled (signal)');
+    expect(headTree(project)).toMatchObject({ [LOCK]: 'theirs', 'src/a.ts': 'both' });
+    expect(remembered(project, 'conflict-base')?.answer).toBeNull();
+    project.forge.saidOf.set(BRANCH, { mergeable: 'mergeable' });
+    const verdicts = [red, green];
+    project.verifier = { verify: (call) => (verdicts.shift() ?? green).verify(call) };
+    project.script.behaviours = [(call) => ({ ...resolver(call), writes: { [LOCK]: 'mended' } })];
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(promptOf(project)).toContain('1 failing');
+    expect(headTree(project)[LOCK]).toBe('mended');
+  });
+});
+
+test('of two lock files, the one that can be made is part of the merge where the other one cannot', async () => {
+  const project = await reviewed(resolver);
+  const other = 'api/package-lock.json';
+  conflicting(project, [LOCK, other]);
+  project.command = ({ folder }, { checkout }) => {
+    Object.assign(checkout.files, folder === 'web' ? { [LOCK]: 'made' } : { [other]: 'half', [LOCK]: 'half' });
+    return exits(folder === 'web' ? 0 : 1);
+  };
+  expect((await next(project)).calls).toBe(1);
+  expect(promptOf(project)).toContain(`- \`npm\` failed, so it did not make \`${other}\` again\n`);
+  expect(headTree(project)).toMatchObject({ [LOCK]: 'made', [other]: 'theirs' });
+});
 
 test('a merge that is committed and does not pass is mended by the agent, and not called settled', async () => {
   const project = await reviewed(resolver, { verify: 'npm test' });

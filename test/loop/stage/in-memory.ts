@@ -226,6 +226,7 @@ export function createCheckout(origin: Origin): Checkout {
     lockFilesLeft: () =>
       guarded(faults, 'lockFilesLeft', () => {
         const isDone = isMerging && !Object.keys(checkout.files).some(isMarked);
+        lastSnapshot = { ...checkout.files };
         return isDone ? lockFiles.filter((path) => path in checkout.files) : [];
       }),
     keepAlone: (lockFile) =>
@@ -239,7 +240,8 @@ export function createCheckout(origin: Origin): Checkout {
             : isMarked(lockFile)
               ? 'marked'
               : 'kept';
-        if (judged !== 'kept') checkout.files = { ...lastSnapshot };
+        if (judged === 'kept') lastSnapshot = { ...checkout.files };
+        else checkout.files = { ...lastSnapshot };
         return judged;
       }),
     abandonMerge: () =>

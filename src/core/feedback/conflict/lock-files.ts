@@ -4,7 +4,7 @@ import { isLockFile } from '../../review/lock-files.ts';
 import { LOCK_TOOLS, MAX_LOCK_FILES, MAX_LOCK_PATH_CHARS } from './lock-tools.ts';
 
 /** What came of making a lock file again; all but `made` leave it as it was. */
-const lockResults = ['made', 'missing', 'failed', 'timeout', 'marked', 'elsewhere', 'withheld'] as const;
+const lockResults = ['made', 'missing', 'failed', 'timeout', 'cancelled', 'marked', 'elsewhere', 'withheld'] as const;
 
 const lockFileSchema = z.object({
   path: z.string().max(MAX_LOCK_PATH_CHARS).refine(isLockFile),
@@ -24,14 +24,15 @@ export function lockFileWords({ path, tool, result }: LockFile): string {
   const file = `\`${path.replaceAll('`', "'")}\``;
   return result === 'made'
     ? `\`${tool}\` made ${file} again`
-    : `${file} was not made again: \`${tool}\` ${WHY[result]}`;
+    : `\`${tool}\` ${WHY[result]}, so it did not make ${file} again`;
 }
 
 const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {
   missing: 'is not installed here',
   failed: 'failed',
-  timeout: 'took too long',
-  marked: 'left conflict markers in it',
-  elsewhere: 'changed more than this file',
+  timeout: 'did not end in time',
+  cancelled: 'was cancelled with the run',
+  marked: 'left conflict markers',
+  elsewhere: 'changed more than the lock file',
   withheld: 'wrote what must not be published',
 };

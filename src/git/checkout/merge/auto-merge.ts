@@ -156,7 +156,9 @@ function settle(
   { fromLane, fromBase }: { readonly fromLane: Change | null; readonly fromBase: Change | null },
 ): Settled {
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
-  if (isLockFile(path) && theirs !== undefined) return { path, is: 'lock-file', base: [versionOf(theirs)] };
+  // One that a side removed is judged like any other file: a tool cannot know whether it is still wanted.
+  if (isLockFile(path) && ours !== undefined && theirs !== undefined)
+    return { path, is: 'lock-file', base: [versionOf(theirs)] };
   const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;
   if (!isThere) return { path, is: 'gone', base: [] };
   const isOfBoth = ours !== undefined && theirs !== undefined;

@@ -47,6 +47,33 @@ describe('lock files of a merge', () => {
     expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${head} ${base}`);
   });
 
+  test('in folders with any name: one that is made stays where the next one is put back', async () => {
+    const [made, failed] = ['-a "b\n`c/go.sum', 'z/go.sum'];
+    const both = (text: string) => ({ [made]: text, [failed]: text });
+    await using conflict = await setConflict({ first: both('first\n'), lane: both('lane\n'), base: both('base\n') });
+    const { scene, repository } = conflict;
+    await repository.beginMerge();
+    expect(await repository.lockFilesLeft()).toEqual([made, failed]);
+    await edit(scene, { [made]: 'made\n' });
+    expect(await repository.keepAlone(made)).toBe('kept');
+    await edit(scene, both('half\n'));
+    expect(await repository.keepAlone(failed)).toBe('elsewhere');
+    expect([await scene.read(made), await scene.read(failed)]).toEqual(['made\n', 'base\n']);
+    await edit(scene, both('half\n'));
+    expect(await repository.putBack()).toHaveLength(2);
+    const { committed } = await resolve(conflict, () => Promise.resolve());
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await scene.git('show', `${BRANCH}:${made}`)).toBe('made');
+    expect(await scene.git('show', `${BRANCH}:${failed}`)).toBe('base');
+  });
+
+  test('that one side removed are somebody\u2019s to judge', async () => {
+    for (const [lane, base] of [[null, 'base\n'] as const, ['lane\n', null] as const]) {
+      await using conflict = await setConflict({ ...SIDES, lane: { [LOCK]: lane }, base: { [LOCK]: base } });
+      expect(await conflict.repository.beginMerge()).toEqual({ kind: 'begun', conflicts: [LOCK], lockFiles: [] });
+    }
+  });
+
   test('that are right already are kept', async () => {
     await using conflict = await setConflict(LOCK_ALONE);
     expect(await keepAfter(conflict, {})).toBe('kept');

@@ -130,7 +130,7 @@ describe('a merge in the work tree', () => {
     const failed = { path: 'go.sum', tool: 'go', result: 'missing' } as const;
     const tried = composed('conflict', { merge: { ...byLoop, remade: [made, failed] } });
     expect(tried).toContain('- go.sum: `go mod tidy`\n');
-    expect(tried).toContain('`go.sum` was not made again: `go` is not installed here');
+    expect(tried).toContain('`go` is not installed here, so it did not make `go.sum` again');
     expect(tried).not.toContain('--package-lock-only');
   });
 

@@ -112,7 +112,7 @@ describe('what came of a lock file', () => {
   test('is said in our own words, and the path cannot end its code', () => {
     expect(lockFileWords(made)).toBe('`go` made `web/go.sum` again');
     expect(lockFileWords({ ...made, path: 'a`@b/go.sum', result: 'timeout' })).toBe(
-      "`a'@b/go.sum` was not made again: `go` took too long",
+      "`go` did not end in time, so it did not make `a'@b/go.sum` again",
     );
   });
 
