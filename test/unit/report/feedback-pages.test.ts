@@ -69,7 +69,7 @@ describe('an answer', () => {
     [
       'what a person must decide',
       item({ rounds: 3 }, { kind: 'given-up', words: 'Which name?' }),
-      `**A person must decide.** Ralph has tried in 3 rounds, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread (if nothing happens, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request); or push a fix yourself; or resolve the thread.`,
+      `**A person must decide.** Ralph has tried in 3 rounds, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request.`,
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
