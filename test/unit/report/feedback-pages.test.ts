@@ -12,10 +12,12 @@ import { renderNotification, renderSettled } from '../../../src/report/pages/not
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { END, entry, report, taskReport } from './fixtures.ts';
 
 const SHA = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
 const REPOSITORY = 'https://github.com/acme/shop';
+const BLOCKED = { kind: 'blocked', reason: 'needs_human' } as const;
 const URL = `${REPOSITORY}/pull/7#discussion_r11`;
 
 type Answer = NonNullable<FeedbackItem['answer']>;
@@ -223,6 +225,15 @@ test('summary and status comment have one line on it', () => {
   expect(renderSummary(answered())).toContain(line);
   expect(renderStatusComment(answered(), null)).toContain(line);
   expect(renderSummary(report({ kind: 'complete', reason: 'plan_complete' }))).not.toContain('Review and checks');
+});
+
+test('what alone needs a person is what there is to do next', () => {
+  const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
+  const { what, next } = describeOutcome({ ...answered({ feedback: [stuck] }), outcome: BLOCKED });
+  expect(what).toContain('as many rounds as `max-feedback-rounds` allows');
+  expect(next).toMatch(/^Push a fix yourself [^]*comment `\/ralph retry thread-11`/);
+  const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
+  expect(describeOutcome({ ...two, outcome: BLOCKED }).next).toMatch(/comment `\/ralph retry` on the pull request/);
 });
 
 describe('a notification', () => {
