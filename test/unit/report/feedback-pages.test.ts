@@ -227,6 +227,12 @@ test('summary and status comment have one line on it', () => {
   expect(renderSummary(report({ kind: 'complete', reason: 'plan_complete' }))).not.toContain('Review and checks');
 });
 
+test('the summary says which thread its one iteration was about', () => {
+  const summary = seen(renderSummary(answered({ iterations: [entry(1, { taskId: 'thread-11' })] })));
+  expect(summary).toContain('| # | Task | Result | Tests |');
+  expect(summary).toMatch(/\| 1 \| \[thread on src\/a\.js:3\]\(/);
+});
+
 test('what alone needs a person is what there is to do next', () => {
   const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
   const { what, next } = describeOutcome({ ...answered({ feedback: [stuck] }), outcome: BLOCKED });
