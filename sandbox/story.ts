@@ -186,7 +186,7 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
   for (const line of feedback.conversation()) print(`  ${line}`);
   results.push(
     await perform({
-      title: 'Run 11: CI fails on what was pushed. The agent gets the end of the log',
+      title: 'Run 11: CI fails on what was pushed: "lint" misses a licence line. The agent gets the end of its log',
       expected: 'complete',
       event: await feedback.turnRed(),
     }),
@@ -195,7 +195,7 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
   results.push(
     await perform({
       title:
-        'Run 12: the schedule fires. Somebody has pushed to main what conflicts with the branch, so main is merged',
+        'Run 12: the schedule fires. Somebody has pushed to main what conflicts with the branch, so main is merged. npm makes the lock file again',
       expected: 'complete',
       event: events.schedule(),
     }),
@@ -256,7 +256,7 @@ function narrator(): (text: string) => void {
     rest = lines.pop() ?? '';
     for (const line of lines)
       if (
-        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |order: |Paused|Resumed)/.test(
+        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
           line,
         )
       )

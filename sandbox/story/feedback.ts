@@ -11,6 +11,7 @@ const REVIEWER = 'ada';
 const SUGGESTED = '// Written once, and read often.';
 const HEADER = '// SPDX-License-Identifier: MIT';
 const BY_HAND = '// Changed by hand.';
+const LOCK_FILE = 'package-lock.json';
 
 /** What people and CI say of the pull request of `branch` in the story, one after the other, and whether it was answered as it must be. */
 export interface StoryFeedback {
@@ -18,7 +19,7 @@ export interface StoryFeedback {
   review(): Promise<Event>;
   /** CI fails on the newest head. */
   turnRed(): Promise<Event>;
-  /** Somebody pushes to main what conflicts with the branch. */
+  /** Somebody pushes to main what conflicts with the branch, in code and in a lock file. */
   moveBaseOn(): Promise<void>;
   /** The threads as people see them. */
   conversation(): readonly string[];
@@ -121,7 +122,11 @@ export function createStoryFeedback(sandbox: Sandbox, branch: string): StoryFeed
       const [path] = await filesToReview();
       const { defaultBranch } = REPOSITORY;
       const before = await textOf(path, defaultBranch).catch(() => 'export const byHand = true;');
-      await sandbox.remote.commitByHand(defaultBranch, { [path]: `${BY_HAND}\n${before}\n` });
+      await sandbox.remote.commitByHand(defaultBranch, {
+        [path]: `${BY_HAND}\n${before}\n`,
+        [LOCK_FILE]: lockFile('0.9.1'),
+      });
+      Object.assign(pull(), { headSha: await sandbox.remote.commitByHand(branch, { [LOCK_FILE]: lockFile('0.9.0') }) });
     },
 
     conversation: () =>
@@ -154,10 +159,16 @@ export function createStoryFeedback(sandbox: Sandbox, branch: string): StoryFeed
         ...problem(/^check-/m.test(tasks), 'Nothing was committed for the red check.'),
         ...problem(isMerged, 'The base branch is not merged into the branch.'),
         ...problem((await textOf(spelledOut)).includes(BY_HAND), 'What was changed by hand is lost in the merge.'),
+        ...problem(/"name": "sample"/.test(await textOf(LOCK_FILE)), 'The lock file was not made again.'),
         ...problem(!/^[+ ](?:<{7}|>{7}) /m.test(changes), 'A commit has conflict markers.'),
       ];
     },
   };
+}
+
+/** One that npm would write anew: it does not know the project's name. */
+function lockFile(version: string): string {
+  return `${JSON.stringify({ version, lockfileVersion: 3, requires: true, packages: {} }, null, 2)}\n`;
 }
 
 function isTest(path: string): boolean {

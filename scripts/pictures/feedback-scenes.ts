@@ -63,7 +63,7 @@ export const feedbackScenes: readonly Scene[] = [
                 ),
                 thread(
                   [
-                    comment(12, 'The limit belongs into the settings.', {
+                    comment(12, 'The limit belongs in the settings.', {
                       hunk: '@@ -0,0 +4 @@\n+export const shipping3 = 3;',
                     }),
                     comment(13, 'Yes, next to the VAT rate.', { by: person('owner') }),

@@ -1,3 +1,4 @@
+import { isFeedback } from '../../core/feedback/subject.ts';
 import { resultWords } from '../../core/pipeline/step-notes.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { Analysis, Denial } from '../../core/analysis/analysis.ts';
@@ -166,16 +167,18 @@ function stuckSection(report: RunReport): string {
 function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
-  const severalTasks = new Set(shown.map(({ taskId }) => taskId)).size > 1;
+  // The list of tasks above does not show what people and CI asked.
+  const namesTasks =
+    new Set(shown.map(({ taskId }) => taskId)).size > 1 || shown.some(({ taskId }) => isFeedback(taskId));
   const rows = shown.map((entry) => [
     `${entry.iteration}`,
-    ...(severalTasks ? [taskCell(entry, report)] : []),
+    ...(namesTasks ? [taskCell(entry, report)] : []),
     iterationResult(entry),
     verificationCell(entry, report),
   ]);
   const earlier = iterationsOf(report).length - shown.length;
   // More columns than a phone shows would hide the last ones.
-  const head = ['#', ...(severalTasks ? ['Task'] : []), 'Result', 'Tests'];
+  const head = ['#', ...(namesTasks ? ['Task'] : []), 'Result', 'Tests'];
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),

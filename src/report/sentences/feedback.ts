@@ -78,7 +78,7 @@ export function choices(id: TaskId, kind: FeedbackItem['kind'], rounds: 'used-up
   switch (kind) {
     case 'thread':
       if (rounds === 'unknown')
-        return `Reply in the thread (if nothing happens, its rounds are used up: ${retry}); or push a fix yourself; or resolve the thread.`;
+        return `Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: ${retry}.`;
       return `Push a fix yourself (Ralph counts its rounds from there); or say more in the thread, then ${retry}; or resolve the thread.`;
     case 'review':
       return `Push a fix yourself (Ralph counts its rounds from there); or say in a new review what is missing; or ${retry}.`;

@@ -295,14 +295,18 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
     : '';
 }
 
-/** Who takes the work up again: the schedule works the queue, and an issue's own branch where that has nothing to do. */
+/** Who takes the work up again: the schedule works the queue, and an issue's own branch where that has nothing to do. What a person must decide comes first. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
-  if (isQueue(report)) return `Nothing to do: the next scheduled run continues ${when}.`;
+  const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
+  const first = isAsked ? 'Decide what needs a person;' : 'Nothing to do:';
+  if (isQueue(report)) return `${first} the next scheduled run continues ${isAsked ? 'with the rest ' : ''}${when}.`;
   if (isScheduled(report))
-    return `Nothing to do: the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
-  return when === 'from here'
-    ? 'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.'
-    : 'A scheduled run with nothing else to do continues after that, and so does `/ralph run` on the issue.';
+    return `${first} the next scheduled run${when === 'after that' ? ' after that' : ''} works on the issue.`;
+  const others =
+    when === 'from here'
+      ? 'A scheduled run with nothing else to do continues from here; to continue now, comment `/ralph run` on the issue.'
+      : 'A scheduled run with nothing else to do continues after that, and so does `/ralph run` on the issue.';
+  return isAsked ? `Decide what needs a person. ${others}` : others;
 }
 
 /** How to continue: a lane is paused by an order, or by a pull request that was closed. */

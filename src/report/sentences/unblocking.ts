@@ -8,6 +8,7 @@ import {
 } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, laneOf, lastVerification, settingOf } from '../facts.ts';
+import { choices, roundsOf } from './feedback.ts';
 import { awaitedOutside } from './waiting.ts';
 
 /** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
@@ -18,6 +19,9 @@ export function unblocking(report: RunReport): string {
   const outside = awaitedOutside(tasks);
   if (stuck.length === 0 && hasObstacle) return `Do what each line says; ${lookAgain(report)}.`;
   if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
+  const [one, ...others] = stuck;
+  if (one?.task.source.kind === 'feedback' && others.length === 0)
+    return choices(one.task.id, one.task.source.on.kind, roundsOf(one.progress));
   const asked = stuck.filter(({ task }) => !isListed(task));
   const worked = stuck.filter(({ task, progress }) => isListed(task) && markedIn(task, progress) === null);
   // Nothing is known to be wrong with what nobody has tried here.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_STATE_BYTES } from '../../../src/core/lane/state.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import { addIssue, loseState, savedDocument } from '../stage/river.ts';
 import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './reviewing.ts';
 import { comment, person, review, thread } from './said.ts';
@@ -111,6 +112,25 @@ describe('a review', () => {
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, suggestion, { hunk })])] });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
+});
+
+test('after a force-push by a person the review is answered on top of what they pushed', async () => {
+  const project = await reviewed(worker);
+  const { origin, forge } = project;
+  const parent = origin.branches.get('main') ?? '';
+  const tree = { ...origin.commits.get(parent)?.tree, 'src/by-hand.ts': 'mine' };
+  const pushed = addCommit(origin, { tree, parent, message: 'By hand' });
+  origin.branches.set(BRANCH, pushed);
+  const outdated = thread([comment(11, 'Rename it.')], { line: null });
+  forge.saidOf.set(BRANCH, { reviews: [review()], threads: [outdated] });
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)' });
+  expect(forge.replies.map(({ replyTo }) => replyTo)).toEqual([11]);
+  const head = origin.commits.get(origin.branches.get(BRANCH) ?? '');
+  expect(head?.tree['src/by-hand.ts']).toBe('mine');
+  const history: string[] = [];
+  for (let at = origin.branches.get(BRANCH) ?? null; at !== null; at = origin.commits.get(at)?.parent ?? null)
+    history.push(at);
+  expect(history).toContain(pushed);
 });
 
 test('an answer that is in its thread is in the pull request again, although the state was lost', async () => {

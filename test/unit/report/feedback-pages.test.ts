@@ -12,10 +12,12 @@ import { renderNotification, renderSettled } from '../../../src/report/pages/not
 import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { END, entry, report, taskReport } from './fixtures.ts';
 
 const SHA = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
 const REPOSITORY = 'https://github.com/acme/shop';
+const BLOCKED = { kind: 'blocked', reason: 'needs_human' } as const;
 const URL = `${REPOSITORY}/pull/7#discussion_r11`;
 
 type Answer = NonNullable<FeedbackItem['answer']>;
@@ -69,7 +71,7 @@ describe('an answer', () => {
     [
       'what a person must decide',
       item({ rounds: 3 }, { kind: 'given-up', words: 'Which name?' }),
-      `**A person must decide.** Ralph has tried in 3 rounds, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread (if nothing happens, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request); or push a fix yourself; or resolve the thread.`,
+      `**A person must decide.** Ralph has tried in 3 rounds, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request.`,
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
@@ -223,6 +225,21 @@ test('summary and status comment have one line on it', () => {
   expect(renderSummary(answered())).toContain(line);
   expect(renderStatusComment(answered(), null)).toContain(line);
   expect(renderSummary(report({ kind: 'complete', reason: 'plan_complete' }))).not.toContain('Review and checks');
+});
+
+test('the summary says which thread its one iteration was about', () => {
+  const summary = seen(renderSummary(answered({ iterations: [entry(1, { taskId: 'thread-11' })] })));
+  expect(summary).toContain('| # | Task | Result | Tests |');
+  expect(summary).toMatch(/\| 1 \| \[thread on src\/a\.js:3\]\(/);
+});
+
+test('what alone needs a person is what there is to do next', () => {
+  const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
+  const { what, next } = describeOutcome({ ...answered({ feedback: [stuck] }), outcome: BLOCKED });
+  expect(what).toContain('as many rounds as `max-feedback-rounds` allows');
+  expect(next).toMatch(/^Push a fix yourself [^]*comment `\/ralph retry thread-11`/);
+  const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
+  expect(describeOutcome({ ...two, outcome: BLOCKED }).next).toMatch(/comment `\/ralph retry` on the pull request/);
 });
 
 describe('a notification', () => {

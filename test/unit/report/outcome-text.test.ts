@@ -326,6 +326,13 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'limit of 10 iterations for one run, with 1 of 2 tasks done',
     'Nothing to do: the next scheduled run continues from here. A higher `max-iterations` lets one run do more.',
   ],
+  [
+    'iteration limit, and a question: the next step is not nothing',
+    { kind: 'limit', reason: 'iterations' },
+    { tasks: [taskReport(1, { state: 'done' }), taskReport(2, { state: 'blocked' })] },
+    'with 1 of 2 tasks done',
+    'Decide what needs a person; the next scheduled run continues with the rest from here.',
+  ],
   ['time limit', { kind: 'limit', reason: 'minutes' }, {}, '50 minutes', '`max-minutes`'],
   ['cost limit', { kind: 'limit', reason: 'cost' }, {}, '$5.00', '`max-cost-usd`'],
   [
