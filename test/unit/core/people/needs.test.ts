@@ -56,11 +56,13 @@ interface Row {
 }
 
 /** A thread that had so many rounds. */
-function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null): Feedback {
-  const answer = kind === null ? null : { kind, commit: null, words: null, isOurs: false, at, posted: true };
+function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null, answeredAt = at): Feedback {
+  const answer =
+    kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: answeredAt, posted: true };
   const item = { kind: 'thread', title: 'Rename it', url: null, rounds, asked: '41', answer } as const;
   return { ...noFeedback, items: { 'thread-1': item } };
 }
+const needsHuman: Outcome = { kind: 'blocked', reason: 'needs_human' };
 const spent: TaskProgress = { ...blocked, attempts: 0, reason: 'feedback_rounds' };
 
 function plan(row: Row) {
@@ -321,6 +323,26 @@ describe('of a lane', () => {
       'not ready any more: there is more, and it is not complete',
       { end: { addedWork: true }, notified: [told('ready', 'lane-queue', 7)] },
       '- ready more_work',
+    ],
+    [
+      'not ready any more: a person must decide what was asked since',
+      {
+        after: done,
+        end: { outcome: needsHuman },
+        asked: thread(1, 'given-up', at + 1),
+        notified: [told('ready', 'lane-queue', 7)],
+      },
+      '- ready held_up',
+    ],
+    [
+      'still ready after an answer that is in its thread',
+      {
+        after: done,
+        end: { outcome: complete },
+        asked: thread(1, 'unchanged', at + 1),
+        notified: [told('ready', 'lane-queue', 7)],
+      },
+      '',
     ],
     [
       'ready with the work of this very run, which post finishes',

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { BRANCH, bodyOf, explainer, next, notices, reviewed, reviewedOn } from './reviewing.ts';
+import { comment, failing, review, thread } from './said.ts';
+
+const asker: Behaviour = () => ({
+  output: { signal: { status: 'BLOCKED', exitSignal: false, summary: null, asks: 'Up or down?' } },
+});
+const red = { checks: { kind: 'known', head: [failing()], base: [] } } as const;
+const asked = { reviews: [review()], threads: [thread([comment(11, 'Round it.')])] };
+const inWords = { reviews: [review({ text: 'Round all of it.' })] };
+const blocked = 'blocked (needs_human)';
+
+test.each<[string, Behaviour, Partial<PullRequestNow>, readonly string[]]>([
+  ['a failed check is answered without a change', explainer, red, ['complete (plan_complete)', 'idle (all_done)']],
+  ['a person must decide on a failed check', asker, red, [blocked, blocked]],
+  ['a person must decide on a thread', asker, asked, [blocked, blocked]],
+  ['a person must decide on a review', asker, inWords, [blocked, blocked]],
+])('nobody is told to merge while %s, by no later run either', async (_, agent, said, expected) => {
+  const project = await reviewed(agent);
+  expect(notices(project).join('\n')).toContain('is ready for review');
+  project.forge.saidOf.set(BRANCH, said);
+  const ends: string[] = [];
+  for (let count = 1; count <= 4; count += 1) {
+    const { end, report } = await next(project);
+    ends.push(end);
+    const words = [bodyOf(project), ...notices(project), report === null ? '' : describeOutcome(report).next];
+    expect(words.join('\n')).not.toMatch(/merge it|merge the pull request|is ready|## ✅/i);
+  }
+  const [first, later] = expected;
+  expect(ends).toEqual([first, later, later, later]);
+  expect(notices(project)).toHaveLength(1);
+  const settled = [...project.forge.notifications.values()].flatMap((of) => [...of.values()]);
+  expect(settled.filter((text) => text.includes('**Settled:** People or CI have something against it'))).toHaveLength(
+    1,
+  );
+});
+
+test('what a person had to decide is over when they resolve it: then the pull request is ready', async () => {
+  const project = await reviewed(asker);
+  project.forge.saidOf.set(BRANCH, asked);
+  expect(await next(project)).toMatchObject({ end: blocked });
+  project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [] });
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+  expect(bodyOf(project)).not.toMatch(/is open|🚧/);
+  expect(notices(project).join('\n')).toMatch(/is ready for review[^]*merge it/);
+  expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+});
+
+test('the event of our own answer starts nothing where a person must decide', async () => {
+  const project = await reviewed(asker);
+  project.forge.saidOf.set(BRANCH, asked);
+  await next(project);
+  expect(await next(project, reviewedOn(BRANCH))).toMatchObject({ end: 'idle (updated)', calls: 0 });
+});
