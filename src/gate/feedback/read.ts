@@ -26,6 +26,9 @@ import { trustAmong } from '../people/trust.ts';
 /** Names of checks that people get to see. */
 const MAX_NAMED = 10;
 
+/** Requests by which people hear that something is out of rounds: the pull request's text, and what called it ready. */
+const TO_SAY_SPENT = 3;
+
 /** What is asked of a lane's open pull request, as tasks, and the state that remembers it. */
 export interface ReadFeedback {
   readonly tasks: readonly Task[];
@@ -86,9 +89,8 @@ export async function readFeedback(
   // One that fails again and again does not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
-  // The pull request may have to say that what is asked is out of rounds.
-  const others = [earlier !== null, taken.spent.length > 0].filter(Boolean).length;
-  const details = await detailsOf(deps, checksToRead(inTurn, people.asked + others));
+  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
+  const details = await detailsOf(deps, checksToRead(inTurn, asked));
   const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
-import { BRANCH, bodyOf, explainer, next, notices, reviewed, reviewedOn } from './reviewing.ts';
+import { BRANCH, bodyOf, explainer, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { comment, failing, review, thread } from './said.ts';
 
 const asker: Behaviour = () => ({
@@ -54,4 +54,14 @@ test('the event of our own answer starts nothing where a person must decide', as
   project.forge.saidOf.set(BRANCH, asked);
   await next(project);
   expect(await next(project, reviewedOn(BRANCH))).toMatchObject({ end: 'idle (updated)', calls: 0 });
+});
+
+test('a check that is out of rounds settles once what called the pull request ready', async () => {
+  const project = await reviewed(worker, { 'max-feedback-rounds': '1' });
+  project.forge.saidOf.set(BRANCH, red);
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  for (let count = 1; count <= 3; count += 1) {
+    expect(await next(project)).toMatchObject({ end: blocked, calls: 0 });
+    expect([bodyOf(project), ...notices(project)].join('\n')).not.toMatch(/merge it|is ready/i);
+  }
 });
