@@ -53,7 +53,7 @@ export function stillAgainst(report: RunReport): string {
 type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
 
 /** `2 review threads and 1 failed check are open`; empty: nothing is. */
-export function openWords(asked: readonly AskedKind[]): string {
+function openWords(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
   const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {

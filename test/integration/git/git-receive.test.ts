@@ -36,9 +36,10 @@ test('what says that it resolves a conflict, and merges nothing, does not count 
     (scene) => scene.write('a.txt', 'one\n'),
     'conflict-base',
   );
-  await using _scene = here;
+  await using scene = here;
   const received = await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
   expect(received).toMatchObject({ kind: 'received', made: {} });
+  expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
 test('a branch that goes on is measured from where it left its base, also without new commits', async () => {
