@@ -197,10 +197,11 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       const { items } = provenAnswers(after);
       const item = Object.hasOwn(items, about) ? items[about] : undefined;
       if (item === undefined) return 'gone';
+      // Also after a person's push, from when on rounds are counted anew.
+      if (item.answer?.kind === 'given-up') return null;
       if (item.rounds < end.maxRounds || end.maxRounds === 0) return 'goes_on';
       // Nobody has asked for it again since.
-      const isAnswered = item.answer !== null && item.answer.kind !== 'given-up';
-      return isAnswered && at < startedAt ? 'done' : null;
+      return item.answer !== null && at < startedAt ? 'done' : null;
     }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';

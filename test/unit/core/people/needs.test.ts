@@ -461,6 +461,18 @@ describe('of what was asked of the pull request', () => {
       { ...of, asked: thread(3, 'given-up'), askedBefore: thread(3), notified: earlier },
       '',
     ],
+    [
+      'and is not said once more after a push that did not end it',
+      {
+        ...of,
+        asked: thread(0, 'given-up'),
+        askedBefore: thread(0, 'given-up'),
+        threadAfter: blocked,
+        notified: earlier,
+        end: { tasks: [{ id: 'thread-1', obstacle: null }] },
+      },
+      '',
+    ],
   ])('%s', (_, row, expected) => {
     expect(plan(row)).toBe(expected);
   });
