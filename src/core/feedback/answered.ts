@@ -81,16 +81,17 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/** What is known of a loop in another job without its word. `made`: the newest commit for each task. */
+/** What is known of a loop in another job without its word. `made`: the newest commit for each task; `endedAt`: no answer is of later. */
 interface Seen {
   readonly before: Remembered;
   readonly tasks: readonly Task[];
   readonly made: Readonly<Record<TaskId, string>>;
   readonly baseBranch: string;
+  readonly endedAt: number;
 }
 
 /** The memory after a loop in another job: of the tasks that it was given what it answered, of all else what the gate knew. */
-export function receivedFeedback(received: Feedback, { before, tasks, made, baseBranch }: Seen): Feedback {
+export function receivedFeedback(received: Feedback, { before, tasks, made, baseBranch, endedAt }: Seen): Feedback {
   const items = Object.entries(before.feedback.items).map(([id, item]) => {
     const now = Object.hasOwn(received.items, id) ? received.items[id] : undefined;
     const task = tasks.find((one) => one.id === id);
@@ -105,7 +106,8 @@ export function receivedFeedback(received: Feedback, { before, tasks, made, base
     if (now.answer === null || now.answer.at === item.answer?.at) return [id, workedOn(known, commits.made)] as const;
     const own = ownAnswerIn(now.answer.words, task, baseBranch);
     const said = item.kind === 'conflict' ? now.answer : withoutLockFiles(now.answer);
-    const answer = { ...said, ...believedChange(now.answer, own, commits), posted: false };
+    const at = Math.min(said.at, endedAt);
+    const answer = { ...said, ...believedChange(now.answer, own, commits), at, posted: false };
     return [id, { ...known, workedIn: undefined, answer }] as const;
   });
   return { ...before.feedback, items: Object.fromEntries(items) };

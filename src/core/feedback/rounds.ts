@@ -1,6 +1,6 @@
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
-import { isSettled, type Task, type TaskProgress } from '../tasks/task.ts';
+import { isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
 import { capped } from '../text/cut.ts';
 import {
   MAX_ANSWER_CHARS,
@@ -51,7 +51,7 @@ export interface Found {
   readonly maxRounds: number;
 }
 
-/** What a run has to do: `open` are the subjects without an answer, `spent` those of them that a person must decide. */
+/** What a run has to do: `open` are the subjects that nothing came of yet, `spent` those of them that a person must decide. */
 export interface TakenIn extends Remembered {
   readonly open: readonly TaskId[];
   readonly spent: readonly TaskId[];
@@ -83,9 +83,16 @@ export function takeIn({ feedback, tasks }: Remembered, found: Found): TakenIn {
     const before = items.get(id);
     const item = itemNow(subject, before);
     items.set(id, item);
+    const then = progressOf(tasks, id);
+    // As long as it is asked, a branch with it is not finished.
+    if (item.answer?.kind === 'given-up') {
+      open.push(id);
+      spent.push(id);
+      progress.set(id, isStuck(then) ? then : leftToPerson);
+      continue;
+    }
     if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
-    const then = progressOf(tasks, id);
     const now = isAskedAnew(subject, before, then) ? untouched : then;
     // A round that has begun goes on to its end; what is spent says so as long as it is.
     const isSpent = found.maxRounds > 0 && item.rounds >= found.maxRounds && !isBegun(now);
@@ -170,11 +177,12 @@ function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
-/** Whether it is over, now that nobody asks for it: without an answer of ours, or with one that left it to a person. Threads keep theirs, which is in them. */
-function isSolvedElsewhere({ kind, answer }: FeedbackItem): boolean {
-  const isOfPeople = kind === 'thread' || kind === 'review';
-  return answer === null || (answer.kind === 'given-up' && !isOfPeople);
+/** Whether it is over, now that nobody asks for it: without an answer of ours, or with one that left it to a person. */
+function isSolvedElsewhere({ answer }: FeedbackItem): boolean {
+  return answer === null || answer.kind === 'given-up';
 }
+
+const leftToPerson: TaskProgress = { ...untouched, state: 'blocked', reason: 'status_blocked' };
 
 const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
 

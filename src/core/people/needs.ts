@@ -41,6 +41,7 @@ export type Settlement =
   | 'done'
   | 'goes_on'
   | 'more_work'
+  | 'held_up'
   | 'approved'
   | 'gone'
   | 'circuit_closed'
@@ -182,6 +183,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return goesOn(end) ? 'works_again' : null;
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
+      if (isHeldUpSince(at, end)) return 'held_up';
       // What was ready was less than what is there now. Post finishes a run that has notified people already.
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'waiting_for_review':
@@ -195,10 +197,11 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       const { items } = provenAnswers(after);
       const item = Object.hasOwn(items, about) ? items[about] : undefined;
       if (item === undefined) return 'gone';
+      // Also after a person's push, from when on rounds are counted anew.
+      if (item.answer?.kind === 'given-up') return null;
       if (item.rounds < end.maxRounds || end.maxRounds === 0) return 'goes_on';
       // Nobody has asked for it again since.
-      const isAnswered = item.answer !== null && item.answer.kind !== 'given-up';
-      return isAnswered && at < startedAt ? 'done' : null;
+      return item.answer !== null && at < startedAt ? 'done' : null;
     }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';
@@ -209,6 +212,16 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
     }
   }
+}
+
+/** Whether something was answered since then by which the pull request is not ready to be merged. */
+function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
+  return Object.values(provenAnswers(after).items).some(
+    ({ kind, answer }) =>
+      answer !== null &&
+      answer.at > then &&
+      (answer.kind === 'given-up' || (kind === 'check' && answer.kind === 'unchanged')),
+  );
 }
 
 /** Whether an open circuit stays open because of another task, and what it opened on before is none of the lane's any more. */

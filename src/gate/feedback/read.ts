@@ -12,13 +12,7 @@ import { checksToRead } from '../../core/feedback/checks/reading.ts';
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
-import {
-  askedReviews,
-  askedThreads,
-  authorsOf,
-  forgottenAnswers,
-  hidesThreads,
-} from '../../core/feedback/reviews/threads.ts';
+import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
 import { withTried } from '../../core/feedback/tried.ts';
 import type { LaneState } from '../../core/lane/state.ts';
@@ -32,9 +26,14 @@ import { trustAmong } from '../people/trust.ts';
 /** Names of checks that people get to see. */
 const MAX_NAMED = 10;
 
+/** Requests by which people hear that something is out of rounds: the pull request's text, the status comment, and what called it ready. */
+const TO_SAY_SPENT = 5;
+
 /** What is asked of a lane's open pull request, as tasks, and the state that remembers it. */
 export interface ReadFeedback {
   readonly tasks: readonly Task[];
+  /** Whether one of them was not left to a person. */
+  readonly asksForWork: boolean;
   readonly state: LaneState;
   /** null: nobody looked. */
   readonly checks: ChecksSummary | null;
@@ -51,7 +50,7 @@ export async function readFeedback(
   }: { readonly branch: string; readonly hasBranch: boolean; readonly state: LaneState },
 ): Promise<ReadFeedback> {
   const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
-  const nothing: ReadFeedback = { tasks: [], state: known, checks: null, warnings: [] };
+  const nothing: ReadFeedback = { tasks: [], asksForWork: false, state: known, checks: null, warnings: [] };
   if (!hasBranch || (!reviews && !answersChecks)) return nothing;
   const now = await deps.forge.pullRequestNow(branch);
   if (now === null) return nothing;
@@ -66,9 +65,8 @@ export async function readFeedback(
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
       case 'thread':
-        return !reviews || hidesThreads(now);
       case 'review':
-        return !reviews;
+        return !reviews || people.more > 0;
       case 'check':
         return seen?.judged == null || isUndecidedCheck(seen.judged, id);
       case 'conflict':
@@ -91,7 +89,8 @@ export async function readFeedback(
   // One that fails again and again does not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
-  const details = await detailsOf(deps, checksToRead(inTurn, people.asked + (earlier === null ? 0 : 1)));
+  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
+  const details = await detailsOf(deps, checksToRead(inTurn, asked));
   const withDetails = answersChecks ? await saidByCi(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
@@ -99,6 +98,7 @@ export async function readFeedback(
       .filter(({ id }) => open.has(id))
       .map((task) => withTried(task, taken.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
+    asksForWork: taken.open.some((id) => taken.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
     checks: seen?.summary ?? null,
     warnings: [
@@ -128,10 +128,11 @@ async function saidByPeople(
   const authors = authorsOf(now);
   const asked = authors.length;
   const isTrusted = await trustAmong(deps, authors);
-  const threads = askedThreads(now, isTrusted);
-  const reviews = askedReviews(now, isTrusted, feedback.items);
-  const more = threads.more + reviews.more;
   const forgotten = forgottenAnswers(now, isTrusted, feedback.items);
+  const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
+  const threads = askedThreads(now, isTrusted, known);
+  const reviews = askedReviews(now, isTrusted, known);
+  const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, asked, answered: {} };
   // Brings a Markdown parser along.

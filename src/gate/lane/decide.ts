@@ -69,7 +69,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const { branch, remoteHead } = look;
   const said = await readFeedback(deps, { branch, hasBranch: remoteHead !== null, state: restored.state });
   const owes = owesWords(said.state.feedback, restored.state.feedback);
-  const isAsked = owes || said.tasks.length > 0;
+  const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) return ended(nothingAsked(branch, notesOf(restored, said)));
 
   const rests = !isAsked && doesRest(deps, request, { look, restored });

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Received, ReceivedBranch } from '../../ports/repository.ts';
 import type { ObjectId } from '../../core/evidence.ts';
+import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Folder } from '../../core/folder.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -96,7 +97,7 @@ async function problemOfForm(
   return checked.exitCode === 0 ? null : lastWords(checked.stderr);
 }
 
-/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do; `made`: the newest of each task. */
+/** Each commit has one parent or merges `base`, and has our name and a message that was made here: what the job of the loop may have written says nothing in our name. `why`: null, they do; `made`: the newest of each task, which without a merge is none of a conflict. */
 async function readWords(
   git: Git,
   { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
@@ -112,12 +113,11 @@ async function readWords(
       const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
       if (why !== null) return unread(`Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`);
     }
-    const tasks = commits.map(({ id, message }) => [taskInMessage(message), id] as const);
-    return {
-      why: null,
-      hasMerged: commits.some(({ parents }) => parents.length > 1),
-      made: new Map(tasks.flatMap(([task, id]) => (task === null ? [] : [[task, id]]))),
-    };
+    const hasMerged = commits.some(({ parents }) => parents.length > 1);
+    const tasks = commits
+      .map(({ id, message }) => [taskInMessage(message), id] as const)
+      .filter(([task]) => hasMerged || task !== CONFLICT_TASK);
+    return { why: null, hasMerged, made: new Map(tasks.flatMap(([task, id]) => (task === null ? [] : [[task, id]]))) };
   });
 }
 

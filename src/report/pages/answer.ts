@@ -1,7 +1,6 @@
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { answerMarker } from '../../core/people/answer-marker.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { count } from '../format.ts';
 import { commitPage, link, prose, text } from '../markdown.ts';
 import { choices, pageOf } from '../sentences/feedback.ts';
 
@@ -28,7 +27,7 @@ function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[]
 }
 
 /** What came of it, as one line. Empty while nothing did. */
-function answerLine({ answer, rounds }: FeedbackItem, repositoryUrl: string): string {
+function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   if (answer === null) return '';
   const { kind, commit, words, isOurs } = answer;
   const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
@@ -40,7 +39,8 @@ function answerLine({ answer, rounds }: FeedbackItem, repositoryUrl: string): st
     case 'unchanged':
       return '**Not changed.**';
     case 'given-up':
-      return `**A person must decide.** Ralph has tried ${rounds > 1 ? `in ${count(rounds, 'round')}` : 'once'}${commit === null ? '' : `, last${where}`}.`;
+      // How often it was tried is another number as soon as a person pushes.
+      return `**A person must decide.**${commit === null ? '' : ` Ralph has tried, last${where}.`}`;
   }
 }
 

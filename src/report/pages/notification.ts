@@ -26,7 +26,7 @@ import {
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
-import { choices, itemOf, pageOf, roundsOf } from '../sentences/feedback.ts';
+import { choices, itemOf, pageOf, roundsOf, stillAgainst } from '../sentences/feedback.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
 import { passedWords } from '../sentences/test-state.ts';
 import { answerWords } from './feedback-section.ts';
@@ -88,6 +88,8 @@ function settledWords(id: string, why: Settlement): string {
       return `Work on ${task} has continued.`;
     case 'more_work':
       return 'There has been more work on the pull request since.';
+    case 'held_up':
+      return 'It is not ready any more: something that people or CI asked for is open.';
     case 'approved':
       return `${task} no longer waits for approval.`;
     case 'gone':
@@ -302,9 +304,14 @@ function renderReady(report: RunReport): string {
   const steps = passedCommands(report).map((step) => code(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
+  const against = stillAgainst(report);
+  const [what, how] =
+    against === ''
+      ? ['is ready for review.', 'Look through it and merge it.']
+      : [`waits for a person: ${against}.`, 'Look at that before anything is merged.'];
   return [
-    `**${name} is ready for review.** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
-    `**Next:** ${prose(`Look through it and merge it. To request a change, ${howToChange(report)}. To reject it, close the pull request.`, 500)}`,
+    `**${name} ${what}** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
+    `**Next:** ${prose(`${how} To request a change, ${howToChange(report)}. To reject it, close the pull request.`, 500)}`,
   ].join('\n\n');
 }
 

@@ -10,7 +10,7 @@ import { code, link, linkPages, prose, text } from '../markdown.ts';
 import { branchAlarms } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
-import { askedOf, openWords, redStill } from '../sentences/feedback.ts';
+import { redStill, stillAgainst } from '../sentences/feedback.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
@@ -92,12 +92,8 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = testWords(tests);
   // What is done may not be what reviewers want.
-  const open = openWords(askedOf(report));
-  const red = redStill(report).length;
-  const asked = [open, red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`]
-    .filter((words) => words !== '')
-    .map((words) => `; ${words}`)
-    .join('');
+  const against = stillAgainst(report);
+  const asked = against === '' ? '' : `; ${against}`;
   switch (tests.kind) {
     case 'passed':
       return `## ${done === all && asked === '' ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;

@@ -1,7 +1,7 @@
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { TaskProgress } from '../../core/tasks/task.ts';
-import type { RunReport, WorkedReport } from '../../handover/report.ts';
+import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
 
@@ -32,8 +32,8 @@ function isOpen({ answer }: FeedbackItem): boolean {
 }
 
 /** Failed checks of the newest commit for which nothing was changed: they are answered, and CI is red all the same. */
-export function redStill(report: WorkedReport): readonly Asked[] {
-  const { checks, headSha } = report;
+export function redStill(report: RunReport): readonly Asked[] {
+  const { checks = null, headSha = null } = laneOf(report) ?? {};
   // What is remembered may have passed since, when a person ran it again.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
   return askedOf(report).filter(
@@ -42,10 +42,18 @@ export function redStill(report: WorkedReport): readonly Asked[] {
   );
 }
 
+/** What people and CI still have against the pull request, as a sentence part; empty: nothing that is known. */
+export function stillAgainst(report: RunReport): string {
+  const red = redStill(report).length;
+  return [openWords(askedOf(report)), red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`]
+    .filter((words) => words !== '')
+    .join('; ');
+}
+
 type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
 
 /** `2 review threads and 1 failed check are open`; empty: nothing is. */
-export function openWords(asked: readonly AskedKind[]): string {
+function openWords(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
   const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {

@@ -18,6 +18,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { alarms } from './alarms.ts';
+import { stillAgainst } from './feedback.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
 import { unblocking } from './unblocking.ts';
@@ -82,9 +83,14 @@ function withTests(what: string, report: RunReport): string {
 
 function merging(report: RunReport): string {
   if (lastVerification(report).kind === 'failed') return 'Look at the failing tests before anything is merged.';
-  return laneOf(report)?.checks?.unstarted === true
+  return laneOf(report)?.checks?.unstarted === true && stillAgainst(report) === ''
     ? 'Have the checks run, which have not started; then review the pull request and merge it.'
-    : 'Review the pull request and merge it.';
+    : orWhatIsAgainst(report, 'Review the pull request and merge it.');
+}
+
+function orWhatIsAgainst(report: RunReport, mergeIt: string): string {
+  const against = stillAgainst(report);
+  return against === '' ? mergeIt : `Look at the pull request before anything is merged: ${against}.`;
 }
 
 /** The same without what is to be known of tests, left-out files and denied tools. */
@@ -407,8 +413,8 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
           ? 'Nothing to do: what the prompt asks for is done already.'
           : `Nothing to do: ${doneWords(report)} already.`,
         next: isPromptAlone(report)
-          ? `Merge the pull request. Work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\`.`
-          : `Merge the pull request. For more work, ${taskInvitation(where)}.`,
+          ? `${orWhatIsAgainst(report, 'Merge the pull request.')} Work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\`.`
+          : `${orWhatIsAgainst(report, 'Merge the pull request.')} For more work, ${taskInvitation(where)}.`,
       };
     case 'waiting_for_review':
       return {

@@ -82,8 +82,8 @@ async function withCommits(
   const names = work.tasks.map(nameInMessage);
   const branch = await (await connect.remote()).receive({ fork, base, since, bundle, names });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
-  const { stateBefore: before, tasks, lane, state } = work;
-  const seen = { before, tasks, made: branch.made, baseBranch: lane.baseBranch };
+  const { stateBefore: before, tasks, lane, state, endedAt } = work;
+  const seen = { before, tasks, made: branch.made, baseBranch: lane.baseBranch, endedAt };
   const answered = { ...work, state: { ...state, feedback: receivedFeedback(answers, seen) } };
   return { ...received, work: reviewed(answered, branch.review) };
 }

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
 
 /** A run whose loop works here and whose job that publishes is another machine, which has nothing but the bundle. */
-async function handedOver(agent: (scene: Scene) => Promise<unknown>) {
+async function handedOver(agent: (scene: Scene) => Promise<unknown>, task = 'issue-1') {
   const here = await setScene();
   const { head: since, fork, base } = await openFresh(here);
-  const { committed } = await iterate(here, () => agent(here), here.repository, { 'Ralph-Task': 'issue-1' });
+  const { committed } = await iterate(here, () => agent(here), here.repository, { 'Ralph-Task': task });
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');
   await here.repository.bundle({ path, since });
   // The same server; its folder for work, the quarantine in it, is another.
@@ -29,6 +29,17 @@ test('commits come from a bundle alone, are measured, inspected and pushed', asy
     kind: 'pushed',
   });
   expect(await scene.serverGit('show', `${BRANCH}:a.txt`)).toBe('one\ntwo');
+});
+
+test('what says that it resolves a conflict, and merges nothing, does not count as done for it', async () => {
+  const { here, remote, since, fork, base, path, head } = await handedOver(
+    (scene) => scene.write('a.txt', 'one\n'),
+    'conflict-base',
+  );
+  await using scene = here;
+  const received = await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });
+  expect(received).toMatchObject({ kind: 'received', made: {} });
+  expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
 test('a branch that goes on is measured from where it left its base, also without new commits', async () => {

@@ -210,6 +210,8 @@ describe('checks', () => {
     }
     expect(ends.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => 'complete (plan_complete), 1 calls'));
     expect(ends.slice(3)).toEqual(Array.from({ length: 2 }, () => 'blocked (needs_human), 0 calls'));
+    const said = [...project.forge.comments.values()].flatMap((of) => [...of.values()]).join('\n');
+    expect(`${bodyOf(project)}\n${said}`).not.toMatch(/merge it|\*\*Complete\.\*\*/);
     const notified = [...project.forge.notifications.values()].flatMap((of) => [...of.values()]);
     const [notice, ...more] = notified.filter((text) => text.includes('max-feedback-rounds'));
     expect(more).toEqual([]);

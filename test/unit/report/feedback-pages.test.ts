@@ -71,7 +71,7 @@ describe('an answer', () => {
     [
       'what a person must decide',
       item({ rounds: 3 }, { kind: 'given-up', words: 'Which name?' }),
-      `**A person must decide.** Ralph has tried in 3 rounds, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request.`,
+      `**A person must decide.** Ralph has tried, last in ${commit}.\n\n> “Which name?”\n\n**Next:** Reply in the thread, push a fix yourself, or resolve the thread. If a reply starts nothing, its rounds are used up: comment \`/ralph retry thread-11\` on the pull request.`,
     ],
   ])('%s', (_, some, expected) => {
     expect(answer(some)).toBe(`<!-- ralph-action:answer thread-11 asked=11 -->\n\n${expected}`);
@@ -89,6 +89,11 @@ describe('an answer', () => {
       kind,
       commit,
     });
+  });
+
+  test('says the same after a person has pushed, from when on rounds are counted anew', () => {
+    const givenUp = (rounds: number): string => answer(item({ rounds }, { kind: 'given-up' }));
+    expect(givenUp(0)).toBe(givenUp(3));
   });
 
   test('is known as ours, and no word of an agent gets out of its quotation', () => {

@@ -1,6 +1,7 @@
 import { whatAnswerSays } from '../../people/answer-marker.ts';
 import { isOwnComment, withoutCommand } from '../../people/command.ts';
 import type { FeedbackItem } from '../memory.ts';
+import type { TaskId } from '../../tasks/ids.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { reviewTaskId, threadTaskId } from '../subject.ts';
 import { isCourtesy } from './courtesy.ts';
@@ -46,27 +47,35 @@ const MAX_AUTHORS = 30;
 const MAX_THREADS = 100;
 const MAX_REVIEWS = 20;
 
-/** The threads that wait for an answer. Nothing counts that somebody says whom `isTrusted` denies. */
-export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted): Asked<AskedThread> {
-  const found = now.threads.map((thread) => askedThread(thread, now, isTrusted)).filter((one) => one !== null);
+/** What is known to have been answered, by the id of its task. */
+type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
+
+/** The threads that wait for an answer, or for the person to whom one left them. Nothing counts that somebody says whom `isTrusted` denies. */
+export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
+  const found = now.threads
+    .map((thread) => askedThread(thread, now, { isTrusted, known }))
+    .filter((one) => one !== null);
   return { asked: found.slice(0, MAX_THREADS), more: Math.max(0, found.length - MAX_THREADS) + now.moreThreads };
 }
 
-/** The reviews whose own text waits for an answer: GitHub has no place for one, so that the memory says which have theirs. */
-export function askedReviews(
-  now: PullRequestNow,
-  isTrusted: IsTrusted,
-  items: Readonly<Record<string, FeedbackItem>>,
-): Asked<AskedReview> {
+/** The same of the reviews whose own text asks: GitHub has no place for an answer, so that the memory says which have theirs. */
+export function askedReviews(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = now.reviews.flatMap((review) => {
     const { id, by, state, text } = review;
     if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
-    const known = Object.hasOwn(items, reviewTaskId(id)) ? items[reviewTaskId(id)] : undefined;
-    const isAnswered = known !== undefined && known.answer !== null && known.asked === String(id);
-    return isAnswered ? [] : [{ review, by }];
+    const answer = answerTo(known, reviewTaskId(id), id);
+    // Of a change that nobody can read of yet it is not certain that it passes.
+    const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
+    return isOver ? [] : [{ review, by }];
   });
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
+}
+
+/** What was answered to this very comment or review; null: nothing that is known. */
+function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer'] {
+  const item = Object.hasOwn(known, id) ? known[id] : undefined;
+  return item?.asked === String(asked) ? item.answer : null;
 }
 
 /** An answer of ours that is in its thread. */
@@ -113,11 +122,6 @@ export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author
   return [...authors.values()].slice(0, MAX_AUTHORS);
 }
 
-/** Whether GitHub did not show all threads, so that one which is not there may still ask. */
-export function hidesThreads({ moreThreads }: Pick<PullRequestNow, 'moreThreads'>): boolean {
-  return moreThreads > 0;
-}
-
 interface Heard extends Said {
   readonly comment: ThreadComment;
   readonly author: Author;
@@ -126,7 +130,11 @@ interface Heard extends Said {
   readonly isDismissed: boolean;
 }
 
-function askedThread(thread: ThreadNow, now: PullRequestNow, isTrusted: IsTrusted): AskedThread | null {
+function askedThread(
+  thread: ThreadNow,
+  now: PullRequestNow,
+  { isTrusted, known }: { readonly isTrusted: IsTrusted; readonly known: Known },
+): AskedThread | null {
   const reviews = new Map(now.reviews.map((review) => [review.id, review]));
   const shown = thread.comments.filter(({ review }) => stateOf(review) !== 'pending');
   const heard = shown.flatMap((comment) => heardOf(comment) ?? []).toSorted((one, other) => one.saidAt - other.saidAt);
@@ -135,7 +143,9 @@ function askedThread(thread: ThreadNow, now: PullRequestNow, isTrusted: IsTruste
     ({ isOurs, isDismissed, author, saidAt }) => !isOurs && !isDismissed && !isApprovedSince(now, author, saidAt),
   );
   const asking = heard[position];
-  if (asking === undefined || position <= lastAnswered(heard)) return null;
+  if (asking === undefined) return null;
+  const isLeft = answerTo(known, threadTaskId(thread.comments[0]?.id ?? 0), asking.comment.id)?.kind === 'given-up';
+  if (!isLeft && position <= lastAnswered(heard)) return null;
   return {
     thread,
     asking: asking.comment,

@@ -143,6 +143,7 @@ describe('of an answer of a loop in another job', () => {
         tasks: [thread],
         made: made === undefined ? {} : { 'thread-7': made },
         baseBranch: 'main',
+        endedAt: noon + 5,
       },
     ).items['thread-7'];
   }
@@ -218,6 +219,7 @@ describe('of an answer of a loop in another job', () => {
       [{ words: suggestionWithheld('src/a.ts', 'protected').words, isOurs: true }, {}],
       { isOurs: false },
     ],
+    ['an answer of tomorrow is of the end of the run', [{ at: noon + 90_000_000 }, {}], { at: noon + 5 }],
     ['whatever it says to be ours is not', [{ words: 'Approved.', isOurs: true }, {}], { isOurs: false }],
   ])('%s', (_, given, expected) => {
     expect(believed(...given)).toMatchObject({
@@ -259,7 +261,7 @@ describe('of a merge', () => {
     const answer = { kind: 'changed', commit: 'c0', words, isOurs: true, lockFiles, at: noon, posted: true } as const;
     const before = { feedback: { ...noFeedback, items: { one: { ...open, kind } } }, tasks: {} };
     const received = { ...noFeedback, items: { one: { ...open, kind, answer } } };
-    const seen = { before, tasks: [asked], made: { one: 'c1' }, baseBranch: 'main' };
+    const seen = { before, tasks: [asked], made: { one: 'c1' }, baseBranch: 'main', endedAt: noon };
     const item = receivedFeedback(received, seen).items['one'];
     expect(item?.answer).toMatchObject({ words, isOurs, commit: 'c1', posted: false });
     expect(item?.answer?.lockFiles).toEqual(kind === 'conflict' ? lockFiles : undefined);

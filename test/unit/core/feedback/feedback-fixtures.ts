@@ -95,5 +95,5 @@ export function askedIn(
   change: Partial<ThreadNow> = {},
 ): AskedThread | null {
   const now = pullRequestNow({ threads: [thread(comments, change)], reviews });
-  return askedThreads(now, isTrusted).asked[0] ?? null;
+  return askedThreads(now, isTrusted, {}).asked[0] ?? null;
 }

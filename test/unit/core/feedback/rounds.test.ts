@@ -153,6 +153,15 @@ describe('a check', () => {
   });
 
   const givenUp: FeedbackItem = { ...check, rounds: 3, answer: { ...changed, kind: 'given-up' } };
+  test.each<[string, TaskProgress, TaskProgress]>([
+    ['stays with them as long as it is asked', failed, failed],
+    ['stays with them although it is not known how it ended', untouched, { ...spent, reason: 'status_blocked' }],
+  ])('that a person must decide %s', (_, then, now) => {
+    const taken = takeIn(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
+    expect(taken).toMatchObject({ open: [CHECK], spent: [CHECK], feedback: { items: { [CHECK]: givenUp } } });
+    expect(progressOf(taken.tasks, CHECK)).toEqual(now);
+  });
+
   test.each<[string, FeedbackItem, boolean, boolean]>([
     ['that a person has fixed since is not for a person any more', givenUp, false, false],
     ['of which nobody can say yet whether a person has fixed it stays with them', givenUp, true, true],

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { Author, ReviewNow, ThreadComment } from '../../../../src/core/feedback/pull-request-now.ts';
 import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/reviews/thread-task.ts';
-import { askedReviews, askedThreads, authorsOf, hidesThreads } from '../../../../src/core/feedback/reviews/threads.ts';
+import { askedReviews, askedThreads, authorsOf } from '../../../../src/core/feedback/reviews/threads.ts';
 import {
   actions,
   ada,
@@ -171,8 +171,12 @@ describe('a review asks as a whole', () => {
     url: null,
     rounds: 1,
     asked: '7',
-    answer: { kind: 'changed', commit: null, words: null, isOurs: false, at: at(0), posted: false },
+    answer: { kind: 'changed', commit: null, words: null, isOurs: false, at: at(0), posted: true },
   };
+  const answered = (change: Partial<NonNullable<FeedbackItem['answer']>>): FeedbackItem => ({
+    ...item,
+    answer: item.answer === null ? null : { ...item.answer, ...change },
+  });
   test.each<[string, readonly ReviewNow[], readonly number[]]>([
     ['for changes', [review(7, ada, 'changes-requested', 1, 'Split it')], [7]],
     ['with a comment', [review(7, ada, 'commented', 1, 'Split it')], [7]],
@@ -201,6 +205,8 @@ describe('a review asks as a whole', () => {
   test.each<[string, FeedbackItem, boolean]>([
     ['not when it has its answer', item, false],
     ['as long as it has none', { ...item, answer: null }, true],
+    ['as long as nobody can read it', answered({ posted: false }), true],
+    ['as long as a person must decide', answered({ kind: 'given-up' }), true],
     ['when the answer is to something else', { ...item, asked: '6' }, true],
   ])('%s', (_, known, expected) => {
     const now = pullRequestNow({ reviews: [review(7, ada, 'commented', 1, 'Split it')] });
@@ -214,12 +220,26 @@ describe('a review asks as a whole', () => {
   });
 });
 
+test.each<[string, string, string, boolean]>([
+  ['a person must decide what they ask', 'given-up', '1', true],
+  ['a person had to decide what was asked before', 'given-up', '9', false],
+  ['they are answered', 'changed', '1', false],
+])('threads with our answer wait where %s', (_, kind, askedThen, expected) => {
+  const bot = { login: 'ralph[bot]', id: 9, kind: 'bot' } as const;
+  const ours = comment(2, bot, '<!-- ralph-action:answer thread-1 asked=1 -->\n\nSaid.');
+  const now = pullRequestNow({ threads: [thread([comment(1, ada, 'Rename it'), ours])] });
+  const answer = { kind: kind === 'changed' ? kind : 'given-up', commit: null, words: null } as const;
+  const known = {
+    'thread-1': { asked: askedThen, answer: { ...answer, isOurs: false, at: 1, posted: true } },
+  } as const;
+  expect(askedThreads(now, isTrusted, known).asked.length > 0).toBe(expected);
+});
+
 test('60 threads of one review are 60 tasks, and what GitHub did not show is counted', () => {
   const threads = Array.from({ length: 60 }, (_, id) => thread([comment(id + 1, ada, 'Rename it')]));
   const now = pullRequestNow({ threads, moreThreads: 2 });
-  const { asked, more } = askedThreads(now, isTrusted);
+  const { asked, more } = askedThreads(now, isTrusted, {});
   expect([asked.length, asked[0]?.asking.id, more]).toEqual([60, 1, 2]);
-  expect([hidesThreads(now), hidesThreads(pullRequestNow())]).toEqual([true, false]);
 });
 
 describe('whoever must be asked about', () => {
@@ -286,7 +306,7 @@ describe('whatever is said', () => {
       fc.property(fc.array(anyComments, { maxLength: 3 }), anyReviews, (all, reviews) => {
         const now = pullRequestNow({ threads: all.map((comments) => thread(comments)), reviews });
         const tasks = [
-          ...askedThreads(now, isTrusted).asked.map((one) => taskOfThread(one, now)),
+          ...askedThreads(now, isTrusted, {}).asked.map((one) => taskOfThread(one, now)),
           ...askedReviews(now, isTrusted, noFeedback.items).asked.map((one) => taskOfReview(one, now)),
         ];
         for (const task of tasks) expect(JSON.stringify(task)).not.toContain('stranger');

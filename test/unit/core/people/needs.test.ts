@@ -56,11 +56,13 @@ interface Row {
 }
 
 /** A thread that had so many rounds. */
-function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null): Feedback {
-  const answer = kind === null ? null : { kind, commit: null, words: null, isOurs: false, at, posted: true };
+function thread(rounds: number, kind: (typeof answerKinds)[number] | null = null, answeredAt = at): Feedback {
+  const answer =
+    kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: answeredAt, posted: true };
   const item = { kind: 'thread', title: 'Rename it', url: null, rounds, asked: '41', answer } as const;
   return { ...noFeedback, items: { 'thread-1': item } };
 }
+const needsHuman: Outcome = { kind: 'blocked', reason: 'needs_human' };
 const spent: TaskProgress = { ...blocked, attempts: 0, reason: 'feedback_rounds' };
 
 function plan(row: Row) {
@@ -323,6 +325,26 @@ describe('of a lane', () => {
       '- ready more_work',
     ],
     [
+      'not ready any more: a person must decide what was asked since',
+      {
+        after: done,
+        end: { outcome: needsHuman },
+        asked: thread(1, 'given-up', at + 1),
+        notified: [told('ready', 'lane-queue', 7)],
+      },
+      '- ready held_up',
+    ],
+    [
+      'still ready after an answer that is in its thread',
+      {
+        after: done,
+        end: { outcome: complete },
+        asked: thread(1, 'unchanged', at + 1),
+        notified: [told('ready', 'lane-queue', 7)],
+      },
+      '',
+    ],
+    [
       'ready with the work of this very run, which post finishes',
       {
         after: done,
@@ -437,6 +459,18 @@ describe('of what was asked of the pull request', () => {
     [
       'what a person must decide stays',
       { ...of, asked: thread(3, 'given-up'), askedBefore: thread(3), notified: earlier },
+      '',
+    ],
+    [
+      'and is not said once more after a push that did not end it',
+      {
+        ...of,
+        asked: thread(0, 'given-up'),
+        askedBefore: thread(0, 'given-up'),
+        threadAfter: blocked,
+        notified: earlier,
+        end: { tasks: [{ id: 'thread-1', obstacle: null }] },
+      },
       '',
     ],
   ])('%s', (_, row, expected) => {
