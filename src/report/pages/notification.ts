@@ -89,7 +89,7 @@ function settledWords(id: string, why: Settlement): string {
     case 'more_work':
       return 'There has been more work on the pull request since.';
     case 'held_up':
-      return 'It is not ready any more: something that people or CI asked for is open.';
+      return 'It is no longer ready: something that people or CI asked for is open.';
     case 'approved':
       return `${task} no longer waits for approval.`;
     case 'gone':

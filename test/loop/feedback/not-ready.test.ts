@@ -46,9 +46,7 @@ describe.each([
     expect(ends).toEqual([first, later, later, later]);
     expect(notices(project)).toHaveLength(1);
     const settled = [...project.forge.notifications.values()].flatMap((of) => [...of.values()]);
-    expect(settled.filter((text) => text.includes('**Settled:** People or CI have something against it'))).toHaveLength(
-      1,
-    );
+    expect(settled.filter((text) => text.includes('**Settled:** It is no longer ready'))).toHaveLength(1);
   });
 });
 
