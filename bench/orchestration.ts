@@ -115,7 +115,7 @@ async function loopOn(
     clock: { now: () => Date.now() },
     log: silent,
     signal: new AbortController().signal,
-    context: { runId: '1' },
+    context: { runId: '1', verifyProblems: [] },
     prompt: {
       text: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
       path: null,

@@ -47,7 +47,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     clock: { now: () => scene.now },
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
-    context: { runId: '1' },
+    context: { runId: '1', verifyProblems: [] },
     prompt: {
       text: 'Work.',
       path: null,

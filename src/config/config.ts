@@ -144,6 +144,8 @@ export interface RunContext {
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Why the agent cannot log in, as sentences; empty when it can. */
   readonly loginProblems: readonly string[];
+  /** Why verify commands cannot work here, as sentences; empty when they can. */
+  readonly verifyProblems: readonly string[];
 }
 
 /** How many jobs a run is of. */

@@ -4,6 +4,9 @@ import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
+/** New failures of a verification that are named. */
+export const MAX_NEWLY_RED = 5;
+
 /** A git object id of a tree or commit. */
 export type ObjectId = string;
 
@@ -32,6 +35,10 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     code: z.number().nullable(),
     tail: z.string(),
     durationMs: z.number(),
+    /** True if it fails in the way in which the untouched base fails. Absent: the base is not red, or nobody compared. */
+    asOnBase: z.boolean().optional(),
+    /** Failures that the red base does not have. */
+    newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
   }),
 ]);
 

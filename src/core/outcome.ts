@@ -31,7 +31,7 @@ export const outcomeSchema = z.union([
     tripped: z.enum(['this-run', 'earlier']),
     probeAt: z.number(),
   }),
-  z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
+  z.object({ kind: z.literal('blocked'), reason: z.enum(['needs_human', 'base_is_red']) }),
   z.object({ kind: z.literal('parked'), reason: z.enum(passingLimits), resumeAt: anyInstant }),
   z.object({
     kind: z.literal('parked'),

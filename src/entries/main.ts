@@ -21,7 +21,9 @@ import { failureOf, type Failure } from '../river/failure.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import { createLog, debug } from '../runner/log.ts';
 import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from '../runner/results.ts';
-import { loginProblemsOf } from '../wiring/agents/providers.ts';
+import { verifyEnvironment } from '../config/agent-environment.ts';
+import { withheldVariables } from '../config/withheld-variables.ts';
+import { ALL_PROVIDERS, loginProblemsOf } from '../wiring/agents/providers.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
@@ -223,15 +225,17 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
         );
   const config = await attempt(ofInputs, () => (settled === null ? parseInputs(given) : parseConfig(settled)));
   if (config !== null && context !== null && settled !== null) {
-    const problems = loginProblemsOf(environment, config.agent.order);
-    return { kind: 'ready', config, context: { ...context, loginProblems: problems } };
+    const loginProblems = loginProblemsOf(environment, config.agent.order);
+    const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
+    const verifyProblems = withheldVariables(config.verify, { job: environment, given });
+    return { kind: 'ready', config, context: { ...context, loginProblems, verifyProblems } };
   }
   const problems = [...ofInputs, ...ofContext];
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {
     kind: 'unusable',
     reach: parseReach(settled?.texts ?? given),
-    context: context === null ? null : { ...context, loginProblems: [] },
+    context: context === null ? null : { ...context, loginProblems: [], verifyProblems: [] },
     failure: {
       kind: 'failed',
       reason: ours ? 'infrastructure' : 'configuration',

@@ -1,5 +1,6 @@
 import type { AgentName as ChosenName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
+import type { RedBase } from '../core/lane/base/red-base.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks-summary.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
@@ -151,6 +152,8 @@ export interface LaneFacts {
   readonly answers: Feedback;
   /** Of its head; null: nobody looked. */
   readonly checks: ChecksSummary | null;
+  /** How `verify` fails on the base branch; null: it passes, or nobody asked. */
+  readonly redBase: RedBase | null;
   readonly circuit: CircuitWord;
   /** What opened the circuit last. */
   readonly openedBy: CircuitOpener;

@@ -1,3 +1,4 @@
+import { isBaseKnown, recordBaseCheck } from '../core/lane/base/base-check.ts';
 import {
   awaitingCheck,
   cannotRun,
@@ -20,6 +21,7 @@ import { MINUTE_MS } from '../core/time.ts';
 import { oneLine } from '../core/text/one-line.ts';
 import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
+import { bounded } from './bounded.ts';
 import type { LoopDeps } from './deps.ts';
 
 /** Verification in the work tree gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
@@ -66,8 +68,12 @@ export async function keepIgnored({ config, repository, log, signal }: LoopDeps)
 /** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run, and so does a clean clone that cannot be had. */
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
   if (!deps.config.policy.verifies) return { work, end: null };
+  // Three jobs: the gate's job has another environment than this one.
+  const { verifyProblems } = deps.context;
+  if (verifyProblems.length > 0)
+    return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
   const subject = subjectOf(deps, base);
-  if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
+  if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const verification = await verifyClean(deps, work, base);
   // What the calls make could not be verified either, so that nothing of it would count.
@@ -75,9 +81,10 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
-  const baseCheck = checkOf(subject, verification);
-  const checked: Work = { ...work, state: { ...work.state, baseCheck } };
-  if (verification.kind !== 'failed' || !cannotRun(verification)) return { work: checked, end: null };
+  if (verification.kind !== 'failed' || !cannotRun(verification)) {
+    const state = recordBaseCheck(work.state, subject, bounded<Verification>(verification, deps.redact));
+    return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
+  }
   const words = oneLine(verification.tail, 300);
   return {
     work,
@@ -88,6 +95,8 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
     },
   };
 }
+
+const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 
 /** What came of it; in the work, what failed or could not be finished is not done. */
 type HeadChecked =

@@ -52,7 +52,7 @@ export interface LoopAgent {
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
-  readonly context: Pick<RunContext, 'runId'>;
+  readonly context: Pick<RunContext, 'runId' | 'verifyProblems'>;
   /** In the order in which they are asked, which is the policy's. */
   readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
   readonly repository: Pick<

@@ -11,6 +11,7 @@ import { taskFromRoot } from '../core/folder.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import type { Heard } from '../core/pipeline/heard.ts';
 import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
+import { comparedWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -188,7 +189,7 @@ async function conclude(
     end: heard.end,
     outputChars: heard.outputChars,
     fencedBlock: heard.fencedBlock,
-    verification: bounded<Verification>(verification, deps.redact),
+    verification: comparedWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
     steps,

@@ -18,6 +18,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { stoppedBy, type Order } from '../core/sharing/orders.ts';
 import { checkBase, checkHead, keepIgnored } from './clean-check.ts';
 import { layMerge } from './feedback/merging.ts';
+import { mergeRepairedBase } from './feedback/repaired-base.ts';
 import { applySpelledOut } from './feedback/suggestions.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
@@ -98,7 +99,8 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         const signal = AbortSignal.any([deps.signal, deps.ending]);
         const checked = await checkBase({ ...deps, signal }, opened.work, intake.opened.base);
         if (checked.end !== null) return ended(deps, checked.work, checked.end);
-        work = await applySpelledOut(deps, checked.work);
+        const repaired = await mergeRepairedBase(deps, checked.work, intake.opened);
+        work = await applySpelledOut(deps, repaired);
         const pushed = await pushIteration(deps, work);
         work = pushed.work;
         deps.record(work);

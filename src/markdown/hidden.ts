@@ -9,6 +9,7 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
+import { drawnHtml, hidingFormulas, unseenInFence } from './drawn-blocks.ts';
 import { findTangles } from './tangles.ts';
 import { parseRawHtml } from './raw-html.ts';
 import { decodeReference } from './references.ts';
@@ -24,7 +25,7 @@ export interface Edit<Kind> extends Span {
 
 /** Whether anything of the text could be Markdown or HTML that hides something. */
 export function canHide(text: string): boolean {
-  return /[<&[|]|```|~~~/.test(text);
+  return /[<&[|$]|```|~~~/.test(text);
 }
 
 /** What to take out of a Markdown text that a reader of the page would not see; `kindOf` says how a character is not seen, null: it is. */
@@ -56,7 +57,13 @@ export function hiddenEdits<Kind extends string>(
       cut('link-definition', span),
     ),
     ...nodes.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
-    ...nodes.fences.flatMap((span) => fenceWords(text, span)).map((span) => cut('html-hidden', span)),
+    ...nodes.fences
+      .flatMap((span) => [...fenceWords(text, span), ...unseenInFence(text, span)])
+      .map((span) => cut('html-hidden', span)),
+    ...nodes.rawBlocks.flatMap((span) => drawnHtml(text, span)).map((span) => cut('html-hidden', span)),
+    ...nodes.flows
+      .flatMap((span) => hidingFormulas(text, span, (at) => nodes.codeSpans.some((code) => contains(code, at))))
+      .map((span) => cut('html-hidden', span)),
   ];
 }
 
@@ -176,6 +183,9 @@ interface HidingNodes {
   readonly calls: ReadonlyMap<string | null, ReadonlySet<string>>;
   readonly tables: readonly Table[];
   readonly fences: readonly Span[];
+  /** Paragraphs, headings and cells. */
+  readonly flows: readonly Span[];
+  readonly codeSpans: readonly Span[];
 }
 
 /** The nodes that may hide something, in the order of the text. */
@@ -190,6 +200,8 @@ function collect(text: string, tree: Nodes): HidingNodes {
     calls: new Map<string | null, Set<string>>(),
     tables: [] as Table[],
     fences: [] as Span[],
+    flows: [] as Span[],
+    codeSpans: [] as Span[],
   };
   const open: { readonly node: Nodes; readonly parent: string; readonly footnote: string | null }[] = [
     { node: tree, parent: '', footnote: null },
@@ -229,6 +241,14 @@ function collect(text: string, tree: Nodes): HidingNodes {
       case 'code':
         nodes.fences.push(spanOf(node));
         break;
+      case 'paragraph':
+      case 'heading':
+      case 'tableCell':
+        nodes.flows.push(spanOf(node));
+        break;
+      case 'inlineCode':
+        nodes.codeSpans.push(spanOf(node));
+        break;
       default:
     }
     // `<https://x>` and a bare address are seen as they are written.
@@ -252,6 +272,10 @@ function unseen<Kind>(span: Span, kind: Kind | null): readonly Edit<Kind>[] {
 
 function cut<const Kind>(kind: Kind, { start, end }: Span): Edit<Kind> {
   return { kind, start, end, insert: '' };
+}
+
+function contains({ start, end }: Span, offset: number): boolean {
+  return start <= offset && offset < end;
 }
 
 function overlap(a: Span, b: Span): boolean {

@@ -11,7 +11,7 @@ const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 /** Reads what the runner says about this run, which is in `environment`, this process's own; throws one UserError that lists every problem. */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<Omit<RunContext, 'loginProblems'>> {
+): Promise<Omit<RunContext, 'loginProblems' | 'verifyProblems'>> {
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();

@@ -32,8 +32,9 @@ export function createMachine(
       const { path } = notebookOf(lane);
       const ofIssues = Object.entries(await files.read([ISSUE_NOTES])).filter(([name]) => name !== path);
       const end = async (name: string): Promise<string> => (await files.readEnd(name, MAX_LEARNINGS_BYTES)) ?? '';
-      const shared = path === LEARNINGS_PATH ? [] : [await end(LEARNINGS_PATH)];
-      return shownNotes(await end(path), [...shared, ...ofIssues.map(([, text]) => text).reverse()]);
+      const shared = path === LEARNINGS_PATH ? [] : [{ path: LEARNINGS_PATH, text: await end(LEARNINGS_PATH) }];
+      const others = ofIssues.map(([name, text]) => ({ path: name, text })).reverse();
+      return shownNotes(await end(path), [...shared, ...others]);
     },
     readLeftCircuit: async () => {
       const { readEnd } = await workFiles();

@@ -20,6 +20,7 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
       baseCheck: null,
+      redBase: null,
       headCheck: null,
       refusedPush: null,
     },

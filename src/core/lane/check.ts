@@ -34,16 +34,37 @@ export function isCheckOf(check: Check | null, { commit, commands }: CheckSubjec
   return check?.commit === commit && check.commands === commands;
 }
 
-/** The words of shells and package managers for a command that is not there. */
+/** The words of shells, interpreters, package managers and build tools for a command, script or task that is not there. */
 const NOT_THERE: readonly RegExp[] = [
   /missing script:/i,
-  /ERR_PNPM_NO_SCRIPT/,
+  /^(?:npm (?:ERR!|error) )?Unknown command: "/m,
+  /npm (?:ERR!|error) (?:could not determine executable to run|enoent Could not read package\.json|404 Not Found - GET )/,
+  /ERR_PNPM_NO_SCRIPT|ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s+Command "[^"]*" not found/,
   /^error Command "[^"]*" not found\.?$/im,
-  /^error: Script not found/im,
+  /^Usage Error: (?:Couldn't find a script named|The project in )/m,
+  /^error: (?:Script|Task) not found/im,
   /No rule to make target/,
-  /No module named ['"]?(pytest|unittest|tox|nox)/,
-  /^error: no such (sub)?command/im,
   /could not find a Makefile|No targets specified and no makefile found/i,
+  /^error: (?:no such (?:sub)?command|Justfile does not contain|unrecognized subcommand|Failed to spawn:)/im,
+  /^go:? \S+: unknown command/m,
+  /^Task '[^']*' not found in (?:root )?project/m,
+  /Unknown lifecycle phase "/,
+  /^\*\* \(Mix\) The task "[^"]*" could not be found/m,
+  /^Don't know how to build task '/m,
+  /^\s*Command "[^"]*" is not defined/m,
+  /^bundler: command not found:/m,
+  /^git: '[^']*' is not a git command/m,
+  // Interpreters, which name the missing file themselves: a traceback of the program looks otherwise.
+  /(?:^|\/)python[\d.]*: (?:can't open file|No module named )/m,
+  /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?:\d+: )?(?:cannot open|can't open|\S+: (?:cannot open|No such file or directory))/im,
+  /^bash: line \d+: (?:cd: [^\n:]+|\S+\.sh): No such file or directory/m,
+  /^Can't open perl script "/m,
+  /^ruby: No such file or directory -- /m,
+  /^Could not open input file: /m,
+  /^(?:ERROR: file or directory not found: |Could not find '[^']*'$)/m,
+  /^error: Module not found "file:/im,
+  // Node prints an empty stack of requires for a main script alone.
+  /Cannot find module '[^']*'[^]{0,2000}code: 'MODULE_NOT_FOUND',\s*requireStack: \[\]/,
 ];
 
 /** Whether a failed verification says nothing of the code: its command cannot run at all (127 and 126 are a shell's own). */

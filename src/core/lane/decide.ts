@@ -196,6 +196,7 @@ const rules: readonly Rule[] = [
   accessProblem,
   testSaturation,
   safety,
+  baseIsRed,
   checksLeft,
   waitingForReview,
   blocked,
@@ -263,6 +264,12 @@ function safety({ state, run }: Situation): Outcome | null {
   return hasIterated(run) && countSet(state.signals.vetoed) >= WINDOW_SIZE
     ? { kind: 'halted', reason: 'safety' }
     : null;
+}
+
+/** `verify` fails on the base branch itself, and one iteration was not the cure: a call more would only cost money. */
+function baseIsRed({ state, run }: Situation): Outcome | null {
+  const isRed = run.last?.verdict.baseIsRed === true || state.redBase?.stage === 'tried';
+  return isRed ? { kind: 'blocked', reason: 'base_is_red' } : null;
 }
 
 /** All that this run read is done, but CI says more than one run reads: what it says of the next commit comes first. */

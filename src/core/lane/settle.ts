@@ -1,3 +1,4 @@
+import { holdForBase } from './base/base-check.ts';
 import { record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Feedback } from '../feedback/memory.ts';
 import type { Outcome } from '../outcome.ts';
@@ -131,6 +132,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
+    (next) => (judgement.verdict.baseIsRed ? holdForBase(next) : next),
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),

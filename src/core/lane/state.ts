@@ -16,6 +16,7 @@ import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { believableProviders, providersSchema } from '../agents/providers.ts';
 import { feedbackSchema, newestItems, noFeedback, withShorterWords } from '../feedback/memory.ts';
+import { redBaseSchema } from './base/red-base.ts';
 import { restingSchema, sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
@@ -130,6 +131,8 @@ const bodySchema = z.object({
   journalHash: hash.nullable(),
   /** Of the base commit, untouched. */
   baseCheck: checkSchema.nullable(),
+  /** How `verify` fails on the base that the lane builds on; null: it passes, or nobody asked. */
+  redBase: redBaseSchema.nullable().default(null),
   /** Of the lane's published head. */
   headCheck: checkSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
@@ -189,6 +192,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     transcript: null,
     journalHash: null,
     baseCheck: null,
+    redBase: null,
     headCheck: null,
     refusedPush: null,
     change: noChange,
@@ -229,10 +233,11 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   const json = migrateState(stored, written.data.version);
   const body = bodySchema.safeParse(json);
-  if (!body.success)
+  const finished = finishedSchema.safeParse(json);
+  if (!body.success || !finished.success)
     return {
       kind: 'unreadable',
-      why: `${body.error.issues[0]?.path.join('.') || 'the document'} does not match the schema`,
+      why: `${(body.error ?? finished.error)?.issues[0]?.path.join('.') || 'the document'} does not match the schema`,
     };
 
   const circuit = circuitSchema.safeParse(written.data.circuit);
@@ -245,6 +250,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   ];
   const state: LaneState = {
     ...body.data,
+    tasks: { ...doneTasks(finished.data.finished), ...body.data.tasks },
     circuit: circuit.success ? circuit.data : unreadableCircuit,
     windows: windows.windows,
   };
@@ -269,9 +275,28 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   };
 }
 
-/** The document to store. Always within `maxStateBytes`: history goes first, finished tasks last. */
+/** Done tasks of which a large document keeps the id alone. */
+const MAX_FINISHED = 3_000;
+const finishedSchema = z.object({ finished: z.array(storedTaskId).max(MAX_FINISHED).default([]) });
+
+function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress>> {
+  const done = {
+    state: 'done',
+    attempts: 1,
+    startedTree: null,
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  } as const;
+  return Object.fromEntries(ids.map((id) => [id, done]));
+}
+
+/** What is stored: the state, and of a large one the ids of done tasks in place of their progress. */
+type Stored = LaneState & { readonly finished?: readonly TaskId[] };
+
+/** The document to store, at most `MAX_STATE_BYTES` long: history goes first. That a task is done is kept whatever else goes, since it would be paid again. */
 export function serializeState(state: LaneState): string {
-  let kept: LaneState = {
+  let kept: Stored = {
     ...state,
     transitions: state.transitions.slice(-MAX_TRANSITIONS),
     ledger: state.ledger.slice(-MAX_LEDGER_DAYS),
@@ -284,7 +309,7 @@ export function serializeState(state: LaneState): string {
   return JSON.stringify(kept);
 }
 
-const prunings: readonly ((state: LaneState) => LaneState)[] = [
+const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
   (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
   (state) => ({
@@ -303,7 +328,17 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     change: withShortShares(state.change),
     feedback: withShorterWords({ ...state.feedback, items: newestItems(state.feedback.items, 60) }),
   }),
-  // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
+  // Only reached by a lane with hundreds of tasks.
+  (state) => {
+    const entries = Object.entries(state.tasks);
+    const done = entries.filter(([, task]) => task.state === 'done').map(([id]) => id);
+    return {
+      ...state,
+      finished: done.slice(-MAX_FINISHED),
+      tasks: keepTasks(state, ([, task]) => task.state !== 'done'),
+    };
+  },
+  // The oldest of what is open are the likeliest to be closed by now.
   (state) => ({
     ...state,
     tasks: newest(state.tasks, 150),

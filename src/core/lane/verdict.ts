@@ -26,6 +26,8 @@ export const verdictSchema = z.object({
   questionOnly: z.boolean(),
   /** It says that the task is done, nothing has changed since the task was begun, and nothing speaks against it. */
   nothingToDo: z.boolean().default(false),
+  /** True if `verify` fails in the way in which it fails on the untouched base: no task is to blame. */
+  baseIsRed: z.boolean().default(false),
   /** Why its task was set aside; null: it was not. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
@@ -98,6 +100,8 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const vetoes = claimsAll
     ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
     : [];
+  const neutral = isNeutral(state, facts);
+  const baseIsRed = !neutral && evidence.verification.kind === 'failed' && evidence.verification.asOnBase === true;
   const questionOnly =
     (analysis.question || denials.askedOnly) &&
     !progress &&
@@ -112,13 +116,14 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       alsoDone,
       testOnly: analysis.testOnly && evidence.files.every(isTestFile),
       questionOnly,
-      nothingToDo: nothingToDo && !confirmed && denials.counted === 0,
+      nothingToDo: nothingToDo && !confirmed && denials.counted === 0 && !baseIsRed,
+      baseIsRed,
       discrepancies: discrepancies.map(({ sentence }) => sentence),
       vetoes: vetoes.map(({ sentence }) => sentence),
       advice: denials.advice,
       countedDenials: denials.counted,
     },
-    neutral: isNeutral(state, facts),
+    neutral: neutral || baseIsRed,
     providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
     verification,
     claimsEverything: claimsAll,
@@ -146,6 +151,8 @@ export function needsVerification(
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
+  // On a red base every answer of the agent is compared with how the base fails.
+  if (state.redBase !== null && analysis.agentError === null && analysis.usageLimit === null) return true;
   const claims = claimsDone(analysis) || claimsEverything(iteration) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }

@@ -16,7 +16,7 @@ import {
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals'>;
+type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
 
 /** How a run leaves its lane. `pullRequest`: number of its open one. */
 export interface LaneEnd {
@@ -47,6 +47,7 @@ export type Settlement =
   | 'circuit_closed'
   | 'another_task'
   | 'works_again'
+  | 'base_passes'
   | 'pull_request_over';
 
 /** What people are to be notified of, and what of before is settled. */
@@ -164,6 +165,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
       return outcome.reason === 'configuration' ? 'configuration' : null;
     case 'idle':
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
+    case 'blocked':
+      return outcome.reason === 'base_is_red' ? outcome.reason : null;
     default:
       return null;
   }
@@ -181,6 +184,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
       return goesOn(end) ? 'works_again' : null;
+    case 'base_is_red':
+      return after.redBase === null ? 'base_passes' : null;
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';

@@ -18,6 +18,7 @@ export const notificationKinds = [
   'needs_approval',
   'circuit_open',
   'halted',
+  'base_is_red',
   'configuration',
   'ready',
   'waiting_for_review',

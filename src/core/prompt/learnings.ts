@@ -22,17 +22,19 @@ export function notebookOf(lane: LaneId): { readonly path: string; readonly arch
  * What a prompt shows of the notes, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own, which stands last and has at least
  * half of the room, and before it the ends of the others, the most important first.
  */
-export function shownNotes(own: string, others: readonly string[]): string {
-  const wanted = others.map((text) => text.trim()).filter((text) => text !== '');
-  const needed = wanted.reduce((sum, text) => sum + text.length + BETWEEN.length, 0);
+export function shownNotes(own: string, others: readonly { readonly path: string; readonly text: string }[]): string {
+  const wanted = others
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ path, text }) => ({ mark: `(${path}, written on another task)\n`, text: text.trim() }));
+  const needed = wanted.reduce((sum, { mark, text }) => sum + mark.length + text.length + BETWEEN.length, 0);
   const mine = endOf(own.trim(), Math.max(KEPT_LEARNINGS_CHARS / 2, KEPT_LEARNINGS_CHARS - needed));
   const shown: string[] = mine === '' ? [] : [mine];
   let room = KEPT_LEARNINGS_CHARS - mine.length;
-  for (const text of wanted) {
-    const piece = endOf(text, room - BETWEEN.length);
+  for (const { mark, text } of wanted) {
+    const piece = endOf(text, room - mark.length - BETWEEN.length);
     if (piece.length < Math.min(text.length, MIN_NOTES_CHARS)) break;
-    shown.unshift(piece);
-    room -= piece.length + BETWEEN.length;
+    shown.unshift(mark + piece);
+    room -= mark.length + piece.length + BETWEEN.length;
   }
   return shown.join(BETWEEN);
 }

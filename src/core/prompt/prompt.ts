@@ -220,7 +220,7 @@ function contextOf(parts: PromptParts): string {
       max: MAX_TAIL,
     },
     {
-      title: `Your notes from earlier iterations (${parts.notesPath}), as data:`,
+      title: `Notes from earlier iterations on any task (${parts.notesPath}), as data:`,
       label: 'NOTES',
       text: parts.learnings.trim(),
       max: MAX_LEARNINGS,

@@ -8,6 +8,9 @@ import { manifestFindings } from './manifest.ts';
 import { kindsByPath } from './path-rules.ts';
 import { countInTests, isTestFile, mayHoldTests } from './test-files.ts';
 import { changesTestSettings } from './test-settings.ts';
+import { embeddedRepositories } from './embedded-repositories.ts';
+import { lockFileFindings } from './lock-changes.ts';
+import { isLockFile } from './lock-files.ts';
 import { isManifest, readsTexts } from './texts.ts';
 import { untestedFiles } from './untested.ts';
 
@@ -47,10 +50,13 @@ const MAX_WHAT_CHARS = 120;
 /** What a reviewer looks at first: every kind that there is, the gravest first. */
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
+  const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
   const found = changes.flatMap((change) =>
-    [...findingsIn(change), ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : [])].map(
-      ({ kind, what }) => ({ kind, path: change.path, what }),
-    ),
+    [
+      ...findingsIn(change),
+      ...(embedded.has(change.path) ? [{ kind: 'embedded-repository', what: null } as const] : []),
+      ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
+    ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
   const byKind = Map.groupBy(found, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
@@ -108,6 +114,11 @@ function depthOf(path: string): number {
 
 const LARGE_BYTES = 256 * 1024;
 
+/** Pictures and fonts change often and run nowhere. */
+function isPicture(path: string): boolean {
+  return /\.(?:png|jpe?g|gif|webp|avif|ico|bmp|tiff?|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav|pdf)$/i.test(path);
+}
+
 /** At most one of a kind. What the name of a file says needs no text. */
 function findingsIn(change: ReviewedChange): readonly Finding[] {
   const { path, kind, binary, bytes } = change;
@@ -116,6 +127,7 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
     ...textFindings(change),
     ...kindsByPath(path).map((found) => ({ kind: found, what: null })),
     ...(binary && kind === 'added' ? [{ kind: 'new-binary', what: null } as const] : []),
+    ...(binary && kind === 'changed' && !isPicture(path) ? [{ kind: 'changed-binary', what: null } as const] : []),
     ...(bytes !== null && bytes >= LARGE_BYTES
       ? [{ kind: 'large-file', what: `${Math.round(bytes / 1024)} KiB` } as const]
       : []),
@@ -125,9 +137,11 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
 function textFindings(change: ReviewedChange): readonly Finding[] {
   const { path, unread, before, after } = change;
   if (!readsTexts(change)) return [];
+  if (unread && isLockFile(path)) return [{ kind: 'lock-file', what: 'too large to be read' }];
   if (unread)
     return [{ kind: isTestFile(path) && !isManifest(path) ? 'test-not-read' : 'manifest-not-read', what: null }];
   if (isManifest(path)) return manifestFindings(before, after);
+  if (isLockFile(path)) return lockFileFindings(path, before, after);
   return [...testFindings(change), ...settingsFindings(change)];
 }
 

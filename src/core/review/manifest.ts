@@ -31,6 +31,8 @@ export function manifestFindings(before: string | null, after: string | null): r
     ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
     ...finding('test-settings', wordsOf(changedSettings(before, after, TEST_SETTINGS))),
     ...finding('git-hook', wordsOf(changedSettings(before, after, GIT_HOOKS))),
+    // It names the program that every package command is run by.
+    ...finding('package-source', wordsOf(changedSettings(before, after, ['packageManager', 'devEngines']))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
 }
@@ -121,8 +123,23 @@ function passesAlways(script: string | undefined): boolean {
   return script !== undefined && (script.trim() === '' || PASSES_ALWAYS.test(script));
 }
 
+/** Commands of npm with scripts before and behind them that need none of that name. */
+const OWN_COMMANDS = [
+  'install',
+  'ci',
+  'shrinkwrap',
+  'dedupe',
+  'rebuild',
+  'update',
+  'pack',
+  'publish',
+  'version',
+  'test',
+];
+
 /** Also what runs before or behind another script of the file. */
 function runsByItself(name: string, scripts: Scripts): boolean {
   const [, of = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? [];
-  return LIFECYCLE.test(name) || Object.hasOwn(scripts, of);
+  // npm runs those of its own commands as well, whether or not the script between them is there.
+  return LIFECYCLE.test(name) || Object.hasOwn(scripts, of) || OWN_COMMANDS.includes(of);
 }

@@ -60,10 +60,20 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
   },
+  {
+    kind: 'wrapper',
+    pattern:
+      /(?:^|\/)(?:gradlew|mvnw|sbtx?|millw?|pants|bazelisk|buildw)(?:\.(?:bat|cmd|ps1))?$|(?:^|\/)(?:gradle|maven)-wrapper\.(?:jar|properties)$/i,
+  },
+  {
+    kind: 'notes',
+    pattern:
+      /(?:^|\/)(?:progress|learnings|memory|notes)\.(?:txt|md)$|(?:^|\/)\.ralph\/(?:learnings(?:_archive)?\.md|learnings\/.*|AGENT\.md|progress\.txt)$/i,
+  },
   { kind: 'large-file-source', pattern: /(?:^|\/)\.lfsconfig$/i },
   {
     kind: 'agent-instructions',
     pattern:
-      /(?:^|\/)(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|opencode\.jsonc?|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+      /(?:^|\/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|opencode\.jsonc?|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
   },
 ];

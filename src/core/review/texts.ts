@@ -1,3 +1,4 @@
+import { isLockFile } from './lock-files.ts';
 import { mayHoldTests } from './test-files.ts';
 import { mayHaveTestSettings } from './test-settings.ts';
 
@@ -10,6 +11,8 @@ export interface UnreadChange {
 }
 
 const LONGEST_TEXT = 1024 * 1024;
+/** Lock files of large projects have tens of thousands of lines. */
+const LONGEST_LOCK_FILE = 8 * 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_FILES = 4000;
 
@@ -25,7 +28,8 @@ export function isManifest(path: string): boolean {
 /** Whether the rules read a file's texts, and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
   return (
-    kind !== 'deleted' && (isManifest(path) || mayHaveTestSettings(path) || (mayHoldTests(path) && !DATA.test(path)))
+    kind !== 'deleted' &&
+    (isManifest(path) || isLockFile(path) || mayHaveTestSettings(path) || (mayHoldTests(path) && !DATA.test(path)))
   );
 }
 
@@ -40,7 +44,8 @@ export function toRead<C extends UnreadChange>(changes: readonly C[]): readonly 
   let bytes = 0;
   for (const change of wanted) {
     const [before, after] = [change.bytesBefore ?? 0, change.bytesAfter ?? 0];
-    if (Math.max(before, after) > LONGEST_TEXT || bytes + before + after > MOST_BYTES) continue;
+    const longest = isLockFile(change.path) ? LONGEST_LOCK_FILE : LONGEST_TEXT;
+    if (Math.max(before, after) > longest || bytes + before + after > MOST_BYTES) continue;
     if (read.length === MOST_FILES) break;
     bytes += before + after;
     read.push(change);

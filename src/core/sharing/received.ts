@@ -59,6 +59,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     notifiedAt: before.notifiedAt,
     transcript: null,
     baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
+    redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
     park: park === null ? null : believablePark(park, policy, now),
     // An instant to come would keep it open for as long as anybody likes.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,

@@ -53,8 +53,8 @@ export function progressAfter(
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
-  // Neither a wrong key nor a limit of the provider is an attempt of the agent.
-  const refunded = (neutral || providerFailed) && !verdict.progress;
+  // Neither a wrong key, a limit of the provider nor a red base is an attempt of the agent.
+  const refunded = verdict.baseIsRed || ((neutral || providerFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
   // Without work of its own it begins again: what changes while others are worked on is not its work.
   const { evidence } = facts;

@@ -17,3 +17,11 @@ const ORDER_IN_BRACKETS = /\[[^[\]()]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]()]{0,10
 export function hasSkipWords(text: string): boolean {
   return ORDER_IN_BRACKETS.test(text) || text.search(STARRED_NO_CI) !== -1 || text.search(SKIP_CHECKS) !== -1;
 }
+
+/** JSON text in which no string keeps CI from running as it stands, and which is parsed to the same data: a squash merge may copy it into a commit message. */
+export function escapeSkipWords(json: string): string {
+  return json
+    .replace(/\[(?=[^[\]"]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]"]{0,100}\])/gi, '\\u005b')
+    .replace(/\*(?=\*{0,20}\s*no[\s_-]?ci\s*\*)/gi, '\\u002a')
+    .replace(/\b(skip|request)-(?=checks\s*:)/gi, '$1\\u002d');
+}

@@ -1,6 +1,8 @@
 import { owesWords } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
+import { reconsiderBase } from '../../core/lane/base/base-check.ts';
+import { checkSubject } from '../../core/lane/check.ts';
 import { stopBeforeWork } from '../../core/lane/decide.ts';
 import { probeNow } from '../../core/lane/settle.ts';
 import type { LaneState } from '../../core/lane/state.ts';
@@ -78,7 +80,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
   if (rests && allDone) return ended(resting(work));
 
-  const place = await findPlace(deps, request, { look, restored, work });
+  const place = await withBase(deps, request, await findPlace(deps, request, { look, restored, work }));
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
@@ -260,6 +262,8 @@ interface Place {
   readonly lane: Lane;
   readonly state: LaneState;
   readonly closedBy: string | null;
+  /** Ends the run on this lane, whose state is then `state`. */
+  readonly endIn: (state: LaneState) => Admissible['end'];
   readonly end: Admissible['end'];
 }
 
@@ -274,7 +278,20 @@ async function findPlace(
   // A branch that begins again has another pull request.
   const state =
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
-  return { lane, state, closedBy: found.closedBy, end: endOn(lane, { ...work, state }) };
+  const endIn = (known: LaneState): Admissible['end'] => endOn(lane, { ...work, state: known });
+  return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
+}
+
+/** The place with what is known now of a base that `verify` fails on. */
+async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promise<Place> {
+  const { state, lane } = place;
+  if (state.redBase === null) return place;
+  const { verify, policy } = deps.config;
+  const isHeld = state.redBase.stage === 'tried' && !asked && policy.verifies;
+  const tip = isHeld ? (await deps.remote.branches(lane.baseBranch))[lane.baseBranch] : undefined;
+  const subject = checkSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
+  const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies });
+  return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }
 
 function endOn(lane: Lane, { tasks, state, notes }: Pick<Admissible, 'tasks' | 'state' | 'notes'>): Admissible['end'] {

@@ -28,7 +28,8 @@ export async function checkBeforeSpending(
 ): Promise<void> {
   const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
   // The agent's key is in the job of the loop, which looks for it there.
-  const login = deps.config.handoff.phase === 'gate' ? [] : deps.context.loginProblems;
+  const { loginProblems, verifyProblems } = deps.context;
+  const login = deps.config.handoff.phase === 'gate' ? [] : [...loginProblems, ...verifyProblems];
   const { unknown } = deps.config.settings;
   const problems = [...found, ...login, ...(unknown === null ? [] : [unknown])];
   if (lane.branch === lane.base)

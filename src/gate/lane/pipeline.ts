@@ -31,6 +31,8 @@ export async function readPipeline({
   if (found.kind === 'none') return { pipeline: null, policy, warnings: [] };
   if (found.kind === 'wrong') throw unusable(found.problems);
   const { pipeline, warnings } = found;
+  // The summary has them at the end of the run; who watches the log reads them before the first call.
+  for (const warning of warnings) deps.log.warning(warning);
   const bounds = [policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
   return {
     pipeline,

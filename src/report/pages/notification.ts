@@ -100,6 +100,8 @@ function settledWords(id: string, why: Settlement): string {
       return 'The circuit is open because of another task now: see the newer comment.';
     case 'works_again':
       return 'Runs work again.';
+    case 'base_passes':
+      return '`verify` passes on the base branch again.';
     case 'pull_request_over':
       return 'The pull request was merged or closed.';
   }

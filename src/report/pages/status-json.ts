@@ -1,3 +1,4 @@
+import { escapeSkipWords } from '../../core/text/skip-words.ts';
 import { z } from 'zod';
 import { calledAgents, handOverLines } from '../sentences/hand-overs.ts';
 import type { Change, TaskSize } from '../../core/lane/change.ts';
@@ -380,7 +381,7 @@ const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' 
  * a squash merge may copy it raw into a commit message.
  */
 function stringifyForComment(status: RalphStatus): string {
-  return JSON.stringify(status)
+  return escapeSkipWords(JSON.stringify(status))
     .replace(
       /[<>&@#\u007F-\u009F\u2028\u2029]|-(?=[->])|(?<=gh)-/gi,
       (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -50,6 +50,7 @@ function nextAtHome(report: RunReport, work: ReturnType<typeof workOf>): string 
         ? `fix the cause, then ralph reset circuit and run again; without a reset one iteration tries again after ${formatInstantFrom(outcome.probeAt, now)}.`
         : 'fix the cause, then run again.';
     case 'blocked':
+      if (outcome.reason === 'base_is_red') return 'repair the base branch, then run again.';
       return 'make the open tasks clearer, then ralph retry and run again.';
     case 'idle':
       return IDLE[outcome.reason];

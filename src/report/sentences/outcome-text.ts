@@ -19,6 +19,7 @@ import {
 } from '../facts.ts';
 import { alarms } from './alarms.ts';
 import { stillAgainst } from './feedback.ts';
+import { baseIsRed } from './ends/red-base.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
 import { unblocking } from './unblocking.ts';
@@ -48,6 +49,8 @@ export function describeOutcome(report: RunReport): OutcomeText {
   const { outcome } = report;
   // What nobody worked on has nothing to say of tests.
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
+  // It says itself which command fails.
+  if (outcome.reason === 'base_is_red') return text;
   return { ...text, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
 }
 
@@ -104,6 +107,7 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
+      if (outcome.reason === 'base_is_red') return baseIsRed(report);
       return { title: 'Blocked', what: blockedTasks(allTasksOf(report)), next: unblocking(report) };
     case 'parked':
       return parked(outcome, report);

@@ -157,11 +157,12 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
 
 /** What the verify commands make of the base: as an earlier run found, or tried in a clean clone as runs lay it. */
 async function tryBase(
-  { config, log }: World,
+  { config, context, log }: World,
   { branch, baseBranch, baseCheck }: KnownLane,
   by: Examination & { readonly isUsable: boolean },
 ): Promise<BaseTrial> {
   if (config.verify.length === 0) return { kind: 'not-tried' };
+  if (context.verifyProblems.length > 0) return { kind: 'impossible', why: context.verifyProblems.join(' ') };
   if (!by.isUsable) return { kind: 'impossible', why: 'the checkout is not usable.' };
   const { signal } = by;
   const repository = await by.repository();

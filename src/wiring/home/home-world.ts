@@ -28,6 +28,7 @@ export interface HomeSetting {
   readonly repository: RunContext['repository'];
   readonly agentFolder: string | null;
   readonly loginProblems: readonly string[];
+  readonly verifyProblems: readonly string[];
 }
 
 /** Leases and reservations of this machine are all of one kind: a later run ends those of one that was killed. */
@@ -53,6 +54,7 @@ export function homeWorld(setting: HomeSetting): World {
       // What a person starts by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
+      verifyProblems: setting.verifyProblems,
     },
     environment: { ...environment, RUNNER_TOOL_CACHE: environment.RUNNER_TOOL_CACHE ?? place.tools },
     actionFolder: fileURLToPath(packageRoot),

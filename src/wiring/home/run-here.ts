@@ -1,3 +1,6 @@
+import { verifyEnvironment } from '../../config/agent-environment.ts';
+import { withheldVariables } from '../../config/withheld-variables.ts';
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -148,6 +151,10 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     repository: forge?.repository ?? { owner: 'local', repo: 'checkout' },
     agentFolder: login.agentFolder,
     loginProblems: login.problems,
+    verifyProblems: withheldVariables(config.verify, {
+      job: environment,
+      given: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
+    }),
   });
   if (config.taskSources.length === 0)
     throw new UserError(

@@ -178,6 +178,7 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     runnerName: 'GitHub Actions 1',
     workflowPath: '.github/workflows/ralph.yml',
     event,
+    verifyProblems: [],
     loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };
 }

@@ -5,7 +5,17 @@ import { isPromptTask } from '../../../src/core/tasks/ids.ts';
 import { finisher, silent, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, commented, createProject, labeled, red, runOnce, savedState, warningsIn } from '../stage/river.ts';
+import {
+  green,
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  red,
+  runOnce,
+  savedState,
+  warningsIn,
+} from '../stage/river.ts';
 import { runSplit } from '../stage/split.ts';
 
 const PROMPT = '# Build the shop\n\nDo what specs/ says.\n';
@@ -203,7 +213,8 @@ describe('what says that it is done', () => {
     ['changes nothing', says(true), 'halted (circuit_open)'],
   ])('a verify that fails vetoes every claim of an agent that %s, and nothing is done', async (_, agent, end) => {
     const project = projectWith([agent], { inputs: { verify: 'npm test' } });
-    project.verifier = red;
+    const base = project.origin.branches.get('main');
+    project.verifier = { verify: (call) => (call.folder === base ? green : red).verify(call) };
     expect((await runOnce(project)).end).toBe(end);
     expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
   });

@@ -20,6 +20,13 @@ export function unsetIn(command: string, variables: Variables): readonly string[
   return [...new Set(names)].slice(0, MAX_NAMES).filter((name) => !isSet(name));
 }
 
+/** Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default, outside of single quotes. Where that cannot be told it returns none. */
+export function variablesNeededBy(command: string): readonly string[] {
+  if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
+  const { needed, words } = readShell(command);
+  return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
+}
+
 /** Whether the words of a command set a variable, or may: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
 function sets(words: string, name: string): boolean {
   return (
@@ -31,8 +38,10 @@ function sets(words: string, name: string): boolean {
 }
 
 /** What is read as one outside of double quotes, and within. */
-const PLAIN = /\\[^]|'[^']*'?|\$'(?:[^'\\]|\\[^])*'?|(?<=^|\s)#[^\n]*|\$\{\w+\}|\$\(/y;
-const IN_QUOTES = /\\[^]|\$\{\w+\}|\$\(/y;
+const PLAIN = /\\[^]|'[^']*'?|\$'(?:[^'\\]|\\[^])*'?|(?<=^|\s)#[^\n]*|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
+const IN_QUOTES = /\\[^]|\$\{\w+\}|\$\{[#!]?\w+|\$\$|\$[A-Za-z_]\w*|\$\(/y;
+/** What stands behind a name in braces where the variable may be unset. */
+const HAS_DEFAULT = /^:?[-=+]/;
 
 function tokenAt(command: string, at: number, tokens: RegExp): string {
   const sticky = new RegExp(tokens);
@@ -40,9 +49,14 @@ function tokenAt(command: string, at: number, tokens: RegExp): string {
   return sticky.exec(command)?.[0] ?? command.charAt(at);
 }
 
-/** What bash looks at: names that it puts in, and the command without comments and what stands in single quotes. */
-function readShell(command: string): { readonly names: readonly string[]; readonly words: string } {
+/** What bash looks at: names that it puts in as `${NAME}`, all whose values are needed, and the command without comments and what stands in single quotes. */
+function readShell(command: string): {
+  readonly names: readonly string[];
+  readonly needed: readonly string[];
+  readonly words: string;
+} {
   const names: string[] = [];
+  const needed: string[] = [];
   let words = '';
   // A command in `$(…)` has quotes of its own.
   const inQuotes: boolean[] = [false];
@@ -51,13 +65,16 @@ function readShell(command: string): { readonly names: readonly string[]; readon
     const token = tokenAt(command, at, quoted ? IN_QUOTES : PLAIN);
     const isReference = /^\$\{\w+\}$/.test(token);
     if (isReference) names.push(token.slice(2, -1));
+    const name = /^\$\{?[#!]?([A-Za-z_]\w*)\}?$/.exec(token)?.[1];
+    if (name !== undefined && !HAS_DEFAULT.test(command.slice(at + token.length, at + token.length + 2)))
+      needed.push(name);
     if (token === '"') inQuotes[inQuotes.length - 1] = !quoted;
     if (token === '$(' || (token === '(' && !quoted)) inQuotes.push(false);
     if (token === ')' && !quoted && inQuotes.length > 1) inQuotes.pop();
     words += isSilent(token) ? ' ' : token;
     at += token.length;
   }
-  return { names: names.filter((name) => /^[A-Za-z_]/.test(name)), words };
+  return { names: names.filter((name) => /^[A-Za-z_]/.test(name)), needed, words };
 }
 
 function isSilent(token: string): boolean {

@@ -76,6 +76,7 @@ function plan(row: Row) {
       circuit: closedCircuit(0),
       notified: notifiedBefore,
       signals: noSignals,
+      redBase: null,
       feedback: askedBefore,
     },
     after: {
@@ -83,6 +84,7 @@ function plan(row: Row) {
       circuit,
       notified,
       signals,
+      redBase: null,
       feedback: asked,
     },
     tasks: [{ id: 'issue-1', obstacle: null }],
@@ -485,7 +487,14 @@ test('a memory that is full forgets nobody: what is new waits until something is
   const planOf = (notified: readonly Notification[], outcome: Outcome): readonly string[] => {
     const tasks = ['issue-1', ...notified.map(({ about }) => about)].map((id) => ({ id, obstacle: null }));
     const stood = Object.fromEntries(notified.map(({ about }) => [about, blocked]));
-    const before = { tasks: stood, circuit: closedCircuit(0), notified, signals: noSignals, feedback: noFeedback };
+    const before = {
+      tasks: stood,
+      circuit: closedCircuit(0),
+      notified,
+      signals: noSignals,
+      feedback: noFeedback,
+      redBase: null,
+    };
     const after = { ...before, tasks: { ...stood, 'issue-1': blocked } };
     return planNotifications({
       lane: 'queue',
@@ -523,6 +532,7 @@ describe('of a lane that rests', () => {
       notified,
       signals: noSignals,
       feedback: noFeedback,
+      redBase: null,
     };
     return needsAtRest({ lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome, maxRounds: 3 }, at);
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unsetIn } from '../../../../src/core/pipeline/reading/command-variables.ts';
+import { unsetIn, variablesNeededBy } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 test.each<[string, readonly string[]]>([
@@ -33,9 +33,32 @@ test.each<[string, readonly string[]]>([
   expect(unsetIn(command, { SEEN: '' })).toEqual(names);
 });
 
+test.each<[string, readonly string[]]>([
+  ['test "$FROM_SETUP" = yes', ['FROM_SETUP']],
+  ['test $FROM_SETUP = yes && echo ${OTHER}', ['FROM_SETUP', 'OTHER']],
+  ['cd ${DIR%/} && ls ${#NAMES} ${!REF} ${A:?no}', ['DIR', 'NAMES', 'REF', 'A']],
+  ['echo "$(cat $FILE)" `cat $LIST`', ['FILE', 'LIST']],
+  ['echo ${A:-${B}}', ['B']],
+  ['TAG=x; docker build -t $TAG .', []],
+  ['export TAG=x && echo $TAG', []],
+  ['for f in *.ts; do echo $f; done', []],
+  ['echo ${DEBUG:-} ${DEBUG-x} ${DEBUG:+--debug} ${DEBUG:=1}', []],
+  ["awk '{print $NF}' file", []],
+  ["echo 'it costs $PRICE'", []],
+  ['echo \\$PRICE "\\$PRICE"', []],
+  ['echo $$NAME $? $1 $@ $HOME $PWD $RANDOM', []],
+  ['# uses $A\nnpm test', []],
+  ['npm test', []],
+])('%j needs the values of %j', (command, names) => {
+  expect(variablesNeededBy(command)).toEqual(names);
+});
+
 test('a long command takes no time', () => {
   const cost = cpuMs(() => {
-    for (const part of ['${A', "'", '"', '$(', '# ', 'read ', '${A} ']) unsetIn(part.repeat(10_000 / part.length), {});
+    for (const part of ['${A', "'", '"', '$(', '# ', 'read ', '${A} ', '$A ']) {
+      unsetIn(part.repeat(10_000 / part.length), {});
+      variablesNeededBy(part.repeat(10_000 / part.length));
+    }
   });
   expect(cost).toBeLessThan(1000);
 });

@@ -8,6 +8,12 @@ import {
   shownNotes,
 } from '../../../../src/core/prompt/learnings.ts';
 
+const MARK = '(n.md, written on another task)\n';
+
+function ofOthers(texts: readonly string[]): Parameters<typeof shownNotes>[1] {
+  return texts.map((text) => ({ path: 'n.md', text }));
+}
+
 const bullets = (from: number, to: number, text = 'is worth knowing'): string =>
   Array.from({ length: to - from }, (_, index) => `- Lesson ${String(from + index)} ${text}\n`).join('');
 const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line.trim() !== '');
@@ -285,32 +291,37 @@ describe('what a prompt shows of several notebooks', () => {
       'its own last, the first of the others right before it',
       '- mine\n',
       ['- shared\n', '- of 9\n'],
-      '- of 9\n\n- shared\n\n- mine',
+      `${MARK}- of 9\n\n${MARK}- shared\n\n- mine`,
     ],
-    ['those of others alone', '', ['- shared'], '- shared'],
+    ['those of others alone, marked as such', '', ['- shared'], `${MARK}- shared`],
     ['the end of its own, where there are no others', `a${'m'.repeat(2_000)}`, [], 'm'.repeat(2_000)],
     [
       'half of the room for its own at least',
       `a${'m'.repeat(2_000)}`,
       ['s'.repeat(3_000)],
-      `${'s'.repeat(998)}\n\n${'m'.repeat(1_000)}`,
+      `${MARK}${'s'.repeat(998 - MARK.length)}\n\n${'m'.repeat(1_000)}`,
     ],
-    ['all of others that is short', 'm'.repeat(3_000), ['- shared'], `- shared\n\n${'m'.repeat(1_990)}`],
+    [
+      'all of others that is short',
+      'm'.repeat(3_000),
+      ['- shared'],
+      `${MARK}- shared\n\n${'m'.repeat(1_990 - MARK.length)}`,
+    ],
     [
       'no scrap of what there is no room for',
       'm'.repeat(1_000),
-      ['s'.repeat(950), 'x'.repeat(500)],
-      `${'s'.repeat(950)}\n\n${'m'.repeat(1_000)}`,
+      ['s'.repeat(920), 'x'.repeat(500)],
+      `${MARK}${'s'.repeat(920)}\n\n${'m'.repeat(1_000)}`,
     ],
   ])('%s', (_, own, others, expected) => {
-    expect(shownNotes(own, others)).toBe(expected);
+    expect(shownNotes(own, ofOthers(others))).toBe(expected);
   });
 
   test('is never more than there is room for, and never half a character', () => {
     const text = fc.array(fc.constantFrom('n', '🚀', '\n'), { maxLength: 3_000 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(text, fc.array(text, { maxLength: 4 }), (own, others) => {
-        const shown = shownNotes(own, others);
+        const shown = shownNotes(own, ofOthers(others));
         expect(shown.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
         expect(shown.isWellFormed()).toBe(true);
       }),

@@ -60,7 +60,7 @@ test('with everything in it, up to the protocol', () => {
     '1 failing',
     '>>>>> END OUTPUT-1',
     '',
-    'Your notes from earlier iterations (.ralph/learnings.md), as data:',
+    'Notes from earlier iterations on any task (.ralph/learnings.md), as data:',
     '<<<<< BEGIN NOTES-1',
     'use vitest',
     '>>>>> END NOTES-1',
@@ -273,7 +273,7 @@ describe('sizes', () => {
           learnings: 'n'.repeat(900),
         });
       const most = longest((chars) => withAttempts(chars).includes('NOTES'));
-      expect(withAttempts(most).indexOf('\nYour notes')).toBe(2_500 - 160);
+      expect(withAttempts(most).indexOf('\nNotes from')).toBe(2_500 - 160);
       expect(dataOf(withAttempts(most), 'NOTES')).toMatch(/^n+$/);
       expect(withAttempts(most + 1)).not.toContain('NOTES');
     });

@@ -30,7 +30,8 @@ const version6 = JSON.parse(
   readFileSync(new URL('../../../../samples/state-v6.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
 /** Of one agent, which was Claude Code, and of no limit of its provider. */
-const since6 = { resting: {}, providers: {}, feedback: noFeedback };
+const since7 = { redBase: null };
+const since6 = { ...since7, resting: {}, providers: {}, feedback: noFeedback };
 const since5 = {
   ...since6,
   change: noChange,
@@ -50,7 +51,7 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
   [3, version3, since4],
   [4, version4, since5],
   [5, version5, { ...since6, providers: { claude: { kind: 'open', why: 'limit', until: parkedUntil } } }],
-  [6, version6, { feedback: noFeedback }],
+  [6, version6, { ...since7, feedback: noFeedback }],
 ];
 
 /** Nobody knows who worked on what. */

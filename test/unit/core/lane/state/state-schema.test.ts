@@ -85,6 +85,14 @@ const full: LaneState = {
   transcript: { sha256: 'ab'.repeat(32), bytes: 12 },
   journalHash: 'cd'.repeat(32),
   baseCheck: { commit: 'f', commands: '01', kind: 'failed', command: 'npm test', exitCode: 1 },
+  redBase: {
+    stage: 'tried',
+    commit: 'f',
+    commands: '01',
+    command: 'npm test',
+    failures: ['0123456789abcdef'],
+    words: 'not ok 1',
+  },
   headCheck: { commit: 'f', commands: '01', kind: 'passed', command: 'npm test', exitCode: 0 },
   refusedPush: { why: 'a rule', at: noon },
   change: {
@@ -188,6 +196,7 @@ test.each([
   'journalHash',
   'baseCheck',
   'baseCheck.command',
+  'redBase',
   'headCheck',
   'refusedPush',
 ])('%s may be null', (path) => {
@@ -235,6 +244,10 @@ describe('a document with a value outside its field is unreadable, and the field
     oneOf('baseCheck.kind', 'passed', 'failed'),
     objectIds('baseCheck.commit'),
     words('baseCheck.commands', 0, 64),
+    oneOf('redBase.stage', 'found', 'tried', 'recheck', 'repaired'),
+    objectIds('redBase.commit'),
+    sentences('redBase.command'),
+    words('redBase.words', 0, 300),
     orNull(sentences('headCheck.command')),
     words('refusedPush.why', 0, 1000),
     keptInstant('refusedPush.at'),

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { findErrors, fingerprintOf } from '../../analysis/errors.ts';
+import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
+import type { Immutable } from '../../immutable.ts';
+import { capped } from '../../text/cut.ts';
+
+/** Distinct failures of one verification that are compared; later ones are not looked at. */
+const MAX_FAILURES = 20;
+/** Longest line that is read for a failure, and longest text that is shown of one, in UTF-16 units. */
+const MAX_LINE_CHARS = 1_000;
+const MAX_SHOWN_CHARS = 300;
+
+/**
+ * `found`: no iteration has tried to cure it. `tried`: one did in vain, so no call is made. `recheck`: the base branch or
+ * `verify` changed since, so the next base check decides. `repaired`: the newest base passes, the lane does not hold it yet.
+ */
+const stages = ['found', 'tried', 'recheck', 'repaired'] as const;
+
+export const redBaseSchema = z.object({
+  stage: z.enum(stages),
+  /** The base commit that failed, and the first 32 hex digits of the SHA-256 of the verify commands. */
+  commit: z.string().max(64),
+  commands: z.string().max(64),
+  /** The command that failed. */
+  command: z.string().max(200),
+  /** Fingerprints of its failures. */
+  failures: z.array(z.string().max(64)).max(MAX_FAILURES),
+  /** Its last failure, for people; empty: it printed nothing. */
+  words: z.string().max(MAX_SHOWN_CHARS),
+});
+
+/** What is known of a base branch on which `verify` fails. */
+export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
+
+/** A line by which a test runner or compiler reports a failure, beside the errors that `findErrors` knows. */
+const REPORTS_FAILURE =
+  /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b/;
+
+/** A failure that a verification reported. */
+interface Failure {
+  readonly text: string;
+  readonly fingerprint: string;
+}
+
+/** The failures in the output of a verification, one per fingerprint; its last line where no line reports one. */
+function failuresIn(output: string): readonly Failure[] {
+  const lines = output
+    .split('\n')
+    .map((line) => line.slice(0, MAX_LINE_CHARS).trimEnd())
+    .filter((line) => line.trim() !== '');
+  const reported = lines.flatMap((line) => {
+    const [error] = findErrors(line);
+    if (error !== undefined) return [error];
+    return REPORTS_FAILURE.test(line) ? [failureOf(line)] : [];
+  });
+  const last = lines.at(-1);
+  const found = reported.length > 0 || last === undefined ? reported : [failureOf(last)];
+  return found
+    .filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index)
+    .slice(0, MAX_FAILURES);
+}
+
+/** How long something took, as test runners print it behind a name. */
+const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?(?=\s|$)/g;
+
+function failureOf(line: string): Failure {
+  const text = line.replace(DURATION, '').trim();
+  return { text: capped(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
+}
+
+/** Describes a base on which `verify` fails; null where it does not. The output must be redacted. */
+export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verification: Verification): RedBase | null {
+  if (verification.kind !== 'failed') return null;
+  const failures = failuresIn(verification.tail);
+  return {
+    ...subject,
+    stage: 'found',
+    command: verification.command.slice(0, 200),
+    failures: failures.map(({ fingerprint }) => fingerprint),
+    words: failures.at(-1)?.text ?? '',
+  };
+}
+
+/** True if a verification fails in the way in which the base fails: the same command, and every failure of the base is still reported. */
+export function failsAsBase(base: RedBase, verification: Verification): boolean {
+  if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
+  const failures = failuresIn(verification.tail).map(({ fingerprint }) => fingerprint);
+  return (
+    base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
+  );
+}
+
+/** Compares a verification behind an iteration with a red base: whether it fails in the same way, and what fails that did not fail on the base. */
+export function comparedWithBase(base: RedBase | null, verification: Verification): Verification {
+  if (base === null || verification.kind !== 'failed') return verification;
+  const known = new Set(base.failures);
+  const newlyRed = failuresIn(verification.tail).filter(({ fingerprint }) => !known.has(fingerprint));
+  return {
+    ...verification,
+    asOnBase: failsAsBase(base, verification),
+    newlyRed: newlyRed.map(({ text }) => text).slice(0, MAX_NEWLY_RED),
+  };
+}

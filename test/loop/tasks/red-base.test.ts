@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import type { Verification } from '../../../src/core/evidence.ts';
+import type { VerifyCall } from '../../../src/ports/agent.ts';
+import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { createProject, runOnce, savedState, senderOf } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
+
+const green: Verification = { kind: 'passed', durationMs: 1 };
+const FIX = 'fix.txt';
+
+/** A project whose `verify` passes only where the tree holds the fix; the base lacks it. `extra`: what the lane's own work makes fail. */
+function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' } = {}) {
+  const project = createProject({ issues, agent, inputs: { verify: 'npm test' } });
+  const runs: string[] = [];
+  let isCured = false;
+  const hasFix = (commit: string | undefined): boolean =>
+    commit !== undefined && Object.hasOwn(project.origin.commits.get(commit)?.tree ?? {}, FIX);
+  const failing = (tail: string): Verification => ({
+    kind: 'failed',
+    command: 'npm test',
+    code: 1,
+    tail,
+    durationMs: 1,
+  });
+  project.verifier = {
+    verify: ({ folder }: VerifyCall) => {
+      runs.push(folder === null ? 'work tree' : folder === project.origin.branches.get('main') ? 'base' : 'head');
+      const passes = folder === null ? isCured || hasFix(project.origin.branches.get('ralph/queue')) : hasFix(folder);
+      return Promise.resolve(
+        passes ? green : failing(`✖ adds (${String(runs.length)}ms)${folder === null ? extra : ''}`),
+      );
+    },
+  };
+  const commitToMain = (tree: Readonly<Record<string, string>>): void => {
+    const parent = project.origin.branches.get('main') ?? '';
+    const before = project.origin.commits.get(parent)?.tree ?? {};
+    project.origin.branches.set(
+      'main',
+      addCommit(project.origin, { tree: { ...before, ...tree }, parent, message: 'x' }),
+    );
+  };
+  return { project, runs, commitToMain, cure: () => (isCured = true) };
+}
+
+function notifications({ forge }: Project): readonly string[] {
+  return textsOf(forge.notifications).filter((body) => body.includes('base_is_red'));
+}
+
+function textsOf(shelf: Project['forge']['notifications']): readonly string[] {
+  return [...shelf.values()].flatMap((comments) => [...comments.values()]);
+}
+
+const byHand = { name: 'workflow_dispatch', payload: { inputs: {}, sender: senderOf('ann') } };
+const honest: Behaviour = () => ({
+  output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'main is red' } },
+});
+
+describe('verify fails on the base branch', () => {
+  test.each<[string, Behaviour]>([
+    ['an honest agent', honest],
+    ['an agent that claims completion', finisher],
+    ['an agent that only works', steadyWorker],
+    ['an agent that changes nothing', stuck],
+  ])('%s: one call, blocked, no attempt booked, one notification over three runs', async (_, agent) => {
+    const { project } = redProject([agent]);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    const state = savedState(project);
+    for (const id of ['issue-1', 'issue-2']) {
+      const { state: stands = 'todo', attempts = 0 } = state.tasks[id] ?? {};
+      expect([stands, attempts]).toEqual([expect.stringMatching(/^(?:todo|in-progress)$/), 0]);
+    }
+    expect(state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
+    for (const run of [2, 3])
+      expect([run, await runOnce(project)]).toMatchObject([run, { end: 'blocked (base_is_red)', calls: 0 }]);
+    expect(notifications(project)).toHaveLength(1);
+    expect(notifications(project)[0]).toMatch(/`npm test` fails on `main` as well: <code>✖ adds<\/code>\./);
+    expect(notifications(project)[0]).not.toContain('smaller or clearer');
+    expect([...project.forge.issues.values()].flatMap(({ labels }) => labels)).not.toContain('ralph:blocked');
+  });
+
+  test('the task may be the cure: it is done, and the others are worked on', async () => {
+    const { project, cure } = redProject([
+      ({ task, turn }) => {
+        cure();
+        return { ...finisher({ task, turn, resume: null, files: {} }), writes: { [`${task}.ts`]: 'x', [FIX]: 'x' } };
+      },
+    ]);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  });
+
+  test('what fails besides is named to people', async () => {
+    const { project } = redProject([finisher], { extra: '\n✖ subtracts' });
+    await runOnce(project);
+    expect(notifications(project)[0]).toMatch(/New on this branch, and not on the base: <code>✖ subtracts<\/code>\./);
+  });
+
+  test('a person who asks gets one more call, and nobody a second notification', async () => {
+    const { project } = redProject([stuck], { issues: [1] });
+    await runOnce(project);
+    expect(await runOnce(project, { event: byHand })).toMatchObject({ end: 'blocked (base_is_red)' });
+    expect(notifications(project).length).toBeLessThanOrEqual(2);
+  });
+
+  test('a newer base that fails in the same way makes no call', async () => {
+    const { project, commitToMain, runs } = redProject([finisher]);
+    await runOnce(project);
+    commitToMain({ 'other.txt': 'x' });
+    runs.length = 0;
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(runs).toEqual(['base']);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(runs).toEqual(['base']);
+    expect(notifications(project)).toHaveLength(1);
+  });
+
+  test('once it is repaired, the next run merges it first, and everything is done', async () => {
+    const { project, commitToMain } = redProject([finisher]);
+    await runOnce(project);
+    commitToMain({ [FIX]: 'x' });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    const head = project.origin.branches.get('ralph/queue') ?? '';
+    expect(project.origin.commits.get(head)?.tree).toHaveProperty(FIX);
+    expect(savedState(project)).toMatchObject({ redBase: null, tasks: { 'issue-1': { state: 'done' } } });
+    expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
+  });
+
+  test('three jobs: the same', async () => {
+    const { project } = redProject([finisher]);
+    const { publish } = await runSplit(project);
+    expect(publish?.report?.outcome).toEqual({ kind: 'blocked', reason: 'base_is_red' });
+    expect(savedState(project)).toMatchObject({ redBase: { stage: 'tried' } });
+    expect(notifications(project)).toHaveLength(1);
+  });
+});

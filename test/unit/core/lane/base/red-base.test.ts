@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import {
+  holdForBase,
+  isBaseKnown,
+  reconsiderBase,
+  recordBaseCheck,
+} from '../../../../../src/core/lane/base/base-check.ts';
+import { comparedWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
+import type { Verification } from '../../../../../src/core/evidence.ts';
+import { initialState, type LaneState } from '../../../../../src/core/lane/state.ts';
+
+const subject = { commit: 'c0ffee', commands: 'abc' };
+const passed: Verification = { kind: 'passed', durationMs: 1 };
+
+function failed(tail: string, { command = 'npm test', code = 1 as number | null } = {}): Verification {
+  return { kind: 'failed', command, code, tail, durationMs: 5 };
+}
+
+function redBase(tail: string, stage: RedBase['stage'] = 'found'): RedBase {
+  const base = redBaseOf(subject, failed(tail));
+  if (base === null) throw new Error('It passes.');
+  return { ...base, stage };
+}
+
+describe('a verification fails as the base does when it is the same command and every failure of the base is still there', () => {
+  test.each<[string, string, string, boolean]>([
+    ['the same line', 'main is broken', 'main is broken', true],
+    ['nothing printed, both times', '', '', true],
+    ['nothing printed on the base, something now', '', 'Error: x', false],
+    ['another time and duration', 'not ok 1 - adds (12ms)', 'not ok 1 - adds (3 ms)', true],
+    ['another place of the checkout', 'Error: cannot open /a/b/c.txt', 'Error: cannot open /tmp/clone/c.txt', true],
+    [
+      'tests that pass now are listed as well',
+      '✖ adds (0.9ms)\nℹ tests 1\nℹ fail 1',
+      '✔ subtracts (0.3ms)\n✖ adds (1.1ms)\nℹ tests 2\nℹ fail 1',
+      true,
+    ],
+    ['a new failure beside the old one', '✖ adds', '✖ adds\n✖ subtracts', true],
+    ['one of two is cured', '✖ adds\n✖ subtracts', '✖ subtracts', false],
+    ['another test fails', '✖ adds', '✖ subtracts', false],
+    [
+      'go',
+      '--- FAIL: TestAdd (0.00s)\nFAIL\nFAIL\tshop\t0.002s',
+      '--- FAIL: TestAdd (0.01s)\nFAIL\nFAIL\tshop\t0.9s',
+      true,
+    ],
+    ['go, another test', '--- FAIL: TestAdd (0.00s)\nFAIL', '--- FAIL: TestSub (0.00s)\nFAIL', false],
+    [
+      'pytest',
+      'FAILED tests/test_a.py::test_add - assert 1 == 2',
+      'FAILED tests/test_a.py::test_add - assert 1 == 2',
+      true,
+    ],
+    ['a time-out', '(took too long)', '(took too long)', true],
+  ])('%s', (_, onBase, now, expected) => {
+    expect(failsAsBase(redBase(onBase), failed(now))).toBe(expected);
+  });
+
+  test('another command fails in another way, and so does what passes', () => {
+    expect(failsAsBase(redBase('x'), failed('x', { command: 'npm run lint' }))).toBe(false);
+    expect(failsAsBase(redBase('x'), passed)).toBe(false);
+    expect(redBaseOf(subject, passed)).toBeNull();
+    expect(redBaseOf(subject, { kind: 'not-run' })).toBeNull();
+  });
+});
+
+describe('a verification behind an iteration, compared with a red base', () => {
+  test('names what the base does not have', () => {
+    expect(comparedWithBase(redBase('✖ adds'), failed('✖ adds\n✖ subtracts'))).toMatchObject({
+      asOnBase: true,
+      newlyRed: ['✖ subtracts'],
+    });
+    expect(comparedWithBase(redBase('✖ adds'), failed('✖ subtracts'))).toMatchObject({
+      asOnBase: false,
+      newlyRed: ['✖ subtracts'],
+    });
+  });
+
+  test.each([passed, { kind: 'not-run' } as const])('says nothing of one that did not fail: %j', (verification) => {
+    expect(comparedWithBase(redBase('x'), verification)).toEqual(verification);
+  });
+
+  test('says nothing where the base passes', () => {
+    expect(comparedWithBase(null, failed('x'))).toEqual(failed('x'));
+  });
+
+  test('is bounded, whatever is printed', () => {
+    const noise = Array.from({ length: 500 }, (_, n) => `✖ ${'x'.repeat(n)}`).join('\n');
+    const compared = comparedWithBase(redBase(noise), failed(`✖ new\n${noise}`));
+    expect(compared.kind === 'failed' && (compared.newlyRed ?? []).length <= 5).toBe(true);
+    expect(redBase(noise).failures.length).toBeLessThanOrEqual(20);
+    expect(redBase('y'.repeat(5_000)).words.length).toBeLessThanOrEqual(300);
+  });
+});
+
+describe('what becomes of a red base', () => {
+  const fresh = initialState('queue', 1);
+  const withBase = (redBase: RedBase | null): LaneState => ({ ...fresh, redBase });
+
+  test('found by the base check, held by an iteration that fails in the same way', () => {
+    const found = recordBaseCheck(fresh, subject, failed('✖ adds'));
+    expect(found).toMatchObject({ baseCheck: { kind: 'failed' }, redBase: { stage: 'found', words: '✖ adds' } });
+    expect(holdForBase(found).redBase?.stage).toBe('tried');
+    expect(holdForBase(fresh)).toBe(fresh);
+  });
+
+  test.each<
+    [string, { asked?: boolean; commit?: string; commands?: string; verifies?: boolean }, RedBase['stage'] | null]
+  >([
+    ['nothing changed', {}, 'tried'],
+    ['a person asks', { asked: true }, 'found'],
+    ['the base moved', { commit: 'beef' }, 'recheck'],
+    ['verify was changed', { commands: 'other' }, 'recheck'],
+    ['verify was taken away', { verifies: false }, null],
+  ])(
+    'a lane that waits for its base, at the start of a run: %s',
+    (_, { asked = false, verifies = true, ...now }, stage) => {
+      const state = withBase(redBase('x', 'tried'));
+      expect(reconsiderBase(state, { asked, verifies, subject: { ...subject, ...now } }).redBase?.stage ?? null).toBe(
+        stage,
+      );
+    },
+  );
+
+  test.each<[string, RedBase, Verification, string | undefined, RedBase['stage']]>([
+    [
+      'a newer base that fails in the same way makes no call worth it',
+      redBase('✖ adds', 'recheck'),
+      failed('✖ adds'),
+      undefined,
+      'tried',
+    ],
+    [
+      'one that fails in another way gets one iteration',
+      redBase('✖ adds', 'recheck'),
+      failed('✖ subs'),
+      undefined,
+      'found',
+    ],
+    ['another verify gets one iteration', redBase('✖ adds', 'recheck'), failed('✖ adds'), 'new', 'found'],
+    ['one that passes is to be merged', redBase('✖ adds', 'recheck'), passed, undefined, 'repaired'],
+    [
+      'one that passes is to be merged, also where no iteration was made',
+      redBase('✖ adds'),
+      passed,
+      undefined,
+      'repaired',
+    ],
+  ])('%s', (_, before, verification, commands = 'abc', stage) => {
+    const state = recordBaseCheck(withBase(before), { commit: 'beef', commands }, verification);
+    expect(state.redBase?.stage).toBe(stage);
+  });
+
+  test('a check that was cut short says nothing', () => {
+    expect(recordBaseCheck(withBase(redBase('x', 'recheck')), subject, { kind: 'not-run' }).redBase?.stage).toBe(
+      'recheck',
+    );
+  });
+
+  test('a red base of an earlier version, whose failures nobody kept, is checked once more', () => {
+    const known = recordBaseCheck(fresh, subject, failed('x'));
+    expect(isBaseKnown(known, subject)).toBe(true);
+    expect(isBaseKnown({ ...known, redBase: null }, subject)).toBe(false);
+    expect(isBaseKnown(recordBaseCheck(fresh, subject, passed), subject)).toBe(true);
+    expect(isBaseKnown(known, { ...subject, commit: 'other' })).toBe(false);
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { initialState, MAX_STATE_BYTES, parseState, serializeState } from '../../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+
+const done: TaskProgress = {
+  state: 'done',
+  attempts: 2,
+  startedTree: 'a'.repeat(40),
+  doneCommit: 'b'.repeat(40),
+  reason: null,
+  setAside: null,
+};
+const failed: TaskProgress = { ...done, state: 'failed', reason: 'max_iterations_per_task', doneCommit: null };
+
+test.each([200, 600, 2_000])('of %i finished boxes none is forgotten, however large the state is', (many) => {
+  const ids = Array.from({ length: many }, (_, n) => `plan-${String(n).padStart(12, '0')}`);
+  const tasks = Object.fromEntries(ids.map((id, n) => [id, n % 50 === 7 ? failed : done]));
+  const document = serializeState({ ...initialState('queue', 1), tasks });
+  expect(Buffer.byteLength(document)).toBeLessThanOrEqual(MAX_STATE_BYTES);
+  const parsed = parseState(document, 'queue');
+  const kept = parsed.kind === 'state' ? parsed.state.tasks : {};
+  for (const id of ids) expect([id, kept[id]?.state]).toEqual([id, tasks[id]?.state]);
+});
+
+test('a list of finished tasks that is no list of ids makes the document unreadable', () => {
+  const document = JSON.stringify({ ...initialState('queue', 1), finished: [1] });
+  expect(parseState(document, 'queue')).toMatchObject({
+    kind: 'unreadable',
+    why: expect.stringContaining('finished') as string,
+  });
+});
