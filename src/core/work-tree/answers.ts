@@ -20,6 +20,7 @@ const MOST_WARNINGS = 20;
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 const path = z.string().min(1).max(LONGEST_PATH);
 const words = z.string().max(MOST_WORDS);
+const treeEntry = z.object({ mode: z.string().regex(/^[0-7]{6}$/), id: objectId });
 const packBytes = z.int().positive().max(LARGEST_PACK_BYTES);
 
 /** What is asked of the worker that runs in the work tree as the agent's user, and what it answers. */
@@ -37,7 +38,12 @@ const answers = {
   /** So many bytes of the pack follow. */
   pack: z.object({ kind: z.literal('pack'), bytes: z.int().positive().max(CHUNK_BYTES) }),
   /** null: what is wanted is not at hand. */
-  'put-back': z.object({ kind: z.literal('put-back'), paths: z.array(path).max(MOST_PATHS).nullable() }),
+  'put-back': z.object({
+    kind: z.literal('put-back'),
+    paths: z.array(path).max(MOST_PATHS).nullable(),
+    /** What could not be put back: how it is, and what it counts as. null: it is not there. */
+    left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
+  }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
   'read-end': z.object({ kind: z.literal('read-end'), text: z.string().nullable() }),

@@ -1,12 +1,15 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import type { MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials/credentials.ts';
 import { authorization } from '../git.ts';
+import { shownName } from '../names.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { openLane, type Lane } from './lane.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
@@ -19,12 +22,13 @@ import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
 import { textsOf } from './texts.ts';
 import { changeBetween } from './tree/tree-change.ts';
+import { addAsFound, type AsFound } from './tree/as-found.ts';
 import { createExchange } from './tree/exchange.ts';
 import { handOverWorkTree } from './tree/hand-over.ts';
 import { createLocalSide, withoutNotesOf } from './tree/local-side.ts';
 import { configToRestore, createWorkspaceRestorer } from './tree/restore.ts';
 import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/side.ts';
-import { readWorkTree } from './tree/work-tree.ts';
+import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import { checkWorkingDirectory } from './working-directory.ts';
 import { headOf } from './workspace.ts';
@@ -47,6 +51,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
     null;
   let withheld: WithheldPaths = new Map();
+  /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
+  let asFound: readonly AsFound[] = [];
   /** null: none is to be finished. */
   let merge: OpenMerge | null = null;
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
@@ -93,7 +99,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
   async function readContent(): Promise<Omit<LastRead, 'tree'>> {
     if (quarantined === null || lane === null) {
       const { workspace, repository } = await needOurs();
-      const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+      const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace, plainReading)]);
       return {
         head,
         content: contentOf(
@@ -103,7 +109,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       };
     }
     const { side } = quarantined;
-    const { head, ...found } = await side.read(lane.tip);
+    const { head, ...found } = await side.read(lane.tip, asFound);
     return { head, content: contentOf(found, await side.withoutNotes(found.tree)) };
   }
 
@@ -129,7 +135,20 @@ export function createRepository(options: RepositoryOptions): Checkout {
       overlaid(quarantine, objects, { on, from: begun.tip, to: begun.laid, withheld: [...withheld.keys()], only }),
     );
     lastRead = null;
-    await side.putBack(wanted);
+    await putBackTo(side, wanted);
+  }
+
+  /** Makes the work tree what `wanted` says. What cannot be put back is nobody's work from now on. */
+  async function putBackTo(side: WorkTreeSide, wanted: ObjectId): Promise<readonly string[]> {
+    const { paths, left } = await side.putBack(wanted, asFound);
+    if (left.length > 0) {
+      asFound = addAsFound(asFound, left);
+      const names = namesOf(left.map(({ path }) => shownName(path)));
+      options.log.warning(
+        `What verify or the agent left in the work tree cannot be put back as it was, so it is left alone and not published: ${oneLine(names, 500)}.`,
+      );
+    }
+    return paths.map(shownName);
   }
 
   async function tipTree(objects: Objects, tip: ObjectId): Promise<ObjectId> {
@@ -148,15 +167,16 @@ export function createRepository(options: RepositoryOptions): Checkout {
   return {
     ...createQuestions(options, { opened, needOurs, isUntouched: () => lane === null }),
 
-    async openLane(wanted, found) {
+    async openLane(wanted, known) {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, base, fork, roots, answer } = await openLane(source, wanted, found ?? null);
+      const { lane: started, base, fork, roots, asFound: found, answer } = await openLane(source, wanted, known ?? null);
       // A branch may lack a folder that the base has had since.
       await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
       withheld = new Map();
+      asFound = found;
       merge = null;
       lastRead = null;
       const heads = [started.tip, base];
@@ -223,7 +243,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return {
         ...made,
         withheldNow: named(withheld),
-        publishedPaths: changes.map(({ path }) => path),
+        publishedPaths: changes.map(({ path }) => shownName(path)),
         published: { head: made.head, tree: evidence },
         merge: isMerge ? 'made' : 'none',
       };
@@ -302,7 +322,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
       );
       if (judged === 'kept') lastRead = { head, content: now, tree: await measured(now) };
-      else await side.putBack(before);
+      else await putBackTo(side, before);
       return judged;
     },
 
@@ -311,11 +331,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { before } = merge;
       merge = null;
       lastRead = null;
-      await quarantined.side.putBack(before);
+      await putBackTo(quarantined.side, before);
     },
 
     async putBack() {
-      return quarantined === null || lastRead === null ? [] : await quarantined.side.putBack(lastRead.content.tree);
+      if (quarantined === null || lastRead === null) return [];
+      return await putBackTo(quarantined.side, lastRead.content.tree);
     },
 
     async review() {
@@ -401,11 +422,11 @@ interface Quarantined {
 }
 
 function named(paths: WithheldPaths): readonly Withheld[] {
-  return [...paths].map(([path, why]) => ({ path, why }));
+  return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
 }
 
 function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {
-  return { kind: 'begun', conflicts, lockFiles };
+  return { kind: 'begun', conflicts: conflicts.map(shownName), lockFiles: lockFiles.map(shownName) };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -58,7 +58,7 @@ export async function keepIgnored(
   repository: PrivateRepository,
 ): Promise<KeptFiles | null> {
   await repository.seal();
-  const listed = await repository.git.records([
+  const listed = await repository.git.names([
     'ls-files',
     '--others',
     '--ignored',
@@ -205,7 +205,7 @@ async function* chunksOf({ archive, size }: Pick<KeptFiles, 'archive' | 'size'>)
 
 /** What is published is what is verified: an ignored file does not stand in for one that the commit has. */
 async function putBackTracked(git: Git, ofOthers: readonly string[]): Promise<void> {
-  const changed = await git.records(['ls-files', '-z', '--modified']);
+  const changed = await git.names(['ls-files', '-z', '--modified']);
   const isOfOthers = (path: string): boolean =>
     ofOthers.some((other) => path === other || path.startsWith(`${other}/`));
   const paths = [...new Set(changed)].filter((path) => !isOfOthers(path));
@@ -223,12 +223,12 @@ async function filesOfOthers(workspace: Workspace, { git }: PrivateRepository): 
       () => false,
     );
   const submodules = (await has(join(workspace.top, '.gitmodules')))
-    ? (await git.records(['ls-files', '--stage', '-z'])).flatMap(
+    ? (await git.names(['ls-files', '--stage', '-z'])).flatMap(
         (record) => /^160000 \S+ \d\t([^]*)$/.exec(record)?.[1] ?? [],
       )
     : [];
   const large = (await has(join(workspace.commonFolder, 'lfs')))
-    ? await git.records(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
+    ? await git.names(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
     : [];
   const there = await Promise.all([...submodules, ...large].map((path) => has(join(workspace.top, path))));
   return [...submodules, ...large].filter((_, i) => there[i]);

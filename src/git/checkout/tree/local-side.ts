@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
+import { treeOf } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { Exchange } from './exchange.ts';
@@ -22,6 +23,15 @@ export interface LocalSideOptions {
 
 /** A work tree that belongs to the user of this process. */
 export function createLocalSide({ workspace, folder, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
+  const trees = new Map<ObjectId, ObjectId>();
+
+  /** The tree of a commit, which is asked for once. */
+  async function treeAt(commit: ObjectId): Promise<ObjectId | null> {
+    const tree = trees.get(commit) ?? (await treeOf(own.git, commit));
+    if (tree !== null) trees.set(commit, tree);
+    return tree;
+  }
+
   /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
@@ -30,15 +40,16 @@ export function createLocalSide({ workspace, folder, own, exchange, restore }: L
   }
 
   return {
-    async read(tip) {
+    async read(tip, asFound) {
       const taken = takenHead(tip);
-      const [head, content] = await Promise.all([taken, readWorkTree(own, workspace, taken)]);
+      const reading = { asFound, tracked: await treeAt(tip), taken };
+      const [head, content] = await Promise.all([taken, readWorkTree(own, workspace, reading)]);
       return { head, ...content };
     },
 
     withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 
-    putBack: (wanted) => putBackWorkTree(own, workspace, wanted),
+    putBack: (wanted, asFound) => putBackWorkTree(own, workspace, { wanted, asFound }),
 
     async leavePlainCheckout({ branch, tip, has, hasIndex }) {
       exchange.know(tip);

@@ -3,6 +3,7 @@ import type { TreeQuestion } from '../../../core/work-tree/answers.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { WorkspacePlace } from '../workspace.ts';
+import type { AsFound } from './as-found.ts';
 
 /** What a worker needs to know of the work tree; all of it was found before an agent could touch it. */
 export interface TreeSetup {
@@ -26,10 +27,10 @@ interface Questions {
   /** To forget all that the worker kept from one time to the next. */
   readonly reset: object;
   /** `has`: trees that need not be sent again. */
-  readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[] };
+  readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[]; readonly asFound: readonly AsFound[] };
   /** A part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
-  readonly 'put-back': { readonly wanted: ObjectId };
+  readonly 'put-back': { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] };
   readonly leave: { readonly branch: string; readonly tip: ObjectId; readonly has: readonly ObjectId[] };
   readonly 'read-texts': { readonly paths: readonly string[] };
   readonly 'read-end': { readonly path: string; readonly maxBytes: number };

@@ -1,14 +1,16 @@
 import type { ObjectId } from '../../../core/evidence.ts';
 import { whyStandIn, type StandIn } from '../../../core/work-tree/stand-in.ts';
+import type { AsFound } from './as-found.ts';
+import type { PutBack } from './work-tree.ts';
 
 /** What is done in the work tree while a lane is open: by this process or, where the tree belongs to another user, by a worker of ours that runs as that user. */
 export interface WorkTreeSide {
   /** The work tree as it is now. `tip`: the newest commit of the lane. */
-  read(tip: ObjectId): Promise<ReadTree>;
+  read(tip: ObjectId, asFound: readonly AsFound[]): Promise<ReadTree>;
   /** The tree without the agent's notes, from which evidence is taken. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
-  /** Makes the work tree what `wanted` says, but for ignored files; returns the paths that differed. Throws UserError when it cannot. */
-  putBack(wanted: ObjectId): Promise<readonly string[]>;
+  /** Makes the work tree what `wanted` says, but for ignored files and for what nobody here can change. */
+  putBack(wanted: ObjectId, asFound: readonly AsFound[]): Promise<PutBack>;
   /** Leaves a plain checkout of the tip whose withheld files show up as changes that are not committed. An agent may have broken the git directory beyond repair: the run does without it. */
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }

@@ -126,7 +126,7 @@ function openDesk(
         return { answer: { kind: 'pack', bytes: bytes.length }, bytes };
       }
       case 'put-back':
-        return { answer: { kind: 'put-back', paths: await inPlace((at) => putBack(at, request)) } };
+        return { answer: { kind: 'put-back', ...(await inPlace((at) => putBack(at, request))) } };
       case 'leave':
         await inPlace((at) => leave(at, request));
         return { answer: { kind: 'leave' } };
@@ -149,10 +149,9 @@ interface Place {
   readonly side: WorkTreeSide;
 }
 
-async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
+async function read({ outbox, side }: Place, { tip, has, asFound }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns } = await side.read(tip);
-  await outbox.settle();
+  const { head, tree, standIns } = await side.read(tip, asFound);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -173,12 +172,14 @@ async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>
   };
 }
 
-async function putBack({ outbox, side }: Place, { wanted }: TreeRequestOf<'put-back'>): Promise<string[] | null> {
+async function putBack(
+  { outbox, side }: Place,
+  { wanted, asFound }: TreeRequestOf<'put-back'>,
+): Promise<Pick<TreeAnswer<'put-back'>, 'paths' | 'left'>> {
   const isHere = (await existing(outbox, [wanted])).length > 0;
-  if (!isHere) return null;
-  const paths = await side.putBack(wanted);
-  await outbox.settle();
-  return paths.slice(0, MOST_PATHS);
+  if (!isHere) return { paths: null, left: [] };
+  const { paths, left } = await side.putBack(wanted, asFound);
+  return { paths: paths.slice(0, MOST_PATHS), left: left.slice(0, MOST_PATHS) };
 }
 
 async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
