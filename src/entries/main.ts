@@ -101,6 +101,7 @@ export async function main(): Promise<void> {
         machine: createMachine(world, { startedAt, workFiles: connections.workFiles }),
         startedAt,
         appendJournal: journal.append,
+        keepPatch: journal.keepPatch,
         journalHash: journal.hash,
         leave: (report) => {
           resolve({ report, handedOver: null });

@@ -157,6 +157,10 @@ export interface CommittedIteration {
   readonly publishedPaths: readonly string[];
   /** HEAD and content of what is published: the work tree without what is withheld. */
   readonly published: Snapshot;
+  /** What the agent did in this iteration that is not in the work tree: branches, stashes, work trees of its own. */
+  readonly beside: readonly WorkBeside[];
+  /** Names of all such work that is not in the work tree by now. */
+  readonly besideNow: readonly string[];
   /** Whether a merge of the base branch is still to be finished (`open`), or this is it. */
   readonly merge: 'none' | 'open' | 'made';
 }
@@ -168,6 +172,12 @@ export type MergeBegun =
 
 /** Why it was put back: `failed`: it is no file any more. */
 export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
+
+/** Work beside the work tree; `patch`: what it would change there, cut where it is long. */
+export interface WorkBeside {
+  readonly name: string;
+  readonly patch: string;
+}
 
 /** A changed file that was left out of the commit. */
 export interface Withheld {

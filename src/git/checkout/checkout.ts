@@ -1,9 +1,10 @@
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
 import { namesOf } from '../../core/text/lists.ts';
+import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/beside.ts';
 import { oneLine } from '../../core/text/one-line.ts';
-import type { MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
+import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
@@ -39,6 +40,9 @@ export interface Checkout extends Repository {
   files(own: WorkTreeFiles): WorkTreeFiles;
 }
 
+/** More work beside the work tree is not looked into. */
+const MOST_ASKED = 10;
+
 /** The checkout behind the port Repository. Nothing is read or written before the first call. */
 export function createRepository(options: RepositoryOptions): Checkout {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
@@ -55,6 +59,11 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let asFound: readonly AsFound[] = [];
   /** null: none is to be finished. */
   let merge: OpenMerge | null = null;
+  /** Work beside the work tree: what was known after the last iteration (null: nothing was looked at yet), and what of it is not in the work tree yet. */
+  let beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] } = {
+    known: null,
+    standing: [],
+  };
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
   /** What git ignored before the agent worked; null: nothing. */
@@ -84,9 +93,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
   }
 
   async function snapshot(): Promise<Snapshot> {
-    const { head, content } = await readContent();
+    const read = await readContent();
+    const { head, content } = read;
     const tree = await measured(content);
-    lastRead = { content, tree, head };
+    lastRead = { ...read, tree };
     const known = head ?? lane?.tip;
     if (known === undefined)
       throw new UserError(
@@ -102,6 +112,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace, plainReading)]);
       return {
         head,
+        beside: [],
         content: contentOf(
           found,
           await withoutNotesOf({ workspace, repository, folder: workingDirectory }, found.tree),
@@ -109,8 +120,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       };
     }
     const { side } = quarantined;
-    const { head, ...found } = await side.read(lane.tip, asFound);
-    return { head, content: contentOf(found, await side.withoutNotes(found.tree)) };
+    const { head, beside: found, ...content } = await side.read(lane.tip, asFound);
+    // What was there before the agent worked is not its work.
+    beside = { ...beside, known: beside.known ?? found };
+    return { head, beside: found, content: contentOf(content, await side.withoutNotes(content.tree)) };
   }
 
   /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
@@ -151,6 +164,31 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return paths.map(shownName);
   }
 
+  /** What the agent did beside the work tree, so that it is not lost: never a reason to end a run. */
+  async function lookBeside(
+    { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
+    tip: ObjectId,
+  ): Promise<Pick<CommittedIteration, 'beside' | 'besideNow'>> {
+    if (quarantined === null) return { beside: [], besideNow: [] };
+    const { side } = quarantined;
+    const news = newBeside(beside.known ?? found, found);
+    const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
+    const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_ASKED);
+    const known = [...new Set([tip, ...(head === null ? [] : [head])])];
+    const patches: { readonly item: BesideWork; readonly patch: string }[] = [];
+    for (const item of asked) {
+      const patch = await side.patchOf({ item, known, now: content.tree }).catch(() => null);
+      if (patch !== null) patches.push({ item, patch });
+    }
+    beside = { known: found, standing: patches.map(({ item }) => item) };
+    return {
+      beside: patches
+        .filter(({ item }) => news.includes(item))
+        .map(({ item, patch }) => ({ name: nameOfBeside(item), patch })),
+      besideNow: patches.map(({ item }) => nameOfBeside(item)),
+    };
+  }
+
   async function tipTree(objects: Objects, tip: ObjectId): Promise<ObjectId> {
     const tree = await objects.treeOf(tip);
     if (tree === null) throw lostObjects((await needOpened()).workspace);
@@ -184,10 +222,18 @@ export function createRepository(options: RepositoryOptions): Checkout {
         workFolder: options.workFolder,
         heads,
         roots,
+        asFound,
       });
       await quarantine.keep(started.tip);
       const exchange = createExchange({ workspace, checkout: repository, own: quarantine, roots, heads });
-      const side = createLocalSide({ workspace, folder: workingDirectory, own: quarantine, exchange, restore });
+      const side = createLocalSide({
+        ...{ workspace, folder: workingDirectory, own: quarantine, exchange, restore },
+        besideWith: {
+          own: repository,
+          objects: [quarantine.folder, workspace.commonFolder].map((one) => join(one, 'objects')),
+        },
+      });
+      beside = { known: null, standing: [] };
       quarantined = { ...over(quarantine), fork, base: { branch: wanted.baseBranch, commit: base }, side };
       return answer;
     },
@@ -207,7 +253,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.seal();
       const known = lane.tip;
       // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
-      const { head, content: now } = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
+      const read = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
+      const { head, content: now } = read;
+      const found = await lookBeside(read, known);
       const done = await withObjects(quarantine.git, async (objects) => {
         const tip = { commit: known, tree: await tipTree(objects, known) };
         const content = { tip, head, now, withheldBefore: withheld, iteration };
@@ -225,7 +273,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         const { withheld: newly } = done;
         return {
           ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: named(withheld) },
-          ...{ publishedPaths: [], published: await snapshot(), merge: 'open' },
+          ...{ ...found, publishedPaths: [], published: await snapshot(), merge: 'open' },
         };
       }
       const { tree, changes, withheldPaths, ...made } = done.made;
@@ -242,6 +290,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
       return {
         ...made,
+        ...found,
         withheldNow: named(withheld),
         publishedPaths: changes.map(({ path }) => shownName(path)),
         published: { head: made.head, tree: evidence },
@@ -302,9 +351,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const open = merge;
       const { tip } = lane;
       const { quarantine, committer } = quarantined;
-      const { head, content } = await readContent();
-      const now = content.tree;
-      lastRead = { head, content, tree: await measured(content) };
+      const read = await readContent();
+      const now = read.content.tree;
+      lastRead = { ...read, tree: await measured(read.content) };
       return await withObjects(quarantine.git, async (objects) =>
         lockFilesLeft(committer, objects, { merge: open, tip: await tipTree(objects, tip), now }),
       );
@@ -317,11 +366,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { tip } = lane;
       const { quarantine, committer, side } = quarantined;
       const before = lastRead.content.tree;
-      const { head, content: now } = await readContent();
+      const read = await readContent();
+      const { content: now } = read;
       const judged = await withObjects(quarantine.git, async (objects) =>
         judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
       );
-      if (judged === 'kept') lastRead = { head, content: now, tree: await measured(now) };
+      if (judged === 'kept') lastRead = { ...read, tree: await measured(now) };
       else await putBackTo(side, before);
       return judged;
     },
@@ -409,6 +459,7 @@ interface LastRead {
   readonly content: WorkTreeContent;
   readonly tree: ObjectId;
   readonly head: ObjectId | null;
+  readonly beside: readonly BesideWork[];
 }
 
 interface Quarantined {

@@ -52,7 +52,7 @@ export async function mergeTrees(
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
   const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
   const found = [...judged]
-    .filter(([path]) => isNameable(path) && !kept.has(path))
+    .filter(([path]) => !kept.has(path))
     .map(([path, stages]) =>
       settle(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
     );

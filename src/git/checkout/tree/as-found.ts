@@ -59,6 +59,15 @@ export async function countedTree(
   });
 }
 
+/** Puts every path of the list into the repository's index as it counts, so that its file is read next time. */
+export async function countInIndex({ git }: PrivateRepository, list: readonly AsFound[]): Promise<void> {
+  if (list.length === 0) return;
+  const lines = list.map(({ path, found, counted }) =>
+    indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(found?.id.length ?? 40), path),
+  );
+  await git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
+}
+
 /** A mode that is as it was found stays out of it when the content changes, and the other way round. */
 function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
   if (now === null || found === null || counted === null)

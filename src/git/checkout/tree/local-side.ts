@@ -5,6 +5,7 @@ import type { Folder } from '../../../core/folder.ts';
 import { treeOf } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
+import { findBeside, patchOf, type BesideOptions } from './beside.ts';
 import type { Exchange } from './exchange.ts';
 import type { WorkspaceRestorer } from './restore.ts';
 import type { WorkTreeSide } from './side.ts';
@@ -19,11 +20,21 @@ export interface LocalSideOptions {
   readonly exchange: Exchange;
   /** Makes the git directory one that git accepts again. */
   readonly restore: WorkspaceRestorer;
+  /** With what work beside the work tree is looked at. */
+  readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 
 /** A work tree that belongs to the user of this process. */
-export function createLocalSide({ workspace, folder, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
+export function createLocalSide({
+  workspace,
+  folder,
+  own,
+  exchange,
+  restore,
+  besideWith,
+}: LocalSideOptions): WorkTreeSide {
   const trees = new Map<ObjectId, ObjectId>();
+  const beside = { ...besideWith, workspace };
 
   /** The tree of a commit, which is asked for once. */
   async function treeAt(commit: ObjectId): Promise<ObjectId | null> {
@@ -43,9 +54,15 @@ export function createLocalSide({ workspace, folder, own, exchange, restore }: L
     async read(tip, asFound) {
       const taken = takenHead(tip);
       const reading = { asFound, tracked: await treeAt(tip), taken };
-      const [head, content] = await Promise.all([taken, readWorkTree(own, workspace, reading)]);
-      return { head, ...content };
+      const [head, content, found] = await Promise.all([
+        taken,
+        readWorkTree(own, workspace, reading),
+        findBeside(beside).catch(() => []),
+      ]);
+      return { head, ...content, beside: found };
     },
+
+    patchOf: (question) => patchOf(beside, question),
 
     withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../../core/time.ts';
 import { CHUNK_BYTES, LARGEST_PACK_BYTES } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
-import { createOwnRepository, layOwnRepository, type PrivateRepository } from '../private-repository.ts';
+import { createOwnRepository, layOwnRepository, type OwnRepository, type PrivateRepository } from '../private-repository.ts';
 import { copyIndex, type Workspace } from '../workspace.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { INBOX, type TreeSetup } from './requests.ts';
@@ -14,7 +14,7 @@ import { INBOX, type TreeSetup } from './requests.ts';
 /** The worker's git directories, in a folder of the agent's user. */
 export interface Outbox {
   /** Over the work tree, with what is lent and objects of its own. */
-  readonly own: PrivateRepository;
+  readonly own: OwnRepository;
   /** Over the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;

@@ -4,6 +4,7 @@ import type { WorkFiles } from '../../../ports/repository.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { WorkspacePlace } from '../workspace.ts';
 import type { AsFound } from './as-found.ts';
+import type { BesideQuestion } from './beside.ts';
 
 /** What a worker needs to know of the work tree; all of it was found before an agent could touch it. */
 export interface TreeSetup {
@@ -31,6 +32,7 @@ interface Questions {
   /** A part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
   readonly 'put-back': { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] };
+  readonly 'patch-of': BesideQuestion;
   readonly leave: { readonly branch: string; readonly tip: ObjectId; readonly has: readonly ObjectId[] };
   readonly 'read-texts': { readonly paths: readonly string[] };
   readonly 'read-end': { readonly path: string; readonly maxBytes: number };

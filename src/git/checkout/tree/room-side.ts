@@ -40,7 +40,7 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
     { tip, asFound }: { readonly tip: ObjectId; readonly asFound: readonly AsFound[] },
   ): Promise<ReadTree | null> {
     const found = await talk.ask('read', { tip, asFound, has: indexed === null ? [] : [indexed] });
-    const { head, tree, standIns, packs } = found;
+    const { head, tree, standIns, beside, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
     if (!(await isWhole(tree, tip))) return null;
@@ -48,6 +48,7 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
       head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
       tree,
       standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+      beside,
     };
   }
 
@@ -106,6 +107,8 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
           'The content of the work tree did not arrive as it was announced: the isolated agent changed it, or the objects that it is made of, in the meantime. What was published before is safe. Re-run the workflow.',
         );
       }),
+
+    patchOf: (question) => withWorker(async (talk) => (await talk.ask('patch-of', question)).patch),
 
     async withoutNotes(tree) {
       const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces(folder)]);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { ObjectId } from '../../../core/evidence.ts';
@@ -15,7 +16,7 @@ import { treeOf } from '../../objects.ts';
 import { workspaceAt } from '../workspace.ts';
 import { createLocalSide } from './local-side.ts';
 import { clearOutbox, openOutbox, type Outbox } from './outbox.ts';
-import type { TreeRequest, TreeRequestOf, TreeSetup } from './requests.ts';
+import { INBOX, type TreeRequest, type TreeRequestOf, type TreeSetup } from './requests.ts';
 import { createWorkspaceRestorer } from './restore.ts';
 import type { WorkTreeSide } from './side.ts';
 
@@ -96,7 +97,9 @@ function openDesk(
     if (place !== null) return place;
     const outbox = await openOutbox(workspace, setup, env);
     const { own, exchange } = outbox;
-    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore }) });
+    const objects = [join(setup.inbox, INBOX.objects), join(own.folder, 'objects')];
+    const besideWith = { own, objects: [...objects, join(workspace.commonFolder, 'objects')] };
+    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore, besideWith }) });
   }
 
   async function reset(): Promise<void> {
@@ -127,6 +130,8 @@ function openDesk(
       }
       case 'put-back':
         return { answer: { kind: 'put-back', ...(await inPlace((at) => putBack(at, request))) } };
+      case 'patch-of':
+        return { answer: { kind: 'patch-of', patch: await inPlace(({ side }) => side.patchOf(request)) } };
       case 'leave':
         await inPlace((at) => leave(at, request));
         return { answer: { kind: 'leave' } };
@@ -151,7 +156,7 @@ interface Place {
 
 async function read({ outbox, side }: Place, { tip, has, asFound }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns } = await side.read(tip, asFound);
+  const { head, tree, standIns, beside } = await side.read(tip, asFound);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -163,6 +168,7 @@ async function read({ outbox, side }: Place, { tip, has, asFound }: TreeRequestO
     head,
     tree,
     standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
+    beside: [...beside],
     packs: {
       commits: own === null ? null : await outbox.pack('commits', [own], known),
       content: isKnown
