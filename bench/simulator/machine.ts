@@ -78,6 +78,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     record: () => undefined,
     journalHash: () => null,
     appendJournal: () => undefined,
+    keepPatch: () => undefined,
     // What was finished earlier passed when it was finished.
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' }) },
@@ -126,6 +127,8 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         commit: head === before.head ? null : head,
         withheld: [],
         withheldNow: [],
+        beside: [],
+        besideNow: [],
         publishedPaths: [],
         lookAt: [],
         published: { head, tree: left.tree },

@@ -307,9 +307,9 @@ function checkout({ step }: LookedAt): Finding {
     );
   const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');
   if (partial.length > 0)
-    return problem(
+    return warning(
       'checkout',
-      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}, and the action needs every file.`,
+      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files all the same${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
       cure('Remove it.', { paste }),
     );
   const missing = [

@@ -5,11 +5,15 @@ import { oneLine } from '../text/one-line.ts';
 export const MOST_BESIDE = 50;
 const MAX_NAME_CHARS = 200;
 
+const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+
 /** Work that a git directory knows of and the work tree does not hold. `id`: the commit that it ends with; of a work tree, the tree of its files. */
 export const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
   name: z.string().min(1).max(4096),
-  id: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/),
+  id: objectId,
+  /** Of a work tree: the commit that is checked out there. */
+  head: objectId.optional(),
 });
 
 /** See `besideSchema`. */
@@ -18,7 +22,14 @@ export type BesideWork = z.infer<typeof besideSchema>;
 /** What people and the agent call it. The name is the agent's. */
 export function nameOfBeside({ is, name }: BesideWork): string {
   const shown = oneLine(name, MAX_NAME_CHARS - 40);
-  return { branch: `branch ${shown}`, ref: shown, stash: shown, head: `commit ${shown} of no branch`, 'work-tree': `work tree ${shown}` }[is];
+  const names = {
+    branch: `branch ${shown}`,
+    ref: shown,
+    stash: shown,
+    head: `commit ${shown} of no branch`,
+    'work-tree': `work tree ${shown}`,
+  } as const;
+  return names[is];
 }
 
 /** Why it is left out, as a part of a sentence. */

@@ -210,6 +210,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
       const { lane: started, base, fork, roots, asFound: found, answer } = await openLane(source, wanted, known ?? null);
+      if (repository.setup.sparse !== null)
+        options.log.warning(
+          'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, here and in clean clones, and no others. Remove `sparse-checkout` if they need more.',
+        );
       // A branch may lack a folder that the base has had since.
       await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
@@ -234,7 +238,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         },
       });
       beside = { known: null, standing: [] };
-      quarantined = { ...over(quarantine), fork, base: { branch: wanted.baseBranch, commit: base }, side };
+      quarantined = { ...over(quarantine), start: started.tip, fork, base: { branch: wanted.baseBranch, commit: base }, side };
       return answer;
     },
 
@@ -403,9 +407,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
     },
 
     async cleanClone(commit, signal) {
-      const { workspace } = await needOpened();
+      const { workspace, repository } = await needOpened();
       const room = (await roomOf())?.room ?? null;
-      return layCleanClone({ ...options, workspace, room, signal }, commit, kept);
+      const patterns = repository.setup.sparse;
+      // The base is as the job checks it out; in the lane, what was worked on since is there as well.
+      const start = quarantined === null || quarantined.base.commit === commit ? commit : quarantined.start;
+      const sparse = patterns === null ? null : { patterns, start };
+      return layCleanClone({ ...options, workspace, room, signal }, { commit, kept, sparse });
     },
 
     async bundle(file) {
@@ -464,6 +472,8 @@ interface LastRead {
 
 interface Quarantined {
   readonly quarantine: Quarantine;
+  /** The lane's tip when it was opened. */
+  readonly start: ObjectId;
   /** Where the lane left the base branch. */
   readonly fork: ObjectId;
   /** Tip of the base branch. */

@@ -31,6 +31,13 @@ export interface CleanCloneOptions {
   readonly signal: AbortSignal;
 }
 
+/** A checkout that has not all files of its commit. */
+export interface SparseCheckout {
+  readonly patterns: string;
+  /** The commit that was laid in the work tree: files that differ from it are there, whatever the patterns say. */
+  readonly start: ObjectId;
+}
+
 /** Ignored files as they were kept: one archive, and the hash of its bytes, which only this process holds. */
 export interface KeptFiles {
   readonly archive: string;
@@ -91,8 +98,7 @@ export async function keepIgnored(
 /** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept, whose paths into the work tree lead into the clone; returns its folder. The one before is removed. */
 export async function layCleanClone(
   { workspace, workFolder, env, room, signal }: CleanCloneOptions,
-  commit: ObjectId,
-  kept: KeptFiles | null,
+  { commit, kept, sparse }: { readonly commit: ObjectId; readonly kept: KeptFiles | null; readonly sparse: SparseCheckout | null },
 ): Promise<string> {
   signal.throwIfAborted();
   const source = quarantineFolder(workFolder);
@@ -123,6 +129,7 @@ export async function layCleanClone(
     '--branch',
     'clone',
     '--template=',
+    ...(sparse === null ? [] : ['--no-checkout']),
     source,
     folder,
   ]);
@@ -137,6 +144,7 @@ export async function layCleanClone(
       'infrastructure',
       `The clone for the verification of ${commit} has another commit: the agent or another program on this machine changed the run's own folder in the meantime.`,
     );
+  if (sparse !== null) await laySparse(inClone, folder, { ...sparse, commit });
   if (kept !== null) {
     await unpack(kept, { folder, env, signal });
     await movePaths(folder, kept.ignored, { moves: [{ from: workspace.top, to: folder }], signal });
@@ -144,6 +152,22 @@ export async function layCleanClone(
   }
   await room?.give(folder);
   return folder;
+}
+
+/** Lays what the checkout has of the commit, as the job checked it out, and what was changed since. */
+async function laySparse(
+  git: Git,
+  folder: string,
+  { patterns, start, commit }: SparseCheckout & { readonly commit: ObjectId },
+): Promise<void> {
+  await mkdir(join(folder, '.git', 'info'), { recursive: true });
+  await writeRegular(join(folder, '.git', 'info', 'sparse-checkout'), patterns);
+  await git.text(['config', 'core.sparseCheckout', 'true']);
+  await git.text(['read-tree', '-m', '-u', commit]);
+  const changed = await git.answer(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', start, commit]);
+  if (changed.exitCode !== 0 || changed.stdout.length === 0) return;
+  await git.text(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: changed.stdout });
+  await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], { input: changed.stdout });
 }
 
 /** Unpacks the very bytes that are hashed. Throws UserError when they are not those that were kept. */

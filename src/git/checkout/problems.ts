@@ -22,11 +22,7 @@ export async function problemsOf(
   const problems: string[] = [];
   if (stillShallow !== null)
     problems.push(
-      `The checkout in ${workspace.top} is shallow (it lacks older commits), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout.`,
-    );
-  if (await isPartial(workspace))
-    problems.push(
-      `The checkout in ${workspace.top} is partial (file contents are fetched on demand). Remove "filter:" and "sparse-checkout:" from actions/checkout.`,
+      `The checkout in ${workspace.top} is shallow or partial (it lacks older commits or files), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout, without "filter:".`,
     );
   if ((await branchOf(workspace)) === null)
     problems.push(
@@ -38,16 +34,6 @@ export async function problemsOf(
     );
   else problems.push(...(await dirtyPaths(workspace, repository, head)));
   return problems;
-}
-
-async function isPartial(workspace: Workspace): Promise<boolean> {
-  const { exitCode } = await workspace.git.answer([
-    'config',
-    '--local',
-    '--get-regexp',
-    '^(extensions\\.partialclone|remote\\..*\\.promisor)$',
-  ]);
-  return exitCode === 0;
 }
 
 async function dirtyPaths(

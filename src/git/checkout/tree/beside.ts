@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { BesideWork } from '../../../core/work-tree/beside.ts';
@@ -6,7 +6,7 @@ import { MOST_BESIDE } from '../../../core/work-tree/beside.ts';
 import { changesBetween } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../private-repository.ts';
-import type { Workspace } from '../workspace.ts';
+import { refOf, type Workspace } from '../workspace.ts';
 import { plainReading, readWorkTree } from './work-tree.ts';
 
 /** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
@@ -94,7 +94,8 @@ async function workTreesOf(options: BesideOptions): Promise<readonly BesideWork[
     const place = await placeOfTree(join(folder, name));
     if (place === null) continue;
     const id = await contentOf(options, place).catch(() => null);
-    if (id !== null) found.push({ is: 'work-tree', name, id });
+    const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
+    if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
   return found;
 }
@@ -119,6 +120,7 @@ async function contentOf(options: BesideOptions, top: string): Promise<ObjectId>
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
   const folder = join(own.folder, 'beside');
   const { setup } = own;
+  await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
   return await createOwnRepository(
     { top, gitFolder: workspace.gitFolder, removePipes: () => Promise.resolve() },
     { ...setup, folder, objects: join(folder, 'objects'), borrowed: objects.join(':'), shallow: [] },
@@ -137,7 +139,7 @@ export async function patchOf(
     const news = await git.answer(['rev-list', '--max-count=1', item.id, ...known.map((id) => `^${id}`)]);
     if (news.exitCode !== 0 || news.stdout.length === 0) return null;
   }
-  const base = isTree ? (known[0] ?? '') : await baseOf();
+  const base = await baseOf();
   const changed = await changesBetween(git, base, item.id).catch(() => []);
   const missing = new Set((await changesBetween(git, now, item.id).catch(() => [])).map(({ path }) => path));
   const isMissing = changed.some(({ path }) => missing.has(path));
@@ -150,7 +152,7 @@ export async function patchOf(
   /** Where the work begins. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
-    const merged = await git.answer(['merge-base', item.id, known[0] ?? '']);
+    const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
     return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
   }
 

@@ -12,7 +12,7 @@ import type { Room } from '../../../ports/room.ts';
 import { createGit } from '../../git.ts';
 import { readRegular, writeRegular } from '../../regular-files.ts';
 import { PUBLISHED_REF, quarantineFolder, type Quarantine } from '../quarantine.ts';
-import { copyIndex, type Workspace } from '../workspace.ts';
+import { copyIndex, readConfig, type Workspace } from '../workspace.ts';
 import { putBackGitDirectory, saveGitDirectory } from './git-directory.ts';
 import { createInbox } from './inbox.ts';
 import { configToRestore } from './restore.ts';
@@ -58,7 +58,7 @@ export async function handOverWorkTree(
   const { top, gitFolder, commonFolder, objectFormat } = workspace;
   await checkGitFolder(workspace);
   // Credentials are hidden by now.
-  const config = Buffer.concat([await configToRestore(workspace), Buffer.from(KEEP_PACKS)]);
+  const config = await configToRestore(workspace);
   const quarantine = await attached.detach();
   const inbox = await createInbox(join(room.folders.inbox, FOLDER), quarantine, tip);
   const withWorker = createWorkers({
@@ -66,7 +66,7 @@ export async function handOverWorkTree(
     command: worker,
     setup: {
       place: { top, gitFolder, commonFolder, objectFormat },
-      own: { config: own.config, excludes: own.excludes },
+      own: { config: own.config, excludes: own.excludes, sparse: own.sparse },
       config: config.toString('base64'),
       outbox: join(room.folders.home, `.${FOLDER}`),
       inbox: inbox.folder,
@@ -92,9 +92,6 @@ async function checkGitFolder({ top, gitFolder, commonFolder }: Workspace): Prom
   );
 }
 
-/** What git packs again of its own accord could not be told from what an agent changed. */
-const KEEP_PACKS = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
-
 /** Notes what it takes to have it back before it is gone. */
 async function give(options: HandOverOptions & { readonly config: Buffer; readonly indexFile: string }): Promise<void> {
   const { room, workspace, workFolder, branch, config } = options;
@@ -115,7 +112,8 @@ async function give(options: HandOverOptions & { readonly config: Buffer; readon
   const objects = await listObjects(join(gitFolder, 'objects'));
   const handedOver: HandedOver = { version: 1, top, branch, mode: mode & 0o7777, objects };
   await writeRegular(note, JSON.stringify(handedOver), { mode: 0o600 });
-  await writeRegular(join(gitFolder, 'config'), config);
+  // Only where there is none: a machine that goes down now leaves nothing that the next job would stumble over.
+  if ((await readConfig(workspace)) === null) await writeRegular(join(gitFolder, 'config'), config);
   try {
     await room.give(top);
   } catch (error) {

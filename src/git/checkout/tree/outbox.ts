@@ -39,7 +39,7 @@ export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: No
   for (const place of [outbox, folder, packs]) await makeFolder(place);
   await Promise.all((await readdir(packs)).map((name) => rm(join(packs, name), { recursive: true, force: true })));
   await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
-  const common = { env, hide: [], excludes: setup.own.excludes };
+  const common = { env, hide: [], excludes: setup.own.excludes, sparse: setup.own.sparse };
   const own = await createOwnRepository(workspace, {
     ...common,
     config: setup.own.config,

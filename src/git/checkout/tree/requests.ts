@@ -10,7 +10,7 @@ import type { BesideQuestion } from './beside.ts';
 export interface TreeSetup {
   readonly place: WorkspacePlace;
   /** Settings and excludes of git directories of ours over it. */
-  readonly own: Pick<OwnSetup, 'config' | 'excludes'>;
+  readonly own: Pick<OwnSetup, 'config' | 'excludes' | 'sparse'>;
   /** The checkout's own config, without credentials, in base64. */
   readonly config: string;
   /** Where the worker keeps its git directories: the agent may do with them what it likes. */

@@ -140,7 +140,8 @@ export async function putBackWorkTree(
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: asFoundIn(changes) };
     if (attempt > 1) await makeWay(workspace, changes);
-    await repository.git.answer(['read-tree', '-m', '-u', tree, wanted]);
+    // Of a sparse checkout, what was made beside its patterns stays.
+    await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
   }
 }
 
