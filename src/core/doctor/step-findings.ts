@@ -52,7 +52,20 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
     runner(looked),
     ...secrets(looked),
     cache(looked),
+    ...jobCaches(looked),
     ...notify(looked),
+  ];
+}
+
+/** What a post step stores is what the agent left in the job's folders. */
+function jobCaches({ step }: LookedAt): readonly Finding[] {
+  if (step.caches.length === 0) return [];
+  return [
+    warning(
+      'cache',
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${oneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
+      cure('Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.', {}),
+    ),
   ];
 }
 

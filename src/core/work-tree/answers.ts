@@ -35,7 +35,7 @@ const answers = {
     head: objectId.nullable(),
     tree: objectId,
     standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
-    beside: z.array(besideSchema).max(MOST_BESIDE),
+    beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
     /** Sizes of the packs with what is new: the commits up to `head`, and what `tree` has besides. null: nothing. */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),
   }),

@@ -253,16 +253,16 @@ describe('what git ignores now is not there', () => {
     const first = await iterate(scene, async () => {
       for (let i = 0; i < 10; i += 1) await scene.write(`packages/m/${String(i)}.js`, 'x');
       await scene.write('src/work.js', 'work');
-      await scene.write('tracked.log', 'x');
+      await scene.write('tracked.tmp', 'x');
     });
     expect(first.committed.withheldNow).toHaveLength(10);
-    expect(first.committed.publishedPaths).toEqual(['src/work.js', 'tracked.log']);
-    const second = await iterate(scene, () => scene.write('.gitignore', 'packages/\n*.log\n'));
+    expect(first.committed.publishedPaths).toEqual(['src/work.js', 'tracked.tmp']);
+    const second = await iterate(scene, () => scene.write('.gitignore', 'packages/\n*.tmp\n'));
     expect(second.committed.withheldNow).toEqual([]);
     expect(second.change.files).toEqual(['.gitignore']);
-    expect(await scene.git('ls-tree', '-r', '--name-only', second.committed.head)).toContain('tracked.log');
-    const third = await iterate(scene, () => scene.write('tracked.log', 'y'));
-    expect(third.committed.publishedPaths).toEqual(['tracked.log']);
+    expect(await scene.git('ls-tree', '-r', '--name-only', second.committed.head)).toContain('tracked.tmp');
+    const third = await iterate(scene, () => scene.write('tracked.tmp', 'y'));
+    expect(third.committed.publishedPaths).toEqual(['tracked.tmp']);
     expect(await scene.read('packages/m/0.js')).toBe('x');
   });
 

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
@@ -188,8 +188,20 @@ async function finish({ workFolder, env }: Pick<HandOverOptions, 'workFolder' | 
   const index = (await readRegular(indexFile))?.bytes ?? Buffer.alloc(0);
   await chmod(top, mode);
   await putBackGitDirectory(join(top, '.git'), copy, { branch, tip, index, objects, packed, roots });
+  await giveToOwner(join(top, '.git'));
   await rm(folder, { recursive: true, force: true });
   return true;
+}
+
+/** Of a checkout that belongs to another user (a container's job is root), what was written here is that user's as well. */
+async function giveToOwner(gitFolder: string): Promise<void> {
+  const own = process.getuid?.();
+  const { uid, gid } = await lstat(gitFolder);
+  if (own !== 0 || uid === own) return;
+  for (const entry of await readdir(gitFolder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if ((await lstat(path)).uid === own) await lchown(path, uid, gid);
+  }
 }
 
 /** Where is what it takes to have a work tree back. */
