@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, chmod, lstat, stat, utimes } from 'node:fs/promises';
+import { access, chmod, lstat, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
@@ -139,10 +139,29 @@ export async function putBackWorkTree(
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: asFoundIn(changes) };
-    if (attempt > 1) await makeWay(workspace, changes);
+    if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
     // Of a sparse checkout, what was made beside its patterns stays.
-    await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
+    else await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
   }
+}
+
+/** Puts back what can be, one path after the other: git does all of it at once, or nothing. */
+async function putBackEach(
+  repository: PrivateRepository,
+  workspace: Pick<Workspace, 'top'>,
+  { wanted, changes }: { readonly wanted: ObjectId; readonly changes: readonly Change[] },
+): Promise<void> {
+  await makeWay(workspace, changes);
+  const there = changes.filter(({ oldId, oldMode }) => oldId !== null && oldMode !== '160000');
+  if (there.length === 0) return;
+  await repository.withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.answer(['read-tree', wanted], { variables });
+    await repository.git.answer(['checkout-index', '--quiet', '--force', '-z', '--stdin'], {
+      input: there.map(({ path }) => `${path}\0`).join(''),
+      variables,
+    });
+  });
 }
 
 /** Opens folders that may not be written, such as those of a package cache, and removes what git would leave where it is: a repository, or what is no file. */
@@ -159,7 +178,10 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change
     if (found === null) continue;
     const isSpecial = !found.isFile() && !found.isSymbolicLink() && !found.isDirectory();
     const isInWay = found.isDirectory() && (newMode === '160000' || oldId !== null);
-    if (isSpecial || isInWay || oldId === null) await removeTree(place).catch(() => undefined);
+    if (!isSpecial && !isInWay && oldId !== null) continue;
+    await removeTree(place).catch(() => undefined);
+    // As git does it, folders that are empty then go along.
+    for (const folder of foldersAbove(path).reverse()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
 
