@@ -144,6 +144,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     keepIgnored: () => Promise.resolve(),
+    putBackIgnored: () => Promise.resolve([]),
     cleanClone: (commit) => Promise.resolve(commit),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
     handOver: () => Promise.resolve(() => Promise.resolve()),

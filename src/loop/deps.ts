@@ -69,6 +69,7 @@ export interface LoopDeps {
     | 'putBack'
     | 'review'
     | 'keepIgnored'
+    | 'putBackIgnored'
     | 'cleanClone'
     | 'hideCredentials'
     | 'handOver'

@@ -57,6 +57,8 @@ export interface Repository {
   review(): Promise<Review | null>;
   /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. Rejects when `signal` is aborted. */
   keepIgnored(signal: AbortSignal): Promise<void>;
+  /** Puts what git ignores in the checkout back as it was kept; returns the paths that were not so. Once the work tree was taken back. Rejects where that cannot be done, or `signal` is aborted. */
+  putBackIgnored(signal: AbortSignal): Promise<readonly string[]>;
   /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. Rejects when `signal` is aborted. */
   cleanClone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */

@@ -6,7 +6,7 @@ import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/b
 import { oneLine } from '../../core/text/one-line.ts';
 import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
+import { keepIgnored, layCleanClone, putBackIgnored, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials/credentials.ts';
 import { authorization } from '../git.ts';
@@ -404,6 +404,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { workspace, repository } = await needOurs();
       kept = null;
       kept = await keepIgnored({ ...options, workspace, signal }, repository);
+    },
+
+    async putBackIgnored(signal) {
+      // Nobody else is there any more, or ever was: the run's own git looks at it, with its own settings.
+      const { workspace, repository } = await needOpened();
+      return (await putBackIgnored({ ...options, workspace, signal }, repository, kept)).map(shownName);
     },
 
     async cleanClone(commit, signal) {

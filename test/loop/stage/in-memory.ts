@@ -274,6 +274,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'bundle', () => {
         origin.bundles.set(path, head);
       }),
+    putBackIgnored: () => guarded(faults, 'putBackIgnored', () => []),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>

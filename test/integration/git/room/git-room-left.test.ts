@@ -1,4 +1,4 @@
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { iterate, openFresh, setScene, workIn } from '../git-fixture.ts';
@@ -28,4 +28,28 @@ describe.runIf(process.getuid?.() === 0)('what verify leaves as another user tha
     const later = await iterate(scene, () => writeFile(join(scene.folder, 'coverage/index.html'), 'other'));
     expect(later.change.files).toEqual(['coverage/index.html']);
   });
+});
+
+test('what git ignores is as it was before the agent worked, whatever the times of its files say', async () => {
+  await using scene = await setScene();
+  const { signal } = new AbortController();
+  await scene.write('node_modules/a/index.js', 'good');
+  await scene.write('node_modules/odd [name]/b.js', 'b');
+  await scene.write('old.log', 'x');
+  await openFresh(scene);
+  await scene.repository.keepIgnored(signal);
+  const takeBack = await scene.repository.handOver();
+  const place = join(scene.folder, 'node_modules/a/index.js');
+  const { atime, mtime } = await stat(place);
+  await writeFile(place, 'evil');
+  await utimes(place, atime, mtime);
+  await scene.write('node_modules/evil/index.js', 'evil');
+  await scene.write('new.log', 'evil');
+  await scene.write('work.txt', 'work');
+  await takeBack();
+  expect(await scene.repository.putBackIgnored(signal)).toEqual(['new.log', 'node_modules']);
+  expect(await readFile(place, 'utf8')).toBe('good');
+  await expect(stat(join(scene.folder, 'node_modules/evil'))).rejects.toThrow(/ENOENT/);
+  expect(await scene.read('work.txt')).toBe('work');
+  expect(await scene.repository.putBackIgnored(signal)).toEqual([]);
 });
