@@ -125,7 +125,11 @@ export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): str
 }
 
 /** What the agent's scripts may use. */
-const FINDINGS = `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"; echo /${SCRATCH}/ >> .git/info/exclude`;
+const FINDINGS = [
+  `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"`,
+  // Whatever the script adds to git, this is not part of it.
+  `[ ! -f .git/info/exclude ] || echo /${SCRATCH}/ >> .git/info/exclude`,
+].join('\n');
 
 /** A call of the agent that runs `script` with the variables run_folder, runner_files, temp, home and main (where the action and the runner keep their things, and the action's process) and scratch (a folder of its own), and says that its task is finished. */
 export function attackBy(

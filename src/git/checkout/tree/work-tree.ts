@@ -181,7 +181,7 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
     // As git does it, folders that are empty then go along.
-    for (const folder of foldersAbove(path).reverse()) await rmdir(placeOf(top, folder)).catch(() => undefined);
+    for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
 
