@@ -322,7 +322,7 @@ function checkout({ step }: LookedAt): Finding {
   if (partial.length > 0)
     return warning(
       'checkout',
-      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files all the same${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
+      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
       cure('Remove it.', { paste }),
     );
   const missing = [

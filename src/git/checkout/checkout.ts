@@ -23,7 +23,7 @@ import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
 import { textsOf } from './texts.ts';
 import { changeBetween } from './tree/tree-change.ts';
-import { addAsFound, type AsFound } from './tree/as-found.ts';
+import { addAsFound, type AsFound } from './tree/found/as-found.ts';
 import { createExchange } from './tree/exchange.ts';
 import { handOverWorkTree } from './tree/hand-over.ts';
 import { createLocalSide, withoutNotesOf } from './tree/local-side.ts';

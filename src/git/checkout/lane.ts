@@ -4,7 +4,7 @@ import { UserError } from '../../errors.ts';
 import { lastWords, type Git } from '../git.ts';
 import { changesBetween, treeOf, treeWith } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { asFoundIn, type AsFound } from './tree/as-found.ts';
+import { asFoundIn, type AsFound } from './tree/found/as-found.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';

@@ -9,7 +9,7 @@ import { lastWords } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
-import { countInIndex, type AsFound } from './tree/as-found.ts';
+import { countInIndex, type AsFound } from './tree/found/as-found.ts';
 import { copyIndex, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 

@@ -5,7 +5,7 @@ import type { Folder } from '../../../core/folder.ts';
 import { treeOf } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
-import { findBeside, patchOf, type BesideOptions } from './beside.ts';
+import { findBeside, patchOf, type BesideOptions } from './found/beside.ts';
 import type { Exchange } from './exchange.ts';
 import type { WorkspaceRestorer } from './restore.ts';
 import type { WorkTreeSide } from './side.ts';

@@ -3,8 +3,8 @@ import type { TreeQuestion } from '../../../core/work-tree/answers.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { WorkspacePlace } from '../workspace.ts';
-import type { AsFound } from './as-found.ts';
-import type { BesideQuestion } from './beside.ts';
+import type { AsFound } from './found/as-found.ts';
+import type { BesideQuestion } from './found/beside.ts';
 
 /** What a worker needs to know of the work tree; all of it was found before an agent could touch it. */
 export interface TreeSetup {

@@ -10,7 +10,7 @@ import { matcher } from '../../inspection/protected-paths.ts';
 import { changesBetween, treeOf, treeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import type { Inbox } from './inbox.ts';
-import type { AsFound } from './as-found.ts';
+import type { AsFound } from './found/as-found.ts';
 import type { ReadTree, WorkTreeSide } from './side.ts';
 import { notePlaces, withoutNotes } from './work-tree.ts';
 import type { TreeTalk, WithWorker } from './worker-process.ts';

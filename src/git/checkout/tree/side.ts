@@ -1,8 +1,8 @@
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { BesideWork } from '../../../core/work-tree/beside.ts';
 import { whyStandIn, type StandIn } from '../../../core/work-tree/stand-in.ts';
-import type { AsFound } from './as-found.ts';
-import type { BesideQuestion } from './beside.ts';
+import type { AsFound } from './found/as-found.ts';
+import type { BesideQuestion } from './found/beside.ts';
 import type { PutBack } from './work-tree.ts';
 
 /** What is done in the work tree while a lane is open: by this process or, where the tree belongs to another user, by a worker of ours that runs as that user. */

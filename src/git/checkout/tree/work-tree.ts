@@ -12,7 +12,7 @@ import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
-import { asFoundIn, countedTree, type AsFound } from './as-found.ts';
+import { asFoundIn, countedTree, type AsFound } from './found/as-found.ts';
 
 /** Content of the work tree. `standIns`: paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {

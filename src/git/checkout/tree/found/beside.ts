@@ -1,13 +1,13 @@
 import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ObjectId } from '../../../core/evidence.ts';
-import type { BesideWork } from '../../../core/work-tree/beside.ts';
-import { MOST_BESIDE } from '../../../core/work-tree/beside.ts';
-import { changesBetween } from '../../objects.ts';
-import { readRegular } from '../../regular-files.ts';
-import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../private-repository.ts';
-import { refOf, type Workspace } from '../workspace.ts';
-import { plainReading, readWorkTree } from './work-tree.ts';
+import type { ObjectId } from '../../../../core/evidence.ts';
+import type { BesideWork } from '../../../../core/work-tree/beside.ts';
+import { MOST_BESIDE } from '../../../../core/work-tree/beside.ts';
+import { changesBetween } from '../../../objects.ts';
+import { readRegular } from '../../../regular-files.ts';
+import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
+import { refOf, type Workspace } from '../../workspace.ts';
+import { plainReading, readWorkTree } from '../work-tree.ts';
 
 /** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
 export interface BesideOptions {

@@ -1,6 +1,6 @@
-import type { ObjectId } from '../../../core/evidence.ts';
-import { indexLine, type Change } from '../../objects.ts';
-import type { PrivateRepository } from '../private-repository.ts';
+import type { ObjectId } from '../../../../core/evidence.ts';
+import { indexLine, type Change } from '../../../objects.ts';
+import type { PrivateRepository } from '../../private-repository.ts';
 
 /** Mode and content of a path in a tree. */
 interface TreeEntry {
