@@ -131,7 +131,10 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
 function storesCache(step: Entries): boolean {
   const uses = textOf(step.uses);
   const { cache = '' } = textsOf(step.with);
-  return /^actions\/cache(?:@|$)/i.test(uses) || (/^actions\/setup-[\w-]+(?:@|$)/i.test(uses) && !['', 'false'].includes(cache));
+  return (
+    /^actions\/cache(?:@|$)/i.test(uses) ||
+    (/^actions\/setup-[\w-]+(?:@|$)/i.test(uses) && !['', 'false'].includes(cache))
+  );
 }
 
 /** How a step shows that it uses the action; null: it does not. */

@@ -209,7 +209,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, base, fork, roots, asFound: found, answer } = await openLane(source, wanted, known ?? null);
+      const {
+        lane: started,
+        base,
+        fork,
+        roots,
+        asFound: found,
+        answer,
+      } = await openLane(source, wanted, known ?? null);
       if (repository.setup.sparse !== null)
         options.log.warning(
           'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, here and in clean clones, and no others. Remove `sparse-checkout` if they need more.',
@@ -238,7 +245,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
         },
       });
       beside = { known: null, standing: [] };
-      quarantined = { ...over(quarantine), start: started.tip, fork, base: { branch: wanted.baseBranch, commit: base }, side };
+      quarantined = {
+        ...over(quarantine),
+        start: started.tip,
+        fork,
+        base: { branch: wanted.baseBranch, commit: base },
+        side,
+      };
       return answer;
     },
 

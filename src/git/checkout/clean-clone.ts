@@ -161,7 +161,11 @@ async function countBelow(place: string | Buffer): Promise<number> {
 /** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept, whose paths into the work tree lead into the clone; returns its folder. The one before is removed. */
 export async function layCleanClone(
   { workspace, workFolder, env, room, signal }: CleanCloneOptions,
-  { commit, kept, sparse }: { readonly commit: ObjectId; readonly kept: KeptFiles | null; readonly sparse: SparseCheckout | null },
+  {
+    commit,
+    kept,
+    sparse,
+  }: { readonly commit: ObjectId; readonly kept: KeptFiles | null; readonly sparse: SparseCheckout | null },
 ): Promise<string> {
   signal.throwIfAborted();
   const source = quarantineFolder(workFolder);
@@ -227,7 +231,16 @@ async function laySparse(
   await writeRegular(join(folder, '.git', 'info', 'sparse-checkout'), patterns);
   await git.text(['config', 'core.sparseCheckout', 'true']);
   await git.text(['read-tree', '-m', '-u', commit]);
-  const changed = await git.answer(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', start, commit]);
+  const changed = await git.answer([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--name-only',
+    '--no-renames',
+    '--diff-filter=d',
+    start,
+    commit,
+  ]);
   if (changed.exitCode !== 0 || changed.stdout.length === 0) return;
   await git.text(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: changed.stdout });
   await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], { input: changed.stdout });
@@ -335,7 +348,10 @@ async function tryTar(
     input,
     env,
     signal,
-  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<CleanCloneOptions, 'env' | 'signal'>,
+  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<
+    CleanCloneOptions,
+    'env' | 'signal'
+  >,
 ): ReturnType<typeof collectOutput> {
   const tar = trustedProgram('tar', env);
   if (tar === null)
@@ -363,7 +379,10 @@ async function runTar(
     input,
     env,
     signal,
-  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<CleanCloneOptions, 'env' | 'signal'>,
+  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<
+    CleanCloneOptions,
+    'env' | 'signal'
+  >,
 ): Promise<void> {
   const { end, stderr } = await tryTar(args, { folder, input, env, signal });
   // 1: a file changed while it was read, as a log does.

@@ -20,8 +20,7 @@ export async function deepen({ workspace, repository, url, variables }: BranchSo
   if (branch === null) return 'it is not on a branch';
   await repository.seal();
   // Of a commit that it is told we have, the server sends no files.
-  if (missing !== null && !isPartial)
-    await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
+  if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
     [
       'fetch',

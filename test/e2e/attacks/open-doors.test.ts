@@ -6,8 +6,7 @@ import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
-import { attackBy, isIsolated,
-  SCRATCH, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
+import { attackBy, isIsolated, SCRATCH, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
 
 // What an agent of the same user can still reach, in rows that hold as soon as it is isolated.
 

@@ -131,7 +131,11 @@ describe('a checkout that is "modified" as git makes it', () => {
 
     const next = scene.reopen();
     if (isInRoom()) return;
-    await next.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'continue', remoteHead: committed.head } });
+    await next.openLane({
+      branch: BRANCH,
+      baseBranch: 'main',
+      start: { kind: 'continue', remoteHead: committed.head },
+    });
     expect(await scene.read('a.cs')).toBe('one\ntwo\nnew\n');
     expect(await scene.read('b.cs')).toBe(CRLF);
     const idle = await iterate(scene, () => Promise.resolve(), next);

@@ -17,7 +17,16 @@ import type {
 import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
-import type { CommittedIteration, WorkBeside, OpenedLane, PushResult, Remote, Review, Repository, WorkFiles } from '../../../src/ports/repository.ts';
+import type {
+  CommittedIteration,
+  WorkBeside,
+  OpenedLane,
+  PushResult,
+  Remote,
+  Review,
+  Repository,
+  WorkFiles,
+} from '../../../src/ports/repository.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;

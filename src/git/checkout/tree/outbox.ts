@@ -6,7 +6,12 @@ import { MINUTE_MS } from '../../../core/time.ts';
 import { CHUNK_BYTES, LARGEST_PACK_BYTES } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
-import { createOwnRepository, layOwnRepository, type OwnRepository, type PrivateRepository } from '../private-repository.ts';
+import {
+  createOwnRepository,
+  layOwnRepository,
+  type OwnRepository,
+  type PrivateRepository,
+} from '../private-repository.ts';
 import { copyIndex, type Workspace } from '../workspace.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { INBOX, type TreeSetup } from './requests.ts';

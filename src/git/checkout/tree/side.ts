@@ -44,7 +44,10 @@ export interface WorkTreeContent {
 }
 
 /** The content as it is committed, with the tree that evidence is taken from. */
-export function contentOf({ tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>, evidence: ObjectId): WorkTreeContent {
+export function contentOf(
+  { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
+  evidence: ObjectId,
+): WorkTreeContent {
   return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
 }
 

@@ -283,10 +283,7 @@ async function stage(repository: PrivateRepository, paths: readonly string[]): P
   if (exitCode === 0) return [];
   if (paths.length === 1) return paths;
   const middle = Math.ceil(paths.length / 2);
-  return [
-    ...(await stage(repository, paths.slice(0, middle))),
-    ...(await stage(repository, paths.slice(middle))),
-  ];
+  return [...(await stage(repository, paths.slice(0, middle))), ...(await stage(repository, paths.slice(middle)))];
 }
 
 async function substituteLine(

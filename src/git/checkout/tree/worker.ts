@@ -154,7 +154,10 @@ interface Place {
   readonly side: WorkTreeSide;
 }
 
-async function read({ outbox, side }: Place, { tip, has, asFound }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
+async function read(
+  { outbox, side }: Place,
+  { tip, has, asFound }: TreeRequestOf<'read'>,
+): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
   const { head, tree, standIns, beside } = await side.read(tip, asFound);
   if (standIns.size > MOST_PATHS)

@@ -33,13 +33,15 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a commit on no branch',
-    script: 'at=$(git branch --show-current); git checkout -q --detach; echo x > new.txt; git add .; git commit -q -m x; git checkout -q "$at"',
+    script:
+      'at=$(git branch --show-current); git checkout -q --detach; echo x > new.txt; git add .; git commit -q -m x; git checkout -q "$at"',
     names: [/^commit [0-9a-f]{12} of no branch$/],
     patch: /new\.txt/,
   },
   {
     what: 'commits in a work tree of its own',
-    script: 'git worktree add -q "$AWAY/tree" -b other; cd "$AWAY/tree"; echo x > new.txt; git add .; git commit -q -m x',
+    script:
+      'git worktree add -q "$AWAY/tree" -b other; cd "$AWAY/tree"; echo x > new.txt; git add .; git commit -q -m x',
     names: [/^work tree tree$/, /^branch other$/],
     patch: /new\.txt/,
   },
@@ -51,18 +53,26 @@ const rows: readonly Row[] = [
   },
   {
     what: 'a tag on a commit that no branch has',
-    script: 'git switch -q -c gone; echo x > new.txt; git add .; git commit -q -m x; git tag kept; git switch -q -; git branch -q -D gone',
+    script:
+      'git switch -q -c gone; echo x > new.txt; git add .; git commit -q -m x; git tag kept; git switch -q -; git branch -q -D gone',
     names: [/^refs\/tags\/kept$/],
   },
-  { what: 'a branch without work', script: 'git branch idle; git tag idle-tag; git worktree add -q --detach "$AWAY/old" HEAD~0; git worktree add -q "$AWAY/tree" -b third', names: [] },
+  {
+    what: 'a branch without work',
+    script:
+      'git branch idle; git tag idle-tag; git worktree add -q --detach "$AWAY/old" HEAD~0; git worktree add -q "$AWAY/tree" -b third',
+    names: [],
+  },
   {
     what: 'a branch that was merged',
-    script: 'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git merge -q feature',
+    script:
+      'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git merge -q feature',
     names: [],
   },
   {
     what: 'a branch whose files were taken over',
-    script: 'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git checkout -q feature -- new.txt',
+    script:
+      'git switch -q -c feature; echo x > new.txt; git add .; git commit -q -m x; git switch -q -; git checkout -q feature -- new.txt',
     names: [],
   },
   {
@@ -73,7 +83,8 @@ const rows: readonly Row[] = [
   { what: 'a stash that was popped', script: 'echo x >> README.md; git stash -q; git stash pop -q', names: [] },
   {
     what: 'a work tree that says it is somewhere else',
-    script: 'git worktree add -q "$AWAY/tree"; echo /etc/.git > .git/worktrees/tree/gitdir; printf "x\\n" > .git/logs/HEAD',
+    script:
+      'git worktree add -q "$AWAY/tree"; echo /etc/.git > .git/worktrees/tree/gitdir; printf "x\\n" > .git/logs/HEAD',
     names: [],
   },
 ];
@@ -84,10 +95,25 @@ async function runIn({ folder }: Scene, script: string): Promise<void> {
   await mkdir(away, { recursive: true });
   await chmod(away, 0o777);
   const { uid } = await lstat(folder);
-  const own = process.getuid?.() === 0 && uid !== 0 ? ['setpriv', `--reuid=${String(uid)}`, `--regid=${String(uid)}`, '--clear-groups'] : [];
+  const own =
+    process.getuid?.() === 0 && uid !== 0
+      ? ['setpriv', `--reuid=${String(uid)}`, `--regid=${String(uid)}`, '--clear-groups']
+      : [];
   const [file = 'sh', ...args] = [...own, 'sh', '-euc', script];
-  const identity = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' };
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', AWAY: away, ...identity };
+  const identity = {
+    GIT_AUTHOR_NAME: 'a',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'a',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    AWAY: away,
+    ...identity,
+  };
   execFileSync(file, args, { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
@@ -102,7 +128,9 @@ describe.each(places)('work beside the work tree, %s', (_, room) => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, () => runIn(scene, script));
-    expect(committed.beside.map(({ name }) => name)).toEqual(names.map((name) => expect.stringMatching(name) as string));
+    expect(committed.beside.map(({ name }) => name)).toEqual(
+      names.map((name) => expect.stringMatching(name) as string),
+    );
     expect(committed.besideNow).toEqual(committed.beside.map(({ name }) => name));
     if (patch !== undefined) expect(committed.beside[0]?.patch).toMatch(patch);
     // It is news once.
@@ -111,7 +139,7 @@ describe.each(places)('work beside the work tree, %s', (_, room) => {
     expect(next.committed.besideNow).toHaveLength(names.length);
   });
 
-  test('what was there before the agent worked is nobody\'s news, and what it brings over is not beside it any more', async () => {
+  test("what was there before the agent worked is nobody's news, and what it brings over is not beside it any more", async () => {
     if (room !== null) workIn(room);
     await using scene = await setScene();
     await scene.git('switch', '-q', '-c', 'old');

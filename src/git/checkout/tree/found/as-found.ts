@@ -74,10 +74,7 @@ function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeE
     return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
   if (kindOf(now.mode) !== kindOf(found.mode) || kindOf(now.mode) !== kindOf(counted.mode))
     return now.id === found.id && now.mode === found.mode ? counted : now;
-  return {
-    mode: now.mode === found.mode ? counted.mode : now.mode,
-    id: now.id === found.id ? counted.id : now.id,
-  };
+  return { mode: now.mode === found.mode ? counted.mode : now.mode, id: now.id === found.id ? counted.id : now.id };
 }
 
 /** Of a file, a link or a repository. */

@@ -81,7 +81,11 @@ async function leftHeads({ gitFolder }: BesideOptions['workspace']): Promise<rea
 
 async function lastLines(path: string): Promise<readonly string[]> {
   const bytes = (await readRegular(path, 64 * MOST_LOG_BYTES))?.bytes ?? Buffer.alloc(0);
-  const lines = bytes.subarray(-MOST_LOG_BYTES).toString().split('\n').filter((line) => line !== '');
+  const lines = bytes
+    .subarray(-MOST_LOG_BYTES)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.slice(-MOST_BESIDE);
 }
 
@@ -128,10 +132,7 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
 }
 
 /** What the work would change in the work tree; null: nothing that is not there already, or it cannot be had. */
-export async function patchOf(
-  options: BesideOptions,
-  { item, known, now }: BesideQuestion,
-): Promise<string | null> {
+export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
   const isTree = item.is === 'work-tree';
@@ -158,7 +159,15 @@ export async function patchOf(
 
   /** Files that git did not track, which a stash keeps in a commit of their own. */
   async function untrackedOf(): Promise<string> {
-    const shown = await git.answer(['diff-tree', '-p', '-r', '--root', '--no-commit-id', '--no-textconv', `${item.id}^3`]);
+    const shown = await git.answer([
+      'diff-tree',
+      '-p',
+      '-r',
+      '--root',
+      '--no-commit-id',
+      '--no-textconv',
+      `${item.id}^3`,
+    ]);
     return shown.exitCode === 0 ? shown.stdout.toString() : '';
   }
 }
