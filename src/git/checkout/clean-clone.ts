@@ -33,7 +33,7 @@ export interface CleanCloneOptions {
 }
 
 /** A checkout that has not all files of its commit. */
-export interface SparseCheckout {
+interface SparseCheckout {
   readonly patterns: string;
   /** The commit that was laid in the work tree: files that differ from it are there, whatever the patterns say. */
   readonly start: ObjectId;

@@ -24,7 +24,7 @@ export interface TreeContent {
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
 /** What a reading of the work tree is made with. */
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Paths that count as the commit has them while they are as they were found. */
   readonly asFound: readonly AsFound[];
   /** A tree whose files are tracked; whatever else git ignores now is not there, also if it was read before. null: all that was read before counts. */
@@ -107,7 +107,7 @@ const COARSEST_MS = 2_000;
  * Makes git look again at the content of every file that changed shortly before the index was written: git compares the
  * two times, and where one is coarse, a change in between would not show.
  */
-export async function settleIndex(indexFile: string): Promise<void> {
+async function settleIndex(indexFile: string): Promise<void> {
   const found = await lstat(indexFile).catch(() => null);
   // Whole seconds: it was not written since.
   if (found?.isFile() !== true || found.mtimeMs % 1000 === 0) return;
