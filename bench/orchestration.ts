@@ -143,6 +143,7 @@ async function loopOn(
     patience: null,
     narrate: () => undefined,
     appendJournal: journal.append,
+    keepPatch: () => undefined,
     journalHash: () => null,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
       writeRunRecord(

@@ -71,6 +71,8 @@ export const evidenceSchema = z.object({
   fileCount: count,
   /** Paths that the work tree has and the branch must not get, at most 20: work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
+  /** Names of work that this iteration left beside the work tree (branches, stashes, other work trees), at most 20; absent: none. */
+  beside: z.array(z.string().max(200)).max(20).optional(),
   /** Commits that the agent made itself. */
   agentCommits: count,
   insertions: count,

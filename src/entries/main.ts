@@ -18,6 +18,7 @@ import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf, type Failure } from '../river/failure.ts';
+import { removeLeftSettings } from '../git/left-settings.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import { createLog, debug } from '../runner/log.ts';
 import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from '../runner/results.ts';
@@ -91,6 +92,7 @@ export async function main(): Promise<void> {
         setOutputs({ 'journal-path': path });
       });
     });
+    await removeLeftSettings(context.workspace);
     const world = createWorld({ environment, config, context, secrets, identity: await identityIn(config, identity) });
     const guard = createGuard(world, runnerFiles);
     const isolated = isolatedRun(world);
@@ -103,6 +105,7 @@ export async function main(): Promise<void> {
         machine: createMachine(world, { startedAt, workFiles: connections.workFiles }),
         startedAt,
         appendJournal: journal.append,
+        keepPatch: journal.keepPatch,
         journalHash: journal.hash,
         leave: (report) => {
           resolve({ report, handedOver: null });

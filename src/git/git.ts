@@ -5,6 +5,7 @@ import { startConversation, type Conversation } from './conversation.ts';
 import { collectOutput, describeCollected, type CollectedEnd } from '../processes/collect-output.ts';
 import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../core/time.ts';
+import { decodeNames, encodeNames } from './names.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -28,6 +29,8 @@ export interface Git {
   text(args: readonly string[], options?: GitOptions): Promise<string>;
   /** Standard output cut at NUL; throws UserError unless git ends with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
+  /** Like `records`, for output that holds file names: those that are not UTF-8 can be given back to git as they are. */
+  names(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
   /** A command that answers while it is asked. */
   open(args: readonly string[]): Conversation;
 }
@@ -73,7 +76,7 @@ export function createGit(setup: GitSetup): Git {
     const timeoutMs =
       options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
     const { end, stdout, stderr } = await collectOutput(
-      { ...call(args, options.variables), input: options.input ?? '', timeoutMs },
+      { ...call(args, options.variables), input: inputOf(options.input), timeoutMs },
       MAX_OUTPUT_BYTES,
     ).finally(() => {
       clearTimeout(slow);
@@ -99,7 +102,8 @@ export function createGit(setup: GitSetup): Git {
   return {
     answer,
     text: async (args, options) => (await bytes(args, options)).toString().replace(/\n$/, ''),
-    records: async (args, options) => splitRecords(await bytes(args, options)),
+    records: async (args, options) => splitRecords((await bytes(args, options)).toString()),
+    names: async (args, options) => splitRecords(decodeNames(await bytes(args, options))),
     open: (args) =>
       startConversation(call(args, {}), {
         slowMs: SLOW_MS,
@@ -283,8 +287,13 @@ function whyEnded(end: CollectedEnd, timeoutMs: number): string {
   return end.kind === 'timeout' ? `took too long (more than ${String(timeoutMs / 1000)} s)` : describeCollected(end);
 }
 
-function splitRecords(bytes: Buffer): readonly string[] {
-  const records = bytes.toString().split('\0');
+/** Names that are not UTF-8 become their own bytes again. */
+function inputOf(input: GitOptions['input']): string | Buffer | Readable {
+  return typeof input === 'string' && !input.isWellFormed() ? encodeNames(input) : (input ?? '');
+}
+
+function splitRecords(text: string): readonly string[] {
+  const records = text.split('\0');
   if (records.at(-1) === '') records.pop();
   return records;
 }

@@ -36,14 +36,14 @@ const diffOptions = [
 /** What differs between two trees, in the order of paths. */
 export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly Change[]> {
   if (before === after) return [];
-  return parseChanges(await git.records(['diff-tree', ...diffOptions, before, after]));
+  return parseChanges(await git.names(['diff-tree', ...diffOptions, before, after]));
 }
 
 /** What each of `commits` changed against its parent, all in one list. */
 export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): Promise<readonly Change[]> {
   if (commits.length === 0) return [];
   return parseChanges(
-    await git.records(['diff-tree', '--stdin', '--root', '--no-commit-id', ...diffOptions], {
+    await git.names(['diff-tree', '--stdin', '--root', '--no-commit-id', ...diffOptions], {
       input: commits.join('\n') + '\n',
     }),
   );
@@ -55,7 +55,7 @@ export async function changesOfEach(
   commits: readonly ObjectId[],
 ): Promise<ReadonlyMap<ObjectId, readonly Change[]>> {
   if (commits.length === 0) return new Map();
-  const records = await git.records(['diff-tree', '--stdin', '--root', ...diffOptions], {
+  const records = await git.names(['diff-tree', '--stdin', '--root', ...diffOptions], {
     input: commits.join('\n') + '\n',
   });
   const isCommit = new Set(commits);

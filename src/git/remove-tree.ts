@@ -1,8 +1,7 @@
 import { chmod, lstat, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 
 /** Removes whatever stands at `path`, folders that were closed as well. No link is followed. */
-export async function removeTree(path: string): Promise<void> {
+export async function removeTree(path: string | Buffer): Promise<void> {
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true, maxRetries: 3 });
   await remove().catch(async () => {
     await openFolders(path);
@@ -10,10 +9,15 @@ export async function removeTree(path: string): Promise<void> {
   });
 }
 
-async function openFolders(path: string): Promise<void> {
+async function openFolders(path: string | Buffer): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found?.isDirectory() !== true) return;
   await chmod(path, 0o700);
-  for (const entry of await readdir(path, { withFileTypes: true }))
-    if (entry.isDirectory()) await openFolders(join(path, entry.name));
+  for (const entry of await readdir(path, { withFileTypes: true, encoding: 'buffer' }))
+    if (entry.isDirectory()) await openFolders(within(path, entry.name));
+}
+
+/** Names are bytes: one that is not UTF-8 is a folder like any other. */
+function within(folder: string | Buffer, name: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(folder), Buffer.from('/'), name]);
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gitSettings } from '../core/isolation/environment.ts';
 import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
@@ -176,7 +177,13 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     'use git in the work tree': program(
       'git',
       ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no', '--', '.gitignore'],
-      { ...PLAIN, environment: { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_OPTIONAL_LOCKS: '0' } },
+      {
+        ...PLAIN,
+        environment: {
+          ...{ GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_OPTIONAL_LOCKS: '0' },
+          ...gitSettings({}),
+        },
+      },
     ),
     'write to its home': file(() => tryToWriteIn(home)),
     'write to /tmp': file(() => tryToWriteIn('/tmp')),

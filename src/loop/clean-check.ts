@@ -55,14 +55,36 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
 }
 
 /** Before anything else: whatever the agent does later to files that git ignores, a clean clone gets them as they are now. */
-export async function keepIgnored({ config, repository, log, signal }: LoopDeps): Promise<void> {
-  if (!config.policy.verifies) return;
-  await repository.keepIgnored(signal).catch((error: unknown) => {
-    if (signal.aborted) return;
-    log.warning(
-      `Files that git ignores cannot be copied, so verify runs without them in a clean clone. ${sentence(textOf(error))}`,
-    );
-  });
+export async function keepIgnored({ repository, log, signal }: LoopDeps): Promise<boolean> {
+  return await repository.keepIgnored(signal).then(
+    () => true,
+    (error: unknown) => {
+      if (!signal.aborted)
+        log.warning(
+          `Files that git ignores cannot be copied, so verify runs without them in a clean clone, and they stay as the agent leaves them. ${sentence(textOf(error))}`,
+        );
+      return false;
+    },
+  );
+}
+
+/** Once the agent is gone: a later step of the job that caches what git ignores stores nothing of the agent's. */
+export async function putBackIgnored({ repository, log, redact, signal }: LoopDeps): Promise<void> {
+  const left = 'Files that git ignores may be as the agent left them: store no cache of them in this job.';
+  // A cancelled run has no time for it.
+  if (signal.aborted) {
+    log.info(left);
+    return;
+  }
+  await repository.putBackIgnored(signal).then(
+    (paths) => {
+      if (paths.length > 0)
+        log.info(`What git ignores was put back as it was before the agent worked: ${namesOf(paths.map(redact))}.`);
+    },
+    (error: unknown) => {
+      log.warning(`${left} ${sentence(textOf(error))}`);
+    },
+  );
 }
 
 /** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run, and so does a clean clone that cannot be had. */

@@ -4,6 +4,7 @@ import type { LockFile } from '../core/feedback/conflict/lock-files.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
+import { BESIDE } from '../core/work-tree/beside.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
 import type { Work } from '../handover/work.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
@@ -42,6 +43,7 @@ export async function commitWork(
       ...(deps.config.coAuthor && coAuthor !== null ? { 'Co-authored-by': coAuthor } : {}),
     },
   });
+  for (const { name, patch } of committed.beside) deps.keepPatch(deps.redact(name), deps.redact(patch));
   return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
 }
 
@@ -66,7 +68,11 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
     ...work,
     head: committed.head,
     hasNewCommits: work.hasNewCommits || committed.commit !== null,
-    withheld: [...work.withheld, ...committed.withheld],
+    withheld: [
+      ...work.withheld,
+      ...committed.withheld,
+      ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
+    ],
     lookAt: moreToLookAt(work.lookAt, committed.lookAt),
   };
 }
@@ -77,6 +83,7 @@ export function committedTogether(earlier: readonly Committed[], last: Committed
   return {
     ...last,
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
+    beside: all.flatMap(({ beside }) => beside),
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
     lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],

@@ -69,6 +69,7 @@ export interface LoopDeps {
     | 'putBack'
     | 'review'
     | 'keepIgnored'
+    | 'putBackIgnored'
     | 'cleanClone'
     | 'hideCredentials'
     | 'handOver'
@@ -106,6 +107,8 @@ export interface LoopDeps {
   readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
+  /** Keeps what work that is not published would change, beside the journal; never throws. */
+  readonly keepPatch: (name: string, patch: string) => void;
   /** Hash of the journal's last line; null: it has none. */
   readonly journalHash: () => string | null;
   /** Puts the work on disk; called at every point after which it must not be lost. */

@@ -17,6 +17,7 @@ import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
+import { BESIDE } from '../core/work-tree/beside.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
@@ -186,6 +187,9 @@ async function conclude(
     ...change,
     files: change.files.map(deps.redact),
     withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(({ path }) => deps.redact(path)),
+    ...(committed.beside.length === 0
+      ? {}
+      : { beside: committed.beside.slice(0, MAX_WITHHELD_NAMED).map(({ name }) => deps.redact(name).slice(0, 200)) }),
     end: heard.end,
     outputChars: heard.outputChars,
     fencedBlock: heard.fencedBlock,
@@ -247,7 +251,9 @@ function withLeftOut(
   const change = leaveOut(state.change, {
     begun: addRun(stateBefore.change, lane.start.kind !== 'continue'),
     ofRun: withheld.map(({ path }) => redact(path)),
-    now: committed.withheldNow.map(({ path, why }) => ({ path: redact(path), why: redact(why) })),
+    now: [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))].map(
+      ({ path, why }) => ({ path: redact(path), why: redact(why) }),
+    ),
     published: committed.publishedPaths.map(redact),
   });
   return { ...state, change };

@@ -57,6 +57,8 @@ export interface Repository {
   review(): Promise<Review | null>;
   /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. Rejects when `signal` is aborted. */
   keepIgnored(signal: AbortSignal): Promise<void>;
+  /** Puts what git ignores in the checkout back as it was kept; returns the paths that were not so. Once the work tree was taken back. Rejects where that cannot be done, or `signal` is aborted. */
+  putBackIgnored(signal: AbortSignal): Promise<readonly string[]>;
   /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. Rejects when `signal` is aborted. */
   cleanClone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
@@ -157,6 +159,10 @@ export interface CommittedIteration {
   readonly publishedPaths: readonly string[];
   /** HEAD and content of what is published: the work tree without what is withheld. */
   readonly published: Snapshot;
+  /** What the agent did in this iteration that is not in the work tree: branches, stashes, work trees of its own. */
+  readonly beside: readonly WorkBeside[];
+  /** Names of all such work that is not in the work tree by now. */
+  readonly besideNow: readonly string[];
   /** Whether a merge of the base branch is still to be finished (`open`), or this is it. */
   readonly merge: 'none' | 'open' | 'made';
 }
@@ -168,6 +174,12 @@ export type MergeBegun =
 
 /** Why it was put back: `failed`: it is no file any more. */
 export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
+
+/** Work beside the work tree; `patch`: what it would change there, cut where it is long. */
+export interface WorkBeside {
+  readonly name: string;
+  readonly patch: string;
+}
 
 /** A changed file that was left out of the commit. */
 export interface Withheld {

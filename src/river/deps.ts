@@ -86,6 +86,7 @@ export interface RiverDeps extends RunDeps {
   readonly machine: Machine;
   readonly startedAt: number;
   readonly appendJournal: LoopDeps['appendJournal'];
+  readonly keepPatch: LoopDeps['keepPatch'];
   /** Hash of the journal's last line; null: it has none. */
   readonly journalHash: () => string | null;
   /** Ends the run while a part of it hangs. */

@@ -21,7 +21,7 @@ export interface LoopSetting extends Pick<
 
 /** The loop on this machine: intake → work, on record, and no process of the agent left. */
 export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
-  const { config, context, clock, log, redact, connect, machine, appendJournal, journalHash } = deps;
+  const { config, context, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
   const { recording, ...given } = setting;
   const { pipeline } = intake;
   const finished = await loop(
@@ -43,6 +43,7 @@ export async function runLoop(deps: RiverDeps, setting: LoopSetting, intake: Wor
       files: machine.files,
       narrate: narrateTo(log),
       appendJournal,
+      keepPatch,
       journalHash,
       record: (unfinished) => {
         recording.keep(measured(deps, unfinished));

@@ -13,12 +13,18 @@ export interface JournalFile {
   hash(): string | null;
   /** Adds a line, with the hash of the one before, in one write: a kill leaves at most the last line cut off, which readers tolerate. */
   append(line: string): void;
+  /** Keeps a patch in a file whose name begins with the journal's. A wish: what cannot be written is not kept. */
+  keepPatch(name: string, patch: string): void;
 }
+
+/** More patches of a run are not kept. */
+const MOST_PATCHES = 20;
 
 /** The journal in `folder`; `onBegin` gets its path once, when the first line is there. */
 export function createJournalFile(folder: string, onBegin: (path: string) => void): JournalFile {
   const file = join(folder, 'journal.jsonl');
   let hash: string | null = null;
+  let patches = 0;
   return {
     path: () => (hash === null ? null : file),
     hash: () => hash,
@@ -36,6 +42,16 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       const isFirst = hash === null;
       hash = createHash('sha256').update(chained).digest('hex');
       if (isFirst) onBegin(file);
+    },
+    keepPatch: (name, patch) => {
+      if (patches >= MOST_PATCHES) return;
+      patches += 1;
+      const plain = name.replace(/[^\w.-]+/g, '-').slice(0, 60);
+      try {
+        writeFileSync(`${file}.${String(patches)}-${plain}.patch`, patch, { flag: 'wx', mode: 0o600 });
+      } catch {
+        // The work is named to people in any case.
+      }
     },
   };
 }

@@ -52,7 +52,20 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
     runner(looked),
     ...secrets(looked),
     cache(looked),
+    ...jobCaches(looked),
     ...notify(looked),
+  ];
+}
+
+/** What a post step stores is what the agent left in the job's folders. */
+function jobCaches({ step }: LookedAt): readonly Finding[] {
+  if (step.caches.length === 0) return [];
+  return [
+    warning(
+      'cache',
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${oneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
+      cure('Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.', {}),
+    ),
   ];
 }
 
@@ -307,9 +320,9 @@ function checkout({ step }: LookedAt): Finding {
     );
   const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');
   if (partial.length > 0)
-    return problem(
+    return warning(
       'checkout',
-      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}, and the action needs every file.`,
+      `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
       cure('Remove it.', { paste }),
     );
   const missing = [

@@ -39,6 +39,8 @@ export interface RalphStep {
   readonly environment: Texts;
   /** Inputs of the actions/checkout before it, of the one without a `path` if there is one; null: there is none. */
   readonly checkout: Texts | null;
+  /** Actions of its job that store a cache once its last step is done. */
+  readonly caches: readonly string[];
 }
 
 type Texts = Readonly<Record<string, string>>;
@@ -90,6 +92,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       labelInput: inputs['task-label'] ?? null,
       environment: {},
       checkout: { ref: 'its own choice', 'fetch-depth': '0', 'persist-credentials': 'false' },
+      caches: [],
     },
   ];
 }
@@ -118,9 +121,20 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         labelInput: textsOf(step.with)['task-label'] ?? null,
         environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
+        caches: steps.filter(storesCache).map((one) => textOf(one.uses)),
       },
     ];
   });
+}
+
+/** Whether a step's post step stores files of the machine, as they are at the end of the job. */
+function storesCache(step: Entries): boolean {
+  const uses = textOf(step.uses);
+  const { cache = '' } = textsOf(step.with);
+  return (
+    /^actions\/cache(?:@|$)/i.test(uses) ||
+    (/^actions\/setup-[\w-]+(?:@|$)/i.test(uses) && !['', 'false'].includes(cache))
+  );
 }
 
 /** How a step shows that it uses the action; null: it does not. */

@@ -33,6 +33,7 @@ export function roomEnvironment(
     LOGNAME: 'ralph',
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
+    ...gitSettings(given),
     NO_PROXY: LOOPBACK,
     no_proxy: LOOPBACK,
     ...(proxy === null
@@ -46,6 +47,30 @@ export function roomEnvironment(
           NODE_USE_ENV_PROXY: '1',
           JAVA_TOOL_OPTIONS: [given['JAVA_TOOL_OPTIONS'] ?? '', ...jvmProxy(String(proxyPort))].join(' ').trim(),
         }),
+  };
+}
+
+/**
+ * How git behaves in the room, without a change of any file: it works in a checkout that belongs to somebody else (a
+ * container's), and packs nothing of its own accord, which could not be told from what an agent changed.
+ */
+const GIT_SETTINGS = [
+  ['safe.directory', '*'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+] as const;
+
+/** The settings as variables, behind those that are given. */
+export function gitSettings(given: Readonly<Record<string, string>>): Record<string, string> {
+  const before = /^\d{1,3}$/.test(given['GIT_CONFIG_COUNT'] ?? '') ? Number(given['GIT_CONFIG_COUNT']) : 0;
+  return {
+    GIT_CONFIG_COUNT: String(before + GIT_SETTINGS.length),
+    ...Object.fromEntries(
+      GIT_SETTINGS.flatMap(([name, value], at) => [
+        [`GIT_CONFIG_KEY_${String(before + at)}`, name],
+        [`GIT_CONFIG_VALUE_${String(before + at)}`, value],
+      ]),
+    ),
   };
 }
 

@@ -24,8 +24,8 @@ const parts = {
   folder: path.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),
   /** The entry that the id has in the machine's list of users; empty: none. */
   userName: z.string().regex(/^(ralph-\d+)?$/),
-  /** What belongs, or may belong, to the room's user; and whose the folder itself was, which on some runners is not ours. */
-  given: z.array(z.strictObject({ path, uid: id, gid: id })).max(20),
+  /** What belongs, or may belong, to the room's user; and whose the folder itself was, which on some runners is not ours. `all`: so was what is in it. */
+  given: z.array(z.strictObject({ path, uid: id, gid: id, all: z.literal(true).optional() })).max(20),
   /** Folders of ours that were open to others, and their permissions. */
   closed: z.array(z.strictObject({ path, mode: z.number().int().min(0).max(0o7777) })).max(10),
 };

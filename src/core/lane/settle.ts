@@ -20,7 +20,7 @@ import {
 } from '../agents/providers.ts';
 import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
-import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
+import { MAX_BESIDE, MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
 import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
@@ -121,6 +121,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
       tree: facts.evidence.after.tree,
       verification: judgement.verification,
       hints: judgement.hints,
+      ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
     },
     steps: rememberSteps(state.steps, facts.evidence.steps),
   };

@@ -48,6 +48,9 @@ const publishedSchema = z.object({
 /** What people can see of the lane on the remote: tip of its branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
+/** More work beside the work tree is not named in the next prompt. */
+export const MAX_BESIDE = 5;
+
 const lastIterationSchema = z.object({
   taskId: storedTaskId.nullable(),
   progress: z.boolean(),
@@ -58,6 +61,8 @@ const lastIterationSchema = z.object({
   verification: z.enum(verificationKinds),
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
+  /** Names of work that it left beside the work tree; absent: none. */
+  beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
 });
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;

@@ -288,6 +288,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     filesModified > 0 &&
     evidence.before.tree === evidence.after.tree &&
     evidence.merge === 'none' &&
+    evidence.beside === undefined &&
     !mayRepeat(state, facts) &&
     !wroteChecklist(checklist)
   ) {
@@ -297,6 +298,13 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     });
   }
   const claims = claimsDone(analysis) || claimsEverything(facts) || (checklist?.finished ?? 0) > 0;
+  const isIdle = evidence.before.tree === evidence.after.tree && evidence.merge === 'none';
+  if (evidence.beside !== undefined && isIdle && (claims || (filesModified ?? 0) > 0)) {
+    found.push({
+      hint: 'work_beside',
+      sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${firstNames(evidence.beside, 5)}.`,
+    });
+  }
   if (claims && evidence.merge === 'open') {
     found.push({
       hint: 'merge_open',
@@ -395,6 +403,7 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   // What has markers is withheld, too: it is to be resolved, not to be undone.
   if (evidence.merge === 'open') hints.push('merge_open');
   else if (evidence.withheld.length > 0) hints.push('withheld');
+  if (evidence.beside !== undefined) hints.push('work_beside');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');
@@ -402,7 +411,14 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   if (judged.denials.counted > 0) hints.push('denied');
   if (judged.denials.advice.length > 0) hints.push('compound');
   if (judged.isToConfirm && judged.claims.length === 0) hints.push('confirm_complete');
-  else if (!judged.progress && spoke && !judged.questionOnly && !judged.isAnswered && evidence.merge !== 'open')
+  else if (
+    !judged.progress &&
+    spoke &&
+    !judged.questionOnly &&
+    !judged.isAnswered &&
+    evidence.merge !== 'open' &&
+    evidence.beside === undefined
+  )
     hints.push('no_change');
   if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
   if (analysis.signal.unreadable.length > 0) hints.push('unreadable');

@@ -48,6 +48,11 @@ const hints = {
     sentence:
       'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
   },
+  work_beside: {
+    scope: 'task',
+    sentence:
+      'Work of the last iteration is not in the work tree (a branch, a commit, a stash or a work tree of your own, named below). Only what is in the work tree is published: bring it here with git merge, cherry-pick or stash pop, or drop it.',
+  },
   merge_open: {
     scope: 'task',
     sentence:

@@ -214,6 +214,12 @@ function contextOf(parts: PromptParts): string {
       max: MAX_STEP_NOTES,
     },
     {
+      title: 'Work of yours that is not in the work tree, as data:',
+      label: 'BESIDE',
+      text: parts.hints.includes('work_beside') ? listOf(parts.lastIteration?.beside ?? []) : '',
+      max: maxOthers.count * (maxOthers.chars + 3),
+    },
+    {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
       text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
+import { besideSchema, MOST_BESIDE } from './beside.ts';
 import { standInSchema } from './stand-in.ts';
 
 /** GitHub takes no larger push; what an agent packs to be larger is not worth unpacking. */
@@ -17,9 +18,12 @@ export const MOST_WORDS = 2_000;
 const LONGEST_PATH = 4_096;
 const MOST_WARNINGS = 20;
 
+const LARGEST_PATCH_CHARS = 1024 * 1024;
+
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 const path = z.string().min(1).max(LONGEST_PATH);
 const words = z.string().max(MOST_WORDS);
+const treeEntry = z.object({ mode: z.string().regex(/^[0-7]{6}$/), id: objectId });
 const packBytes = z.int().positive().max(LARGEST_PACK_BYTES);
 
 /** What is asked of the worker that runs in the work tree as the agent's user, and what it answers. */
@@ -31,13 +35,21 @@ const answers = {
     head: objectId.nullable(),
     tree: objectId,
     standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
+    beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
     /** Sizes of the packs with what is new: the commits up to `head`, and what `tree` has besides. null: nothing. */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),
   }),
   /** So many bytes of the pack follow. */
   pack: z.object({ kind: z.literal('pack'), bytes: z.int().positive().max(CHUNK_BYTES) }),
   /** null: what is wanted is not at hand. */
-  'put-back': z.object({ kind: z.literal('put-back'), paths: z.array(path).max(MOST_PATHS).nullable() }),
+  'put-back': z.object({
+    kind: z.literal('put-back'),
+    paths: z.array(path).max(MOST_PATHS).nullable(),
+    /** What could not be put back: how it is, and what it counts as. null: it is not there. */
+    left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
+  }),
+  /** null: it would change nothing, or cannot be had. */
+  'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(LARGEST_PATCH_CHARS).nullable() }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
   'read-end': z.object({ kind: z.literal('read-end'), text: z.string().nullable() }),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 export const standInSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('repository') }),
   z.object({ is: z.literal('unreadable') }),
+  z.object({ is: z.literal('refused') }),
   z.object({ is: z.literal('too-large'), bytes: z.int().nonnegative() }),
 ]);
 
@@ -17,6 +18,8 @@ export function whyStandIn(standIn: StandIn): string {
       return 'it is a git repository of its own';
     case 'unreadable':
       return 'it cannot be read';
+    case 'refused':
+      return 'git does not take it: its name or its encoding is not what git, or a line of .gitattributes, asks for';
     case 'too-large':
       return `it is larger than the 100 MiB that GitHub takes (${Math.ceil(standIn.bytes / 2 ** 20)} MiB)`;
   }

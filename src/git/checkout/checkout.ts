@@ -1,12 +1,16 @@
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
-import type { MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/beside.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import type { CommittedIteration, MergeBegun, Repository, Withheld, WorkTreeFiles } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import { keepIgnored, layCleanClone, type KeptFiles } from './clean-clone.ts';
+import { keepIgnored, layCleanClone, putBackIgnored, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials/credentials.ts';
 import { authorization } from '../git.ts';
+import { shownName } from '../names.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { openLane, type Lane } from './lane.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
@@ -19,12 +23,13 @@ import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
 import { textsOf } from './texts.ts';
 import { changeBetween } from './tree/tree-change.ts';
+import { addAsFound, type AsFound } from './tree/found/as-found.ts';
 import { createExchange } from './tree/exchange.ts';
 import { handOverWorkTree } from './tree/hand-over.ts';
 import { createLocalSide, withoutNotesOf } from './tree/local-side.ts';
 import { configToRestore, createWorkspaceRestorer } from './tree/restore.ts';
 import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/side.ts';
-import { readWorkTree } from './tree/work-tree.ts';
+import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import { checkWorkingDirectory } from './working-directory.ts';
 import { headOf } from './workspace.ts';
@@ -34,6 +39,9 @@ export interface Checkout extends Repository {
   /** Text files of the work tree: by way of `own`, which reads them as this process, unless they are another user's. */
   files(own: WorkTreeFiles): WorkTreeFiles;
 }
+
+/** More work beside the work tree is not looked into. */
+const MOST_ASKED = 10;
 
 /** The checkout behind the port Repository. Nothing is read or written before the first call. */
 export function createRepository(options: RepositoryOptions): Checkout {
@@ -47,8 +55,15 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
     null;
   let withheld: WithheldPaths = new Map();
+  /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
+  let asFound: readonly AsFound[] = [];
   /** null: none is to be finished. */
   let merge: OpenMerge | null = null;
+  /** Work beside the work tree: what was known after the last iteration (null: nothing was looked at yet), and what of it is not in the work tree yet. */
+  let beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] } = {
+    known: null,
+    standing: [],
+  };
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
   /** What git ignored before the agent worked; null: nothing. */
@@ -78,9 +93,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
   }
 
   async function snapshot(): Promise<Snapshot> {
-    const { head, content } = await readContent();
+    const read = await readContent();
+    const { head, content } = read;
     const tree = await measured(content);
-    lastRead = { content, tree, head };
+    lastRead = { ...read, tree };
     const known = head ?? lane?.tip;
     if (known === undefined)
       throw new UserError(
@@ -93,9 +109,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
   async function readContent(): Promise<Omit<LastRead, 'tree'>> {
     if (quarantined === null || lane === null) {
       const { workspace, repository } = await needOurs();
-      const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+      const [head, found] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace, plainReading)]);
       return {
         head,
+        beside: [],
         content: contentOf(
           found,
           await withoutNotesOf({ workspace, repository, folder: workingDirectory }, found.tree),
@@ -103,8 +120,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       };
     }
     const { side } = quarantined;
-    const { head, ...found } = await side.read(lane.tip);
-    return { head, content: contentOf(found, await side.withoutNotes(found.tree)) };
+    const { head, beside: found, ...content } = await side.read(lane.tip, asFound);
+    // What was there before the agent worked is not its work.
+    beside = { ...beside, known: beside.known ?? found };
+    return { head, beside: found, content: contentOf(content, await side.withoutNotes(content.tree)) };
   }
 
   /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
@@ -129,7 +148,45 @@ export function createRepository(options: RepositoryOptions): Checkout {
       overlaid(quarantine, objects, { on, from: begun.tip, to: begun.laid, withheld: [...withheld.keys()], only }),
     );
     lastRead = null;
-    await side.putBack(wanted);
+    await putBackTo(side, wanted);
+  }
+
+  /** Makes the work tree what `wanted` says. What cannot be put back is nobody's work from now on. */
+  async function putBackTo(side: WorkTreeSide, wanted: ObjectId): Promise<readonly string[]> {
+    const { paths, left } = await side.putBack(wanted, asFound);
+    if (left.length > 0) {
+      asFound = addAsFound(asFound, left);
+      const names = namesOf(left.map(({ path }) => shownName(path)));
+      options.log.warning(
+        `What verify or the agent left in the work tree cannot be put back as it was, so it is left alone and not published: ${oneLine(names, 500)}.`,
+      );
+    }
+    return paths.map(shownName);
+  }
+
+  /** What the agent did beside the work tree, so that it is not lost: never a reason to end a run. */
+  async function lookBeside(
+    { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
+    tip: ObjectId,
+  ): Promise<Pick<CommittedIteration, 'beside' | 'besideNow'>> {
+    if (quarantined === null) return { beside: [], besideNow: [] };
+    const { side } = quarantined;
+    const news = newBeside(beside.known ?? found, found);
+    const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
+    const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_ASKED);
+    const known = [...new Set([tip, ...(head === null ? [] : [head])])];
+    const patches: { readonly item: BesideWork; readonly patch: string }[] = [];
+    for (const item of asked) {
+      const patch = await side.patchOf({ item, known, now: content.tree }).catch(() => null);
+      if (patch !== null) patches.push({ item, patch });
+    }
+    beside = { known: found, standing: patches.map(({ item }) => item) };
+    return {
+      beside: patches
+        .filter(({ item }) => news.includes(item))
+        .map(({ item, patch }) => ({ name: nameOfBeside(item), patch })),
+      besideNow: patches.map(({ item }) => nameOfBeside(item)),
+    };
   }
 
   async function tipTree(objects: Objects, tip: ObjectId): Promise<ObjectId> {
@@ -148,15 +205,27 @@ export function createRepository(options: RepositoryOptions): Checkout {
   return {
     ...createQuestions(options, { opened, needOurs, isUntouched: () => lane === null }),
 
-    async openLane(wanted, found) {
+    async openLane(wanted, known) {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, base, fork, roots, answer } = await openLane(source, wanted, found ?? null);
+      const {
+        lane: started,
+        base,
+        fork,
+        roots,
+        asFound: found,
+        answer,
+      } = await openLane(source, wanted, known ?? null);
+      if (repository.setup.sparse !== null)
+        options.log.warning(
+          'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, here and in clean clones, and no others. Remove `sparse-checkout` if they need more.',
+        );
       // A branch may lack a folder that the base has had since.
       await checkWorkingDirectory(workspace.top, workingDirectory);
       lane = started;
       withheld = new Map();
+      asFound = found;
       merge = null;
       lastRead = null;
       const heads = [started.tip, base];
@@ -164,11 +233,25 @@ export function createRepository(options: RepositoryOptions): Checkout {
         workFolder: options.workFolder,
         heads,
         roots,
+        asFound,
       });
       await quarantine.keep(started.tip);
       const exchange = createExchange({ workspace, checkout: repository, own: quarantine, roots, heads });
-      const side = createLocalSide({ workspace, folder: workingDirectory, own: quarantine, exchange, restore });
-      quarantined = { ...over(quarantine), fork, base: { branch: wanted.baseBranch, commit: base }, side };
+      const side = createLocalSide({
+        ...{ workspace, folder: workingDirectory, own: quarantine, exchange, restore },
+        besideWith: {
+          own: repository,
+          objects: [quarantine.folder, workspace.commonFolder].map((one) => join(one, 'objects')),
+        },
+      });
+      beside = { known: null, standing: [] };
+      quarantined = {
+        ...over(quarantine),
+        start: started.tip,
+        fork,
+        base: { branch: wanted.baseBranch, commit: base },
+        side,
+      };
       return answer;
     },
 
@@ -187,7 +270,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.seal();
       const known = lane.tip;
       // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
-      const { head, content: now } = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
+      const read = lastRead?.tree === iteration.after.tree ? lastRead : await readContent();
+      const { head, content: now } = read;
+      const found = await lookBeside(read, known);
       const done = await withObjects(quarantine.git, async (objects) => {
         const tip = { commit: known, tree: await tipTree(objects, known) };
         const content = { tip, head, now, withheldBefore: withheld, iteration };
@@ -205,7 +290,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
         const { withheld: newly } = done;
         return {
           ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: named(withheld) },
-          ...{ publishedPaths: [], published: await snapshot(), merge: 'open' },
+          ...{ ...found, publishedPaths: [], published: await snapshot(), merge: 'open' },
         };
       }
       const { tree, changes, withheldPaths, ...made } = done.made;
@@ -222,8 +307,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
       return {
         ...made,
+        ...found,
         withheldNow: named(withheld),
-        publishedPaths: changes.map(({ path }) => path),
+        publishedPaths: changes.map(({ path }) => shownName(path)),
         published: { head: made.head, tree: evidence },
         merge: isMerge ? 'made' : 'none',
       };
@@ -282,9 +368,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const open = merge;
       const { tip } = lane;
       const { quarantine, committer } = quarantined;
-      const { head, content } = await readContent();
-      const now = content.tree;
-      lastRead = { head, content, tree: await measured(content) };
+      const read = await readContent();
+      const now = read.content.tree;
+      lastRead = { ...read, tree: await measured(read.content) };
       return await withObjects(quarantine.git, async (objects) =>
         lockFilesLeft(committer, objects, { merge: open, tip: await tipTree(objects, tip), now }),
       );
@@ -297,12 +383,13 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { tip } = lane;
       const { quarantine, committer, side } = quarantined;
       const before = lastRead.content.tree;
-      const { head, content: now } = await readContent();
+      const read = await readContent();
+      const { content: now } = read;
       const judged = await withObjects(quarantine.git, async (objects) =>
         judgeAlone(committer, objects, { path, merge: open, tip: await tipTree(objects, tip), before, now }),
       );
-      if (judged === 'kept') lastRead = { head, content: now, tree: await measured(now) };
-      else await side.putBack(before);
+      if (judged === 'kept') lastRead = { ...read, tree: await measured(now) };
+      else await putBackTo(side, before);
       return judged;
     },
 
@@ -311,11 +398,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { before } = merge;
       merge = null;
       lastRead = null;
-      await quarantined.side.putBack(before);
+      await putBackTo(quarantined.side, before);
     },
 
     async putBack() {
-      return quarantined === null || lastRead === null ? [] : await quarantined.side.putBack(lastRead.content.tree);
+      if (quarantined === null || lastRead === null) return [];
+      return await putBackTo(quarantined.side, lastRead.content.tree);
     },
 
     async review() {
@@ -331,10 +419,20 @@ export function createRepository(options: RepositoryOptions): Checkout {
       kept = await keepIgnored({ ...options, workspace, signal }, repository);
     },
 
+    async putBackIgnored(signal) {
+      // Nobody else is there any more, or ever was: the run's own git looks at it, with its own settings.
+      const { workspace, repository } = await needOpened();
+      return (await putBackIgnored({ ...options, workspace, signal }, repository, kept)).map(shownName);
+    },
+
     async cleanClone(commit, signal) {
-      const { workspace } = await needOpened();
+      const { workspace, repository } = await needOpened();
       const room = (await roomOf())?.room ?? null;
-      return layCleanClone({ ...options, workspace, room, signal }, commit, kept);
+      const patterns = repository.setup.sparse;
+      // The base is as the job checks it out; in the lane, what was worked on since is there as well.
+      const start = quarantined === null || quarantined.base.commit === commit ? commit : quarantined.start;
+      const sparse = patterns === null ? null : { patterns, start };
+      return layCleanClone({ ...options, workspace, room, signal }, { commit, kept, sparse });
     },
 
     async bundle(file) {
@@ -388,10 +486,13 @@ interface LastRead {
   readonly content: WorkTreeContent;
   readonly tree: ObjectId;
   readonly head: ObjectId | null;
+  readonly beside: readonly BesideWork[];
 }
 
 interface Quarantined {
   readonly quarantine: Quarantine;
+  /** The lane's tip when it was opened. */
+  readonly start: ObjectId;
   /** Where the lane left the base branch. */
   readonly fork: ObjectId;
   /** Tip of the base branch. */
@@ -401,11 +502,11 @@ interface Quarantined {
 }
 
 function named(paths: WithheldPaths): readonly Withheld[] {
-  return [...paths].map(([path, why]) => ({ path, why }));
+  return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
 }
 
 function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {
-  return { kind: 'begun', conflicts, lockFiles };
+  return { kind: 'begun', conflicts: conflicts.map(shownName), lockFiles: lockFiles.map(shownName) };
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, chmod, mkdir, open, rm, stat } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
@@ -11,6 +11,7 @@ import { collectOutput, describeCollected } from '../../processes/collect-output
 import { MINUTE_MS } from '../../core/time.ts';
 import { trustedEnvironment, trustedProgram } from '../../processes/trusted-programs.ts';
 import { createGit, lastWords, type Git } from '../git.ts';
+import { encodeNames, placeOf } from '../names.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { movePaths } from './moved-paths.ts';
 import { isLoopState } from '../inspection/protected-paths.ts';
@@ -29,6 +30,13 @@ export interface CleanCloneOptions {
   readonly room: Room | null;
   /** Ends what takes long. */
   readonly signal: AbortSignal;
+}
+
+/** A checkout that has not all files of its commit. */
+interface SparseCheckout {
+  readonly patterns: string;
+  /** The commit that was laid in the work tree: files that differ from it are there, whatever the patterns say. */
+  readonly start: ObjectId;
 }
 
 /** Ignored files as they were kept: one archive, and the hash of its bytes, which only this process holds. */
@@ -57,16 +65,7 @@ export async function keepIgnored(
   { workspace, workFolder, env, signal }: Omit<CleanCloneOptions, 'room'>,
   repository: PrivateRepository,
 ): Promise<KeptFiles | null> {
-  await repository.seal();
-  const listed = await repository.git.records([
-    'ls-files',
-    '--others',
-    '--ignored',
-    '--exclude-standard',
-    '--directory',
-    '-z',
-  ]);
-  const ignored = listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+  const ignored = await listIgnored(repository);
   const ofOthers = await filesOfOthers(workspace, repository);
   const archive = join(workFolder, 'ignored.tar');
   await rm(archive, { recursive: true, force: true });
@@ -74,8 +73,7 @@ export async function keepIgnored(
   try {
     await runTar(['-c', '-f', archive, '--null', '-T', '-'], {
       folder: workspace.top,
-      // A name that begins with a dash would be an option.
-      input: [...ignored, ...ofOthers].map((path) => `./${path}\0`).join(''),
+      input: memberList([...ignored, ...ofOthers]),
       env,
       signal,
     });
@@ -88,11 +86,86 @@ export async function keepIgnored(
   }
 }
 
+/** Whole folders where all of it is ignored. */
+async function listIgnored(repository: PrivateRepository): Promise<readonly string[]> {
+  await repository.seal();
+  const listed = await repository.git.names([
+    'ls-files',
+    '--others',
+    '--ignored',
+    '--exclude-standard',
+    '--directory',
+    '-z',
+  ]);
+  return listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+}
+
+/**
+ * Makes what git ignores in the work tree what it was when it was kept (null: there was nothing), so that a later step of
+ * the job that stores it in a cache stores nothing of the agent's. Returns the paths that were not so. Nobody else may be
+ * in the work tree. Throws UserError when it cannot.
+ */
+export async function putBackIgnored(
+  { workspace: { top }, env, signal }: Omit<CleanCloneOptions, 'room' | 'workFolder'>,
+  repository: PrivateRepository,
+  kept: KeptFiles | null,
+): Promise<readonly string[]> {
+  const before = kept?.ignored ?? [];
+  const wasThere = new Set(before);
+  const added = (await listIgnored(repository)).filter((path) => !wasThere.has(path));
+  for (const path of added) await removeTree(placeOf(top, path));
+  if (kept === null || before.length === 0) return added;
+  const isSound = (await hashOf(kept).catch(() => null)) === kept.sha256;
+  const setting = { folder: top, env, signal };
+  const changed: string[] = [];
+  for (const path of before) if (!isSound || !(await isAsKept(kept, path, setting))) changed.push(path);
+  if (changed.length === 0) return added;
+  for (const path of changed) await removeTree(placeOf(top, path));
+  await unpack(kept, { ...setting, paths: changed });
+  return [...added, ...changed];
+}
+
+/** Whether all below a path is there as it was kept, byte for byte (times prove nothing), and nothing beside it. */
+async function isAsKept(
+  { archive }: KeptFiles,
+  path: string,
+  { folder, env, signal }: { readonly folder: string } & Pick<CleanCloneOptions, 'env' | 'signal'>,
+): Promise<boolean> {
+  const setting = { folder, env, signal, input: memberList([path]) };
+  const compared = await tryTar(['--compare', '-f', archive, ...MEMBERS], setting);
+  if (compared.end.kind !== 'exited' || compared.end.code !== 0) return false;
+  const listed = await tryTar(['-t', '--quoting-style=escape', '-f', archive, ...MEMBERS], setting);
+  return listed.stdout.toString().split('\n').length - 1 === (await countBelow(placeOf(folder, path)));
+}
+
+/** Names on standard input, as they are. A name that begins with a dash would be an option. */
+const MEMBERS = ['--null', '--no-wildcards', '-T', '-'] as const;
+
+function memberList(paths: readonly string[]): Buffer {
+  return encodeNames(paths.map((path) => `./${path}\0`).join(''));
+}
+
+/** Files and folders at a place, itself included. */
+async function countBelow(place: string | Buffer): Promise<number> {
+  const found = await lstat(place).catch(() => null);
+  if (found === null) return 0;
+  let count = 1;
+  if (!found.isDirectory()) return count;
+  for (const entry of await readdir(place, { withFileTypes: true, encoding: 'buffer' }))
+    count += entry.isDirectory()
+      ? await countBelow(Buffer.concat([Buffer.from(place), Buffer.from('/'), entry.name]))
+      : 1;
+  return count;
+}
+
 /** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept, whose paths into the work tree lead into the clone; returns its folder. The one before is removed. */
 export async function layCleanClone(
   { workspace, workFolder, env, room, signal }: CleanCloneOptions,
-  commit: ObjectId,
-  kept: KeptFiles | null,
+  {
+    commit,
+    kept,
+    sparse,
+  }: { readonly commit: ObjectId; readonly kept: KeptFiles | null; readonly sparse: SparseCheckout | null },
 ): Promise<string> {
   signal.throwIfAborted();
   const source = quarantineFolder(workFolder);
@@ -123,6 +196,7 @@ export async function layCleanClone(
     '--branch',
     'clone',
     '--template=',
+    ...(sparse === null ? [] : ['--no-checkout']),
     source,
     folder,
   ]);
@@ -137,6 +211,7 @@ export async function layCleanClone(
       'infrastructure',
       `The clone for the verification of ${commit} has another commit: the agent or another program on this machine changed the run's own folder in the meantime.`,
     );
+  if (sparse !== null) await laySparse(inClone, folder, { ...sparse, commit });
   if (kept !== null) {
     await unpack(kept, { folder, env, signal });
     await movePaths(folder, kept.ignored, { moves: [{ from: workspace.top, to: folder }], signal });
@@ -146,10 +221,40 @@ export async function layCleanClone(
   return folder;
 }
 
+/** Lays what the checkout has of the commit, as the job checked it out, and what was changed since. */
+async function laySparse(
+  git: Git,
+  folder: string,
+  { patterns, start, commit }: SparseCheckout & { readonly commit: ObjectId },
+): Promise<void> {
+  await mkdir(join(folder, '.git', 'info'), { recursive: true });
+  await writeRegular(join(folder, '.git', 'info', 'sparse-checkout'), patterns);
+  await git.text(['config', 'core.sparseCheckout', 'true']);
+  await git.text(['read-tree', '-m', '-u', commit]);
+  const changed = await git.answer([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--name-only',
+    '--no-renames',
+    '--diff-filter=d',
+    start,
+    commit,
+  ]);
+  if (changed.exitCode !== 0 || changed.stdout.length === 0) return;
+  await git.text(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: changed.stdout });
+  await git.text(['checkout-index', '--quiet', '--force', '-z', '--stdin'], { input: changed.stdout });
+}
+
 /** Unpacks the very bytes that are hashed. Throws UserError when they are not those that were kept. */
 async function unpack(
   kept: KeptFiles,
-  { folder, env, signal }: { readonly folder: string } & Pick<CleanCloneOptions, 'env' | 'signal'>,
+  {
+    folder,
+    env,
+    signal,
+    paths = null,
+  }: { readonly folder: string; readonly paths?: readonly string[] | null } & Pick<CleanCloneOptions, 'env' | 'signal'>,
 ): Promise<void> {
   const hash = createHash('sha256');
   const hashed = async function* (): AsyncGenerator<Buffer> {
@@ -162,7 +267,9 @@ async function unpack(
       // tar waits for what never comes, unless its input ends: the hash says that it was not all.
     }
   };
-  const failure = await runTar(['-x', '-p', '-f', '-'], {
+  // Standard input is the archive: the names, where there are any, are arguments.
+  const members = paths === null ? [] : ['--no-wildcards', '--', ...paths.map((path) => `./${path}`)];
+  const failure = await runTar(['-x', '-p', '-f', '-', ...members], {
     folder,
     input: Readable.from(hashed(), { objectMode: false }),
     env,
@@ -205,7 +312,7 @@ async function* chunksOf({ archive, size }: Pick<KeptFiles, 'archive' | 'size'>)
 
 /** What is published is what is verified: an ignored file does not stand in for one that the commit has. */
 async function putBackTracked(git: Git, ofOthers: readonly string[]): Promise<void> {
-  const changed = await git.records(['ls-files', '-z', '--modified']);
+  const changed = await git.names(['ls-files', '-z', '--modified']);
   const isOfOthers = (path: string): boolean =>
     ofOthers.some((other) => path === other || path.startsWith(`${other}/`));
   const paths = [...new Set(changed)].filter((path) => !isOfOthers(path));
@@ -223,31 +330,33 @@ async function filesOfOthers(workspace: Workspace, { git }: PrivateRepository): 
       () => false,
     );
   const submodules = (await has(join(workspace.top, '.gitmodules')))
-    ? (await git.records(['ls-files', '--stage', '-z'])).flatMap(
+    ? (await git.names(['ls-files', '--stage', '-z'])).flatMap(
         (record) => /^160000 \S+ \d\t([^]*)$/.exec(record)?.[1] ?? [],
       )
     : [];
   const large = (await has(join(workspace.commonFolder, 'lfs')))
-    ? await git.records(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
+    ? await git.names(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
     : [];
   const there = await Promise.all([...submodules, ...large].map((path) => has(join(workspace.top, path))));
   return [...submodules, ...large].filter((_, i) => there[i]);
 }
 
-/** One archive takes a fraction of the time of a copy file by file. */
-async function runTar(
+async function tryTar(
   args: readonly string[],
   {
     folder,
     input,
     env,
     signal,
-  }: { readonly folder: string; readonly input: string | Readable } & Pick<CleanCloneOptions, 'env' | 'signal'>,
-): Promise<void> {
+  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<
+    CleanCloneOptions,
+    'env' | 'signal'
+  >,
+): ReturnType<typeof collectOutput> {
   const tar = trustedProgram('tar', env);
   if (tar === null)
     throw new UserError('infrastructure', 'The program tar was not found on PATH. Install it on the runner.');
-  const { end, stderr } = await collectOutput(
+  return await collectOutput(
     {
       file: tar,
       args,
@@ -258,8 +367,24 @@ async function runTar(
       signal,
       family: { kind: 'group', graceMs: 200, leftover: 'end' },
     },
-    1024 * 1024,
+    64 * 1024 * 1024,
   );
+}
+
+/** One archive takes a fraction of the time of a copy file by file. */
+async function runTar(
+  args: readonly string[],
+  {
+    folder,
+    input,
+    env,
+    signal,
+  }: { readonly folder: string; readonly input: string | Buffer | Readable } & Pick<
+    CleanCloneOptions,
+    'env' | 'signal'
+  >,
+): Promise<void> {
+  const { end, stderr } = await tryTar(args, { folder, input, env, signal });
   // 1: a file changed while it was read, as a log does.
   if (end.kind !== 'exited' || end.code > (args.includes('-c') ? 1 : 0))
     throw new UserError(

@@ -4,6 +4,7 @@ import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-m
 import type { CommittedIteration, IterationCommit, TextsCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
+import { shownName } from '../names.ts';
 import {
   chainBetween,
   changesOfCommits,
@@ -256,5 +257,5 @@ export async function newlyWithheld(
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
   const changed = new Set((await objects.changesBetween(iteration.before.tree, now.tree)).map((change) => change.path));
   const left = [...found.withheld].filter(([path, why]) => changed.has(path) && withheldBefore.get(path) !== why);
-  return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path, why }));
+  return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path: shownName(path), why }));
 }

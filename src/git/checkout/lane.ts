@@ -2,9 +2,10 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords, type Git } from '../git.ts';
-import { treeOf } from '../objects.ts';
+import { changesBetween, treeOf, treeWith } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { readWorkTree } from './tree/work-tree.ts';
+import { asFoundIn, type AsFound } from './tree/found/as-found.ts';
+import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -14,12 +15,13 @@ export interface Lane {
   readonly tip: ObjectId;
 }
 
-/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on. */
+/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it; `roots`: these two, and all commits of the base branch that the lane's build on; `asFound`: what git laid otherwise than its commit has it. */
 interface StartedLane {
   readonly lane: Lane;
   readonly base: ObjectId;
   readonly fork: ObjectId;
   readonly roots: readonly ObjectId[];
+  readonly asFound: readonly AsFound[];
   readonly answer: OpenedLane;
 }
 
@@ -62,7 +64,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   const tip = remoteHead ?? base;
 
   await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
-  await checkOut(source, { branch, tip });
+  const asFound = await checkOut(source, { branch, tip });
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   const { ahead, edge } = isNew ? { ahead: 0, edge: [] } : await commitsOfLane(git, { base, tip });
@@ -71,6 +73,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     base,
     fork,
     roots: [...new Set([fork, base, ...edge])],
+    asFound,
     answer: { head: tip, base, fork, baseTree: await git.text(['rev-parse', `${fork}^{tree}`]), ahead },
   };
 }
@@ -184,11 +187,16 @@ async function keepUnpublished(
     await workspace.git.text(['update-ref', `refs/ralph/backup/${local}`, local]);
 }
 
-/** What an earlier lane of this run left uncommitted (it was withheld) is removed; other files in the way are a reason to stop. */
-async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: Lane): Promise<void> {
+/**
+ * What an earlier lane of this run left uncommitted (it was withheld) is removed; other files in the way are a reason to
+ * stop. Returns what of the work tree is not as the lane's commit has it then.
+ */
+async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: Lane): Promise<readonly AsFound[]> {
   const { git } = repository;
-  const { tree } = await readWorkTree(repository, workspace);
-  const how = workedOn ? ['--reset', '-u'] : ['-m', '-u', (await headOf(workspace)) ?? tree];
+  const { tree } = await readWorkTree(repository, workspace, plainReading);
+  const head = await headOf(workspace);
+  const [before, after] = [head === null ? null : await treeOf(git, head), await treeOf(git, lane.tip)];
+  const how = workedOn ? ['--reset', '-u'] : ['-m', '-u', await startOf({ before, tree, after })];
   const { exitCode, stderr } = await git.answer(['read-tree', ...how, lane.tip]);
   if (exitCode !== 0)
     throw new UserError(
@@ -199,4 +207,17 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
     await git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
   });
+  if (after === null) return [];
+  const now = after === before && !workedOn ? tree : (await readWorkTree(repository, workspace, plainReading)).tree;
+  return asFoundIn(await changesBetween(git, after, now));
+
+  /** What git takes the work tree for: as its commit has it, but for files that git laid in another way and that the lane has otherwise. */
+  async function startOf(trees: Record<'before' | 'after', ObjectId | null> & { tree: ObjectId }): Promise<ObjectId> {
+    if (trees.before === null || trees.after === null || trees.before === trees.tree) return trees.before ?? trees.tree;
+    const inLane = new Set((await changesBetween(git, trees.before, trees.after)).map(({ path }) => path));
+    const changes = (await changesBetween(git, trees.before, trees.tree)).filter(({ path }) => inLane.has(path));
+    if (changes.length === 0) return trees.before;
+    const base = trees.before;
+    return await repository.withIndex('empty', (indexFile) => treeWith(git, indexFile, { base, changes }));
+  }
 }

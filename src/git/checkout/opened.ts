@@ -46,7 +46,7 @@ export interface Opened {
   readonly repository: OwnRepository;
   /** The commit that the job checked out; null: there is none yet. */
   readonly startHead: ObjectId | null;
-  /** Why commits that the checkout lacks could not be fetched; null: none are missing. */
+  /** Why commits or files that the checkout lacks could not be fetched; null: none are missing. */
   readonly stillShallow: string | null;
   /** Its config, as it was found. */
   readonly config: Buffer;
@@ -71,7 +71,7 @@ export async function openCheckout({
   return {
     workspace,
     repository,
-    stillShallow: workspace.shallow ? await deepen(source) : null,
+    stillShallow: await deepen(source),
     startHead: await headOf(workspace),
     config: await configToRestore(workspace),
   };

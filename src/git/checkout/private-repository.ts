@@ -30,6 +30,8 @@ export interface OwnSetup {
   readonly hide: readonly string[];
   readonly config: string;
   readonly excludes: string;
+  /** Patterns of a sparse checkout; null: all files are checked out. */
+  readonly sparse: string | null;
 }
 
 /** `objects`: where its objects are; `borrowed`: where others are that it can read, null: nowhere; `shallow`: commits whose past is not there. */
@@ -55,10 +57,12 @@ export async function createPrivateRepository(
 ): Promise<OwnRepository> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
+  const sparse = await sparsePatterns(workspace);
   const repository = await createOwnRepository(workspace, {
     env,
     hide,
-    config: await configText(workspace, env),
+    config: (await configText(workspace, env)) + (sparse === null ? '' : SPARSE),
+    sparse,
     excludes: (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '',
     folder,
     objects: join(workspace.commonFolder, 'objects'),
@@ -102,6 +106,7 @@ export async function layOwnRepository(
       writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeRegular(join(folder, 'config'), setup.config),
       writeRegular(join(folder, 'info', 'exclude'), setup.excludes),
+      ...(setup.sparse === null ? [] : [writeRegular(join(folder, 'info', 'sparse-checkout'), setup.sparse)]),
       ...(shallow.length === 0 ? [] : [writeRegular(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
       ...unwanted.map((name) => rm(join(folder, name), { recursive: true, force: true })),
       removeUnlessFile(indexFile),
@@ -161,6 +166,20 @@ async function removeUnlessFile(path: string): Promise<void> {
 /** What a git directory stands on is gone: what was not pushed cannot be saved. */
 export function lostObjects({ gitFolder }: Pick<Workspace, 'gitFolder'>): UserError {
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
+}
+
+/** In a section of its own: a file of settings may have several of one name. */
+const SPARSE = '[core]\n\tsparseCheckout = true\n';
+
+/** Which files the job checked out, as patterns; null: all. */
+async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<string | null> {
+  const patterns = await readLinked(join(gitFolder, 'info', 'sparse-checkout'));
+  if (patterns === null) return null;
+  const settings = await Promise.all(
+    [join(commonFolder, 'config'), join(gitFolder, 'config.worktree')].map((path) => readLinked(path)),
+  );
+  const isSparse = settings.some((file) => /^\s*sparsecheckout\s*=\s*true\s*$/im.test(file?.bytes.toString() ?? ''));
+  return isSparse ? patterns.bytes.toString() : null;
 }
 
 /** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */

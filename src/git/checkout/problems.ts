@@ -1,6 +1,9 @@
+import { lstat, readFile, readlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { placeOf, shownName } from '../names.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { changesBetween } from '../objects.ts';
-import { readWorkTree } from './tree/work-tree.ts';
+import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -19,11 +22,7 @@ export async function problemsOf(
   const problems: string[] = [];
   if (stillShallow !== null)
     problems.push(
-      `The checkout in ${workspace.top} is shallow (it lacks older commits), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout.`,
-    );
-  if (await isPartial(workspace))
-    problems.push(
-      `The checkout in ${workspace.top} is partial (file contents are fetched on demand). Remove "filter:" and "sparse-checkout:" from actions/checkout.`,
+      `The checkout in ${workspace.top} is shallow or partial (it lacks older commits or files), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout, without "filter:".`,
     );
   if ((await branchOf(workspace)) === null)
     problems.push(
@@ -37,33 +36,55 @@ export async function problemsOf(
   return problems;
 }
 
-async function isPartial(workspace: Workspace): Promise<boolean> {
-  const { exitCode } = await workspace.git.answer([
-    'config',
-    '--local',
-    '--get-regexp',
-    '^(extensions\\.partialclone|remote\\..*\\.promisor)$',
-  ]);
-  return exitCode === 0;
-}
-
 async function dirtyPaths(
   workspace: Workspace,
   repository: PrivateRepository,
   head: string,
 ): Promise<readonly string[]> {
-  const { tree } = await readWorkTree(repository, workspace);
+  const { tree } = await readWorkTree(repository, workspace, plainReading);
   const changed = (await changesBetween(repository.git, head, tree)).map((change) => change.path);
   // Where a filter (git-lfs) made the file, it may differ from what is committed without anybody having changed it.
-  const dirty = changed.length === 0 ? [] : await unfiltered(repository, changed);
+  const unlike = changed.length === 0 ? [] : await unfiltered(repository, changed);
+  const dirty = unlike.length === 0 ? [] : await changedByHand(workspace, repository, { head, paths: unlike });
   if (dirty.length === 0) return [];
   return [
-    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty)}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
+    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty.map(shownName))}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
   ];
 }
 
+/** Those that are not what git makes of the commit in this checkout: a fresh clone may well be "modified" (line ends, `ident`, encodings). */
+async function changedByHand(
+  { top }: Workspace,
+  repository: PrivateRepository,
+  { head, paths }: { readonly head: string; readonly paths: readonly string[] },
+): Promise<readonly string[]> {
+  return await repository.withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    const folder = join(dirname(indexFile), 'as-git-lays-it');
+    await repository.git.text(['read-tree', head], { variables });
+    const laid = await repository.git.answer(['checkout-index', '-q', '-z', `--prefix=${folder}/`, '--stdin'], {
+      input: paths.map((path) => `${path}\0`).join(''),
+      variables,
+    });
+    // 128: one of them is not in the commit, and what comes behind it was not laid.
+    if (![0, 1].includes(laid.exitCode)) return paths;
+    const isSame = await Promise.all(paths.map((path) => areAlike(placeOf(top, path), placeOf(folder, path))));
+    return paths.filter((_, at) => isSame[at] !== true);
+  });
+}
+
+/** Whether two files have the same bytes, or two links the same target. */
+async function areAlike(one: string | Buffer, other: string | Buffer): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => null)));
+  if (a === null || b === null || a === undefined || b === undefined) return false;
+  if (a.isSymbolicLink() && b.isSymbolicLink()) return (await readlink(one)) === (await readlink(other));
+  if (!a.isFile() || !b.isFile() || a.size !== b.size) return false;
+  const [here, there] = await Promise.all([one, other].map((path) => readFile(path).catch(() => null)));
+  return here != null && there != null && here.equals(there);
+}
+
 async function unfiltered(repository: PrivateRepository, paths: readonly string[]): Promise<readonly string[]> {
-  const answers = await repository.git.records(['check-attr', '-z', '--stdin', 'filter'], {
+  const answers = await repository.git.names(['check-attr', '-z', '--stdin', 'filter'], {
     input: paths.map((path) => `${path}\0`).join(''),
   });
   return paths.filter((_, i) => ['unspecified', 'unset'].includes(answers[i * 3 + 2] ?? 'unspecified'));

@@ -9,6 +9,7 @@ import { lastWords } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
+import { countInIndex, type AsFound } from './tree/found/as-found.ts';
 import { copyIndex, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -48,7 +49,13 @@ export async function createQuarantine(
     workFolder,
     heads: given,
     roots,
-  }: { readonly workFolder: string; readonly heads: readonly ObjectId[]; readonly roots: readonly ObjectId[] },
+    asFound,
+  }: {
+    readonly workFolder: string;
+    readonly heads: readonly ObjectId[];
+    readonly roots: readonly ObjectId[];
+    readonly asFound: readonly AsFound[];
+  },
 ): Promise<Quarantine> {
   const folder = quarantineFolder(workFolder);
   const objects = join(folder, 'objects');
@@ -72,6 +79,8 @@ export async function createQuarantine(
   const setup = { ...checkout.setup, folder, objects, borrowed: null, shallow: roots };
   const own = await createOwnRepository(workspace, setup);
   await copyIndex(checkout.indexFile, own.indexFile);
+  // Their content is not here: it comes when the work tree is read.
+  await countInIndex(own, asFound);
   return quarantineOf(own, {
     roots,
     detach: async () => {

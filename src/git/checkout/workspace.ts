@@ -80,7 +80,7 @@ export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
   return await refOf(workspace, 'HEAD');
 }
 
-export async function refOf(workspace: Workspace, ref: string): Promise<ObjectId | null> {
+export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Promise<ObjectId | null> {
   const { exitCode, stdout } = await workspace.git.answer([
     'rev-parse',
     '--verify',

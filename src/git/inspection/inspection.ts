@@ -79,7 +79,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   }
 
   function judgePath({ path, oldMode, newMode }: Change): string | null {
-    if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
+    if (!path.isWellFormed()) return 'its name is not valid UTF-8';
     // A value that is cut over folders as well.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
     const keys = keysByPattern(path);
@@ -183,7 +183,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 /** Paths that a content filter applies to. */
 async function filteredPaths(git: Git, changes: readonly Change[]): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set();
-  const answers = await git.records(['check-attr', '-z', '--stdin', 'filter'], {
+  const answers = await git.names(['check-attr', '-z', '--stdin', 'filter'], {
     input: changes.map((change) => `${change.path}\0`).join(''),
   });
   const paths = new Set<string>();

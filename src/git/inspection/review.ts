@@ -13,6 +13,7 @@ import { readsTexts, toRead } from '../../core/review/texts.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
+import { shownName } from '../names.ts';
 import { changesOfEach, withObjects, type Change, type Objects } from '../objects.ts';
 
 /** More commits of a branch are not measured. */
@@ -123,12 +124,12 @@ export async function lookAtOf(
       after: texts.get(change.newId) ?? null,
     })),
   );
-  const outside = changes.map(({ path }) => path).filter((path) => !isInFolder(folder, path));
+  const outside = changes.map(({ path }) => shownName(path)).filter((path) => !isInFolder(folder, path));
   return moreToLookAt(found, changedOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'kind'> {
-  return { path, kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
+  return { path: shownName(path), kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
 }
 
 function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): number | null {

@@ -101,11 +101,15 @@ export function roomOf(foundation: Foundation): Room {
     give: async (path) => {
       const { given } = foundation.record;
       const { uid: ofUser, gid } = await lstat(path);
+      const isAll = ofUser !== root.owner.uid && (await ownerOfCheckout(path)) === ofUser;
       if (!given.some((known) => known.path === path))
-        foundation.record = { ...foundation.record, given: [...given, { path, uid: ofUser, gid }] };
+        foundation.record = {
+          ...foundation.record,
+          given: [...given, { path, uid: ofUser, gid, ...(isAll ? { all: true as const } : {}) }],
+        };
       writeRoomRecord({ runFolder }, foundation.record);
-      const hands = [String(root.owner.uid), user, user];
-      await changing(path, changeOwner(root, { path, places: placesFor(path, folder) }, hands));
+      for (const from of isAll ? [root.owner.uid, ofUser] : [root.owner.uid])
+        await changing(path, changeOwner(root, { path, places: placesFor(path, folder) }, [String(from), user, user]));
     },
     takeBack: async (path) => {
       const { given } = foundation.record;
@@ -123,13 +127,19 @@ export function roomOf(foundation: Foundation): Room {
   };
 }
 
-/** What the room's user has of something that was given goes to us, and the thing itself to whom it was taken from. */
+/** Whose a checkout is, as its git directory shows; null: the folder is none. */
+async function ownerOfCheckout(path: string): Promise<number | null> {
+  return (await lstat(`${path}/.git`).catch(() => null))?.uid ?? null;
+}
+
+/** What the room's user has of something that was given goes to us (or to whoever had all of it), and the thing itself to whom it was taken from. */
 export function giveBack(
   root: Root,
   { uid, places }: { readonly uid: number; readonly places: readonly string[] },
-  { path, ...top }: RoomRecord['given'][number],
+  { path, all, ...top }: RoomRecord['given'][number],
 ): Promise<string> {
-  const owner = `${String(root.owner.uid)}:${String(root.owner.gid)}`;
+  const { uid: toUser, gid: toGroup } = all === true ? top : root.owner;
+  const owner = `${String(toUser)}:${String(toGroup)}`;
   return changeOwner(root, { path, places }, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`]);
 }
 

@@ -71,6 +71,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
         journal ??= createJournalFile(play.journalFolder(), () => undefined);
         journal.append(line);
       },
+      keepPatch: (name, patch) => journal?.keepPatch(name, patch),
       journalHash: () => journal?.hash() ?? null,
       leave: () => undefined,
       runName: play.runName,

@@ -115,8 +115,8 @@ function aimsAt({ pid }: RunningMain): string {
     .join('');
 }
 
-/** Where scripts leave things for the test, in the work tree: git ignores it, and it outlives the run. */
-const SCRATCH = 'node_modules/.attack';
+/** Where scripts leave things for the test, in the work tree: it is no content, and it outlives the run, which puts back what git ignores. */
+export const SCRATCH = '.ralph/logs/.attack';
 
 /** What scripts left there under a name; null: nothing. */
 export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): string | null {
@@ -125,7 +125,11 @@ export function leftBy({ workspace }: Pick<Run, 'workspace'>, name: string): str
 }
 
 /** What the agent's scripts may use. */
-const FINDINGS = `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"`;
+const FINDINGS = [
+  `. "$RALPH_AIMS"; export scratch="$PWD/${SCRATCH}"; mkdir -p "$scratch"`,
+  // Whatever the script adds to git, this is not part of it.
+  `[ ! -f .git/info/exclude ] || echo /${SCRATCH}/ >> .git/info/exclude`,
+].join('\n');
 
 /** A call of the agent that runs `script` with the variables run_folder, runner_files, temp, home and main (where the action and the runner keep their things, and the action's process) and scratch (a folder of its own), and says that its task is finished. */
 export function attackBy(

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import { rows } from '../../runs.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
-import { attackBy, isIsolated, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
+import { attackBy, isIsolated, SCRATCH, leftBy, repel, storedState, type Attack } from './attack-fixture.ts';
 
 // What an agent of the same user can still reach, in rows that hold as soon as it is isolated.
 
@@ -88,7 +88,7 @@ repel<Aftermath>('What a process of the same user reaches', {
       does: 'drops its environment and its session',
       never: 'a process that lives on after the job',
       holds: async ({ run, scene }) => {
-        const folder = join(run.workspace, 'node_modules/.attack');
+        const folder = join(run.workspace, SCRATCH);
         writeFileSync(join(folder, 'stop'), '');
         const until = performance.now() + (isIsolated(scene) ? 1_000 : 10_000);
         while (performance.now() < until && leftBy(run, 'survived') === null) await sleep(50);

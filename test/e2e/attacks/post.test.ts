@@ -385,6 +385,7 @@ repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The run
             'printf "outcome=complete\\ntasks-done=99\\npr-url=https://evil.example/\\nforged=yes\\n" >> "$runner_files/output"',
             'echo "run-folder=/tmp/evil" >> "$runner_files/state"',
             'echo "## Approved by the security team" >> "$runner_files/summary"',
+            'mkdir -p node_modules/evil; echo evil > node_modules/evil/index.js',
           ].join('\n'),
           { status: { finishes: false, exit: false } },
         ),
@@ -412,6 +413,9 @@ repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The run
     }),
     byAgent('adds a folder to GITHUB_STATE', 'a value for post that main did not write', ({ files }) => {
       expect(files['state']).not.toContain('evil');
+    }),
+    byAgent('leaves a package in a folder that git ignores', 'it in a cache that a later step stores', ({ run }) => {
+      expect(existsSync(join(run.workspace, 'node_modules'))).toBe(false);
     }),
     byAgent('writes into the job summary', 'its words there', ({ run }) => {
       expect(run.summary).not.toContain('security team');

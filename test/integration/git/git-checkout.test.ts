@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, openFresh, runGit, setScene, TOKEN } from './git-fixture.ts';
 
+const unaborted = new AbortController().signal;
+
 describe('problems() names every reason why a checkout cannot be used', () => {
   test('a clean clone has none', async () => {
     await using scene = await setScene();
@@ -62,10 +64,45 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(await scene.repository.problems()).toEqual([expect.stringMatching(/A merge is in progress.*--abort/)]);
   });
 
-  test('a partial clone', async () => {
+  test('a sparse and partial clone is completed, and laid as it was in all trees', async () => {
     await using scene = await setScene();
-    await scene.git('config', 'remote.origin.promisor', 'true');
-    expect(await scene.repository.problems()).toEqual([expect.stringContaining('Remove "filter:"')]);
+    await scene.write('lib/a/file.txt', 'a');
+    await scene.write('other/needed.txt', 'n');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'folders');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    await scene.serverGit('config', 'uploadpack.allowFilter', 'true');
+    await rm(scene.folder, { recursive: true });
+    // As actions/checkout does it.
+    const source = `file://${scene.server.repositoryFolder}`;
+    const clone = ['clone', '--quiet', '--depth=1', '--filter=blob:none', '--no-checkout', source, scene.folder];
+    await runGit(dirname(scene.folder), clone);
+    await scene.git('sparse-checkout', 'set', 'lib/a');
+    await scene.git('checkout', '--quiet', 'main');
+    await expect(scene.read('other/needed.txt')).rejects.toThrow(/ENOENT/);
+
+    const repository = scene.reopen();
+    expect(await repository.problems()).toEqual([]);
+    const { base } = await openFresh(scene, repository);
+    await repository.keepIgnored(unaborted);
+    const clean = await repository.cleanClone(base, unaborted);
+    expect(await readFile(join(clean, 'lib/a/file.txt'), 'utf8')).toBe('a');
+    await expect(readFile(join(clean, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
+
+    const { committed, change } = await iterate(
+      scene,
+      async () => {
+        await scene.write('lib/a/file.txt', 'changed');
+        await scene.write('other/new.txt', 'new');
+      },
+      repository,
+    );
+    expect(change.files).toEqual(['lib/a/file.txt', 'other/new.txt']);
+    expect(await repository.putBack()).toEqual([]);
+    expect(await scene.read('other/new.txt')).toBe('new');
+    const head = await repository.cleanClone(committed.head, unaborted);
+    expect(await readFile(join(head, 'other/new.txt'), 'utf8')).toBe('new');
+    await expect(readFile(join(head, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
   });
 
   test.skipIf(process.getuid?.() !== 0)(

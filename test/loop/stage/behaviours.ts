@@ -3,6 +3,7 @@ import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../../src/core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
+import type { WorkBeside } from '../../../src/ports/repository.ts';
 import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import type { Checkout, FakeClock } from './in-memory.ts';
 
@@ -10,6 +11,8 @@ import type { Checkout, FakeClock } from './in-memory.ts';
 interface Act {
   /** Content that it writes, by path. */
   readonly writes?: Readonly<Record<string, string>>;
+  /** All work beside the work tree that there is then. */
+  readonly beside?: readonly WorkBeside[];
   readonly output?: Parameters<typeof analysis>[0];
   readonly minutes?: number;
   readonly exitCode?: number;
@@ -143,6 +146,7 @@ export function createAgent(
     clock.advance(durationMs);
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
+    checkout.beside = [...(act.beside ?? checkout.beside)];
     const sessionId = call.resume ?? `${name === 'claude' ? '' : `${name}-`}session-${String(script.calls.length)}`;
     const analyzed: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.output) });
     if (analyzed.sessionId !== null) transcripts.add(analyzed.sessionId);

@@ -17,7 +17,16 @@ import type {
 import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
-import type { OpenedLane, PushResult, Remote, Review, Repository, WorkFiles } from '../../../src/ports/repository.ts';
+import type {
+  CommittedIteration,
+  WorkBeside,
+  OpenedLane,
+  PushResult,
+  Remote,
+  Review,
+  Repository,
+  WorkFiles,
+} from '../../../src/ports/repository.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -76,6 +85,10 @@ export interface Checkout extends Repository {
   readonly owner: () => 'runner' | 'agent';
   readonly faults: Faults<Repository>;
   readonly broken: string[];
+  /** Work beside the work tree, which an agent may add to or remove. */
+  beside: WorkBeside[];
+  /** What of it was kept. */
+  readonly patches: WorkBeside[];
 }
 
 export function createCheckout(origin: Origin): Checkout {
@@ -95,6 +108,12 @@ export function createCheckout(origin: Origin): Checkout {
   let merged: ObjectId | null = null;
   let lockFiles: readonly string[] = [];
   let lastSnapshot: Files | null = null;
+  let besideBefore: readonly WorkBeside[] = [];
+  const takeBeside = (): Pick<CommittedIteration, 'beside' | 'besideNow'> => {
+    const beside = checkout.beside.filter((one) => !besideBefore.includes(one));
+    besideBefore = [...checkout.beside];
+    return { beside, besideNow: besideBefore.map(({ name }) => name) };
+  };
   const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
   const forkOf = (main: string): string =>
     history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
@@ -104,6 +123,8 @@ export function createCheckout(origin: Origin): Checkout {
     owner: () => owner,
     faults,
     broken: [],
+    beside: [],
+    patches: [],
     missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
     readTexts: (paths, lane) =>
@@ -163,6 +184,8 @@ export function createCheckout(origin: Origin): Checkout {
             commit: null,
             withheld,
             withheldNow: withheld,
+            beside: [],
+            besideNow: [],
             publishedPaths: [],
             lookAt: [],
             published: { head, tree: after.tree },
@@ -181,6 +204,7 @@ export function createCheckout(origin: Origin): Checkout {
           commit: head === before.head ? null : head,
           withheld: [],
           withheldNow: [],
+          ...takeBeside(),
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
           lookAt: [],
           published: { head, tree: after.tree },
@@ -259,6 +283,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'bundle', () => {
         origin.bundles.set(path, head);
       }),
+    putBackIgnored: () => guarded(faults, 'putBackIgnored', () => []),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>

@@ -311,6 +311,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
         journalHash = createHash('sha256').update(chained).digest('hex');
       });
     },
+    keepPatch: (name, patch) => void machine.checkout.patches.push({ name, patch }),
     journalHash: () => journalHash,
     leave: () => undefined,
   };

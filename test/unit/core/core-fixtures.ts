@@ -155,6 +155,7 @@ export interface Play {
   readonly chars?: number;
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
+  readonly beside?: readonly string[];
   readonly doneMarker?: string;
   readonly merge?: Evidence['merge'];
   readonly steps?: Evidence['steps'];
@@ -178,6 +179,7 @@ export function evidence(from: string, play: Play): Evidence {
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
+    ...(play.beside === undefined ? {} : { beside: play.beside }),
     doneMarker: play.doneMarker ?? null,
     merge: play.merge ?? 'none',
     steps: play.steps ?? [],

@@ -3,6 +3,7 @@ import { isLockFile } from '../../../core/review/lock-files.ts';
 import { MINUTE_MS } from '../../../core/time.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
+import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
 import { treeWith, type Change, type Objects } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
@@ -51,7 +52,7 @@ export async function mergeTrees(
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
   const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
   const found = [...judged]
-    .filter(([path]) => isNameable(path) && !kept.has(path))
+    .filter(([path]) => !kept.has(path))
     .map(([path, stages]) =>
       settle(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
     );
@@ -62,7 +63,7 @@ export async function mergeTrees(
           treeWith(repository.git, indexFile, { base: tree, changes }),
         );
   const laid = await put(merged.tree, [
-    ...restored.filter(({ path }) => isNameable(path)).map(backwards),
+    ...restored.map(backwards),
     ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
   ]);
   const settled = await put(
@@ -124,7 +125,7 @@ async function mergeInIndex(
       ],
       { variables, timeoutMs: MERGE_MS },
     );
-    const [tree = '', ...records] = merged.stdout.toString().split('\0');
+    const [tree = '', ...records] = decodeNames(merged.stdout).split('\0');
     if (![0, 1].includes(merged.exitCode) || !/^[0-9a-f]{40,64}$/.test(tree))
       throw new UserError(
         'infrastructure',
@@ -176,11 +177,6 @@ function versionOf({ path, mode, id }: Stage): Change {
 
 function backwards({ path, oldMode, newMode, oldId, newId }: Change): Change {
   return { path, oldMode: newMode, newMode: oldMode, oldId: newId, newId: oldId, insertions: null, deletions: null };
-}
-
-/** What is not UTF-8 cannot be put into a tree by its name. */
-function isNameable(path: string): boolean {
-  return !path.includes('\u{FFFD}');
 }
 
 async function byPath(objects: Objects, before: ObjectId, after: ObjectId): Promise<ReadonlyMap<string, Change>> {

@@ -39,9 +39,7 @@ export async function overlaid(
 ): Promise<ObjectId> {
   const kept = new Set(withheld);
   const isWanted = (path: string): boolean => (only === null ? !kept.has(path) : only.includes(path));
-  const brought = (await objects.changesBetween(from, to)).filter(
-    ({ path }) => isWanted(path) && !path.includes('\u{FFFD}'),
-  );
+  const brought = (await objects.changesBetween(from, to)).filter(({ path }) => isWanted(path));
   if (brought.length === 0) return on;
   const there = (await objects.changesBetween(from, on)).filter(({ newId }) => newId !== null);
   const replaced = there.filter(({ path }) => brought.some((change) => isInWay(path, change)));

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, lchown, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
@@ -12,7 +12,7 @@ import type { Room } from '../../../ports/room.ts';
 import { createGit } from '../../git.ts';
 import { readRegular, writeRegular } from '../../regular-files.ts';
 import { PUBLISHED_REF, quarantineFolder, type Quarantine } from '../quarantine.ts';
-import { copyIndex, type Workspace } from '../workspace.ts';
+import { copyIndex, readConfig, type Workspace } from '../workspace.ts';
 import { putBackGitDirectory, saveGitDirectory } from './git-directory.ts';
 import { createInbox } from './inbox.ts';
 import { configToRestore } from './restore.ts';
@@ -58,7 +58,7 @@ export async function handOverWorkTree(
   const { top, gitFolder, commonFolder, objectFormat } = workspace;
   await checkGitFolder(workspace);
   // Credentials are hidden by now.
-  const config = Buffer.concat([await configToRestore(workspace), Buffer.from(KEEP_PACKS)]);
+  const config = await configToRestore(workspace);
   const quarantine = await attached.detach();
   const inbox = await createInbox(join(room.folders.inbox, FOLDER), quarantine, tip);
   const withWorker = createWorkers({
@@ -66,7 +66,7 @@ export async function handOverWorkTree(
     command: worker,
     setup: {
       place: { top, gitFolder, commonFolder, objectFormat },
-      own: { config: own.config, excludes: own.excludes },
+      own: { config: own.config, excludes: own.excludes, sparse: own.sparse },
       config: config.toString('base64'),
       outbox: join(room.folders.home, `.${FOLDER}`),
       inbox: inbox.folder,
@@ -92,9 +92,6 @@ async function checkGitFolder({ top, gitFolder, commonFolder }: Workspace): Prom
   );
 }
 
-/** What git packs again of its own accord could not be told from what an agent changed. */
-const KEEP_PACKS = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
-
 /** Notes what it takes to have it back before it is gone. */
 async function give(options: HandOverOptions & { readonly config: Buffer; readonly indexFile: string }): Promise<void> {
   const { room, workspace, workFolder, branch, config } = options;
@@ -115,7 +112,8 @@ async function give(options: HandOverOptions & { readonly config: Buffer; readon
   const objects = await listObjects(join(gitFolder, 'objects'));
   const handedOver: HandedOver = { version: 1, top, branch, mode: mode & 0o7777, objects };
   await writeRegular(note, JSON.stringify(handedOver), { mode: 0o600 });
-  await writeRegular(join(gitFolder, 'config'), config);
+  // Only where there is none: a machine that goes down now leaves nothing that the next job would stumble over.
+  if ((await readConfig(workspace)) === null) await writeRegular(join(gitFolder, 'config'), config);
   try {
     await room.give(top);
   } catch (error) {
@@ -190,8 +188,20 @@ async function finish({ workFolder, env }: Pick<HandOverOptions, 'workFolder' | 
   const index = (await readRegular(indexFile))?.bytes ?? Buffer.alloc(0);
   await chmod(top, mode);
   await putBackGitDirectory(join(top, '.git'), copy, { branch, tip, index, objects, packed, roots });
+  await giveToOwner(join(top, '.git'));
   await rm(folder, { recursive: true, force: true });
   return true;
+}
+
+/** Of a checkout that belongs to another user (a container's job is root), what was written here is that user's as well. */
+async function giveToOwner(gitFolder: string): Promise<void> {
+  const own = process.getuid?.();
+  const { uid, gid } = await lstat(gitFolder);
+  if (own !== 0 || uid === own) return;
+  for (const entry of await readdir(gitFolder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if ((await lstat(path)).uid === own) await lchown(path, uid, gid);
+  }
 }
 
 /** Where is what it takes to have a work tree back. */

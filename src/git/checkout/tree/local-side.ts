@@ -2,8 +2,10 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
+import { treeOf } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
+import { findBeside, patchOf, type BesideOptions } from './found/beside.ts';
 import type { Exchange } from './exchange.ts';
 import type { WorkspaceRestorer } from './restore.ts';
 import type { WorkTreeSide } from './side.ts';
@@ -18,10 +20,29 @@ export interface LocalSideOptions {
   readonly exchange: Exchange;
   /** Makes the git directory one that git accepts again. */
   readonly restore: WorkspaceRestorer;
+  /** With what work beside the work tree is looked at. */
+  readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 
 /** A work tree that belongs to the user of this process. */
-export function createLocalSide({ workspace, folder, own, exchange, restore }: LocalSideOptions): WorkTreeSide {
+export function createLocalSide({
+  workspace,
+  folder,
+  own,
+  exchange,
+  restore,
+  besideWith,
+}: LocalSideOptions): WorkTreeSide {
+  const trees = new Map<ObjectId, ObjectId>();
+  const beside = { ...besideWith, workspace };
+
+  /** The tree of a commit, which is asked for once. */
+  async function treeAt(commit: ObjectId): Promise<ObjectId | null> {
+    const tree = trees.get(commit) ?? (await treeOf(own.git, commit));
+    if (tree !== null) trees.set(commit, tree);
+    return tree;
+  }
+
   /** The agent's HEAD, once its commits are here; null: they cannot be had, and the content alone counts. */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
@@ -30,15 +51,22 @@ export function createLocalSide({ workspace, folder, own, exchange, restore }: L
   }
 
   return {
-    async read(tip) {
+    async read(tip, asFound) {
       const taken = takenHead(tip);
-      const [head, content] = await Promise.all([taken, readWorkTree(own, workspace, taken)]);
-      return { head, ...content };
+      const reading = { asFound, tracked: await treeAt(tip), taken };
+      const [head, content, found] = await Promise.all([
+        taken,
+        readWorkTree(own, workspace, reading),
+        findBeside(beside).catch(() => []),
+      ]);
+      return { head, ...content, beside: found };
     },
+
+    patchOf: (question) => patchOf(beside, question),
 
     withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 
-    putBack: (wanted) => putBackWorkTree(own, workspace, wanted),
+    putBack: (wanted, asFound) => putBackWorkTree(own, workspace, { wanted, asFound }),
 
     async leavePlainCheckout({ branch, tip, has, hasIndex }) {
       exchange.know(tip);

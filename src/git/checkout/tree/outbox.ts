@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, open, readdir, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { MINUTE_MS } from '../../../core/time.ts';
 import { CHUNK_BYTES, LARGEST_PACK_BYTES } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
-import { createOwnRepository, layOwnRepository, type PrivateRepository } from '../private-repository.ts';
+import {
+  createOwnRepository,
+  layOwnRepository,
+  type OwnRepository,
+  type PrivateRepository,
+} from '../private-repository.ts';
 import { copyIndex, type Workspace } from '../workspace.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { INBOX, type TreeSetup } from './requests.ts';
@@ -14,23 +19,20 @@ import { INBOX, type TreeSetup } from './requests.ts';
 /** The worker's git directories, in a folder of the agent's user. */
 export interface Outbox {
   /** Over the work tree, with what is lent and objects of its own. */
-  readonly own: PrivateRepository;
+  readonly own: OwnRepository;
   /** Over the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
-  /** To be called when the work tree was looked at. */
-  settle(): Promise<void>;
   /** Packs `wanted` without what is known; returns the size of the pack, null: it would be empty. */
   pack(name: string, wanted: readonly ObjectId[], known: readonly string[]): Promise<number | null>;
   /** A part of what was packed under that name. */
   part(name: string, from: number): Promise<Buffer>;
 }
 
+/** Reads all files of the work tree. */
+const REFRESH_MS = 5 * MINUTE_MS;
 /** Two gigabytes of new files. */
 const PACK_MS = 3 * MINUTE_MS;
-
-/** A file has another owner once the work tree has changed hands, and so a new time of its last change. */
-const CONFIG = '[core]\n\ttrustctime = false\n\tcheckStat = minimal\n';
 
 /** Opens the outbox, as it was left or as a new one. */
 export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.ProcessEnv): Promise<Outbox> {
@@ -42,10 +44,10 @@ export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: No
   for (const place of [outbox, folder, packs]) await makeFolder(place);
   await Promise.all((await readdir(packs)).map((name) => rm(join(packs, name), { recursive: true, force: true })));
   await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
-  const common = { env, hide: [], excludes: setup.own.excludes };
+  const common = { env, hide: [], excludes: setup.own.excludes, sparse: setup.own.sparse };
   const own = await createOwnRepository(workspace, {
     ...common,
-    config: setup.own.config + CONFIG,
+    config: setup.own.config,
     folder,
     objects: join(folder, 'objects'),
     borrowed: join(inbox, INBOX.objects),
@@ -61,18 +63,16 @@ export async function openOutbox(workspace: Workspace, setup: TreeSetup, env: No
     shallow: [],
   });
   // Without one all files are read; it was right when the work tree was handed over.
-  if ((await lstat(own.indexFile).catch(() => null)) === null) await copyIndex(join(inbox, INBOX.index), own.indexFile);
+  if ((await lstat(own.indexFile).catch(() => null)) === null) {
+    await copyIndex(join(inbox, INBOX.index), own.indexFile);
+    // Every file has had another owner since, so all are read once; from then on each change of one shows.
+    await own.git.answer(['update-index', '-q', '--refresh'], { timeoutMs: REFRESH_MS });
+  }
 
   return {
     own,
     checkout,
     exchange: createExchange({ workspace, checkout, own, roots, heads: [] }),
-    // Seconds are all that is compared: what changes within the one in which the index was written is looked at again.
-    async settle() {
-      const { mtimeMs } = await lstat(own.indexFile);
-      const seconds = Math.floor(mtimeMs / 1000);
-      await utimes(own.indexFile, seconds, seconds);
-    },
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);

@@ -3,12 +3,14 @@ import type { TreeQuestion } from '../../../core/work-tree/answers.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { WorkspacePlace } from '../workspace.ts';
+import type { AsFound } from './found/as-found.ts';
+import type { BesideQuestion } from './found/beside.ts';
 
 /** What a worker needs to know of the work tree; all of it was found before an agent could touch it. */
 export interface TreeSetup {
   readonly place: WorkspacePlace;
   /** Settings and excludes of git directories of ours over it. */
-  readonly own: Pick<OwnSetup, 'config' | 'excludes'>;
+  readonly own: Pick<OwnSetup, 'config' | 'excludes' | 'sparse'>;
   /** The checkout's own config, without credentials, in base64. */
   readonly config: string;
   /** Where the worker keeps its git directories: the agent may do with them what it likes. */
@@ -26,10 +28,11 @@ interface Questions {
   /** To forget all that the worker kept from one time to the next. */
   readonly reset: object;
   /** `has`: trees that need not be sent again. */
-  readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[] };
+  readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[]; readonly asFound: readonly AsFound[] };
   /** A part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
-  readonly 'put-back': { readonly wanted: ObjectId };
+  readonly 'put-back': { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] };
+  readonly 'patch-of': BesideQuestion;
   readonly leave: { readonly branch: string; readonly tip: ObjectId; readonly has: readonly ObjectId[] };
   readonly 'read-texts': { readonly paths: readonly string[] };
   readonly 'read-end': { readonly path: string; readonly maxBytes: number };

@@ -10,6 +10,7 @@ import { matcher } from '../../inspection/protected-paths.ts';
 import { changesBetween, treeOf, treeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import type { Inbox } from './inbox.ts';
+import type { AsFound } from './found/as-found.ts';
 import type { ReadTree, WorkTreeSide } from './side.ts';
 import { notePlaces, withoutNotes } from './work-tree.ts';
 import type { TreeTalk, WithWorker } from './worker-process.ts';
@@ -34,9 +35,12 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
   /** The tree that was read last: whole in the quarantine, and what its index holds. */
   let indexed: ObjectId | null = null;
 
-  async function readOnce(talk: TreeTalk, tip: ObjectId): Promise<ReadTree | null> {
-    const found = await talk.ask('read', { tip, has: indexed === null ? [] : [indexed] });
-    const { head, tree, standIns, packs } = found;
+  async function readOnce(
+    talk: TreeTalk,
+    { tip, asFound }: { readonly tip: ObjectId; readonly asFound: readonly AsFound[] },
+  ): Promise<ReadTree | null> {
+    const found = await talk.ask('read', { tip, asFound, has: indexed === null ? [] : [indexed] });
+    const { head, tree, standIns, beside, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
     if (!(await isWhole(tree, tip))) return null;
@@ -44,6 +48,7 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
       head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
       tree,
       standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+      beside,
     };
   }
 
@@ -88,14 +93,14 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
   }
 
   return {
-    read: (tip) =>
+    read: (tip, asFound) =>
       withWorker(async (talk) => {
         await inbox.lend(tip);
-        const found = await readOnce(talk, tip);
+        const found = await readOnce(talk, { tip, asFound });
         if (found !== null) return found;
         // What the worker kept may be broken.
         await talk.ask('reset', {});
-        const again = await readOnce(talk, tip);
+        const again = await readOnce(talk, { tip, asFound });
         if (again !== null) return again;
         throw new UserError(
           'infrastructure',
@@ -103,18 +108,21 @@ export function createRoomSide({ quarantine, folder, inbox, withWorker }: RoomSi
         );
       }),
 
+    patchOf: (question) => withWorker(async (talk) => (await talk.ask('patch-of', question)).patch),
+
     async withoutNotes(tree) {
       const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces(folder)]);
       return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, folder, tree);
     },
 
-    putBack: (wanted) =>
+    putBack: (wanted, asFound) =>
       withWorker(async (talk) => {
-        const { paths } = await talk.ask('put-back', { wanted });
-        if (paths !== null) return paths;
+        const { paths, left } = await talk.ask('put-back', { wanted, asFound });
+        if (paths !== null) return { paths, left };
         // The agent removed what the worker had made of it.
         await inbox.lend(wanted);
-        return (await talk.ask('put-back', { wanted })).paths ?? [];
+        const again = await talk.ask('put-back', { wanted, asFound });
+        return { paths: again.paths ?? [], left: again.left };
       }),
 
     async leavePlainCheckout({ branch, tip, has }) {

@@ -1,14 +1,20 @@
 import type { ObjectId } from '../../../core/evidence.ts';
+import type { BesideWork } from '../../../core/work-tree/beside.ts';
 import { whyStandIn, type StandIn } from '../../../core/work-tree/stand-in.ts';
+import type { AsFound } from './found/as-found.ts';
+import type { BesideQuestion } from './found/beside.ts';
+import type { PutBack } from './work-tree.ts';
 
 /** What is done in the work tree while a lane is open: by this process or, where the tree belongs to another user, by a worker of ours that runs as that user. */
 export interface WorkTreeSide {
   /** The work tree as it is now. `tip`: the newest commit of the lane. */
-  read(tip: ObjectId): Promise<ReadTree>;
+  read(tip: ObjectId, asFound: readonly AsFound[]): Promise<ReadTree>;
+  /** What work that `read` named beside the work tree would change in it; null: nothing that is not there already, or it cannot be had. */
+  patchOf(question: BesideQuestion): Promise<string | null>;
   /** The tree without the agent's notes, from which evidence is taken. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
-  /** Makes the work tree what `wanted` says, but for ignored files; returns the paths that differed. Throws UserError when it cannot. */
-  putBack(wanted: ObjectId): Promise<readonly string[]>;
+  /** Makes the work tree what `wanted` says, but for ignored files and for what nobody here can change. */
+  putBack(wanted: ObjectId, asFound: readonly AsFound[]): Promise<PutBack>;
   /** Leaves a plain checkout of the tip whose withheld files show up as changes that are not committed. An agent may have broken the git directory beyond repair: the run does without it. */
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }
@@ -18,6 +24,8 @@ export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
   readonly standIns: ReadonlyMap<string, StandIn>;
+  /** Work of whomever that is not in the work tree. */
+  readonly beside: readonly BesideWork[];
 }
 
 /** `has`: commits that the checkout holds, which is the tip before and the agent's own; `hasIndex`: the work tree was read last as the very tree of the tip. */
@@ -36,13 +44,17 @@ export interface WorkTreeContent {
 }
 
 /** The content as it is committed, with the tree that evidence is taken from. */
-export function contentOf({ tree, standIns }: Omit<ReadTree, 'head'>, evidence: ObjectId): WorkTreeContent {
+export function contentOf(
+  { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
+  evidence: ObjectId,
+): WorkTreeContent {
   return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
 }
 
 /** Of a work tree that was taken back: it is for the job's later steps. */
 export const noSide: WorkTreeSide = {
   read: givenBack,
+  patchOf: givenBack,
   withoutNotes: givenBack,
   putBack: givenBack,
   leavePlainCheckout: givenBack,

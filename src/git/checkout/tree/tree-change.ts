@@ -1,6 +1,7 @@
 import type { ObjectId, Snapshot } from '../../../core/evidence.ts';
 import type { TreeChange } from '../../../ports/repository.ts';
 import type { Git } from '../../git.ts';
+import { shownName } from '../../names.ts';
 import { changesBetween, type Change } from '../../objects.ts';
 
 const MOST_FILES_NAMED = 200;
@@ -19,7 +20,7 @@ export async function changeBetween(
     countCommits(git, before.head, after.head),
   ]);
   return {
-    files: changes.slice(0, MOST_FILES_NAMED).map((change) => change.path),
+    files: changes.slice(0, MOST_FILES_NAMED).map(({ path }) => shownName(path)),
     fileCount: changes.length,
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, chmod, lstat, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, chmod, lstat, rmdir, stat, utimes } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
 import { holdsPrd, ROOT_PRD } from '../../../core/tasks/files/form/root-prd.ts';
-import { oneLine } from '../../../core/text/one-line.ts';
-import { sentence } from '../../../core/text/sentence.ts';
 import type { StandIn } from '../../../core/work-tree/stand-in.ts';
-import { UserError } from '../../../errors.ts';
-import { lastWords } from '../../git.ts';
-import { changesBetween, indexLine } from '../../objects.ts';
+import { placeOf } from '../../names.ts';
+import { changesBetween, indexLine, type Change } from '../../objects.ts';
+import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
+import { asFoundIn, countedTree, type AsFound } from './found/as-found.ts';
 
 /** Content of the work tree. `standIns`: paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
@@ -24,19 +23,31 @@ export interface TreeContent {
 /** GitHub takes no larger file; hashing one would only cost time. */
 const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
+/** What a reading of the work tree is made with. */
+interface ReadingOptions {
+  /** Paths that count as the commit has them while they are as they were found. */
+  readonly asFound: readonly AsFound[];
+  /** A tree whose files are tracked; whatever else git ignores now is not there, also if it was read before. null: all that was read before counts. */
+  readonly tracked: ObjectId | null;
+  /** Brings objects that need not be written again here, so files are only taken in after it. */
+  readonly taken: Promise<unknown> | null;
+}
+
+/** The work tree as it is, with all that was read before. */
+export const plainReading: ReadingOptions = { asFound: [], tracked: null, taken: null };
+
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
- * `taken`: brings objects that need not be written again here, so files are only taken in after it.
  * Made of `ls-files` and `update-index` because `git add` starts git inside nested repositories, with their config.
  */
 export async function readWorkTree(
   repository: PrivateRepository,
-  workspace: Workspace,
-  taken: Promise<unknown> | null = null,
+  workspace: Pick<Workspace, 'top' | 'objectFormat'>,
+  { asFound, tracked, taken }: ReadingOptions,
 ): Promise<TreeContent> {
   await repository.seal();
   // One call looks at every file once: changed (C), removed (R; listed as C, too) and untracked ones (?).
-  const listed = await repository.git.records([
+  const listed = await repository.git.names([
     'ls-files',
     '-t',
     '-z',
@@ -51,53 +62,126 @@ export async function readWorkTree(
   const entries = await Promise.all(paths.map((path) => entryFor(workspace.top, path)));
 
   await taken;
-  await stage(
+  const refused = await stage(
     repository,
     entries.filter((entry) => entry.kind === 'content').map((entry) => entry.path),
   );
+  const notes = await Promise.all(refused.map((path) => noteOnRefused(workspace.top, path)));
   const lines = await Promise.all(entries.map((entry) => substituteLine(repository, workspace, entry)));
-  if (lines.join('') !== '')
-    await repository.git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
+  if (lines.join('') !== '') await repository.git.text([...TAKE_LINES], { input: lines.join('') });
+  const named: Entry[] = [];
+  for (const note of notes.filter((one) => one !== null)) {
+    const input = await substituteLine(repository, workspace, note);
+    // A name that git refuses in a file's place it refuses here as well: it can be in no tree.
+    if ((await repository.git.answer([...TAKE_LINES], { input })).exitCode === 0) named.push(note);
+  }
+  let tree = await repository.git.text(['write-tree']);
+  if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
+    tree = await repository.git.text(['write-tree']);
+  await settleIndex(repository.indexFile);
   const standIns = new Map(
-    entries.flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
+    [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
-  return { tree: await repository.git.text(['write-tree']), standIns };
+  return { tree: await countedTree(repository, tree, asFound), standIns };
+}
+
+const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;
+
+/** A file that git ignores by now and no commit has is not there, whenever it was read first. False: there is none. */
+async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promise<boolean> {
+  const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']);
+  if (ignored.length === 0) return false;
+  const isTracked = new Set(await git.names(['ls-tree', '-r', '-z', '--full-tree', '--name-only', tracked]));
+  const dropped = ignored.filter((path) => !isTracked.has(path));
+  if (dropped.length === 0) return false;
+  await git.text(['update-index', '-z', '--force-remove', '--stdin'], {
+    input: dropped.map((path) => `${path}\0`).join(''),
+  });
+  return true;
+}
+
+/** A file system may know the times of its files by two seconds only. */
+const COARSEST_MS = 2_000;
+
+/**
+ * Makes git look again at the content of every file that changed shortly before the index was written: git compares the
+ * two times, and where one is coarse, a change in between would not show.
+ */
+async function settleIndex(indexFile: string): Promise<void> {
+  const found = await lstat(indexFile).catch(() => null);
+  // Whole seconds: it was not written since.
+  if (found?.isFile() !== true || found.mtimeMs % 1000 === 0) return;
+  const seconds = Math.floor((found.mtimeMs - COARSEST_MS) / 1000);
+  await utimes(indexFile, seconds, seconds);
+}
+
+/** What became of the paths that differed. */
+export interface PutBack {
+  /** All of them, sorted. */
+  readonly paths: readonly string[];
+  /** Those that could not be put back, as they are now. */
+  readonly left: readonly AsFound[];
 }
 
 /** A file may change between the look at it and git's: then git puts nothing back at all. */
 const PUT_BACK_ATTEMPTS = 3;
 
-/** Makes the work tree what `wanted` says, but for ignored files; returns the paths that differed. Throws UserError when it cannot. */
+/** Makes the work tree what `wanted` says, but for ignored files and for what nobody here can change. */
 export async function putBackWorkTree(
   repository: PrivateRepository,
-  workspace: Workspace,
-  wanted: ObjectId,
-): Promise<readonly string[]> {
+  workspace: Pick<Workspace, 'top' | 'objectFormat'>,
+  { wanted, asFound }: { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] },
+): Promise<PutBack> {
   const found = new Set<string>();
-  let words = '';
   for (let attempt = 1; ; attempt += 1) {
-    const { tree } = await readWorkTree(repository, workspace);
-    const left = (await changesBetween(repository.git, wanted, tree)).map(({ path }) => path);
-    if (left.length === 0) return [...found].sort();
-    if (attempt > PUT_BACK_ATTEMPTS)
-      throw new UserError(
-        'infrastructure',
-        `What verify or the agent left in the work tree (${oneLine(left.slice(0, 3).join(', '), 300)}) cannot be put back as it was, so the run ends here. ${words === '' ? '' : `git says: ${sentence(words)} `}Let them leave files that may be removed, or have git ignore them.`,
-      );
-    for (const path of left) found.add(path);
-    // A folder that may not be written, such as one of a package cache, keeps its files.
-    if (attempt > 1) await allowWriting(workspace, left);
-    const { exitCode, stderr } = await repository.git.answer(['read-tree', '-m', '-u', tree, wanted]);
-    words = exitCode === 0 && stderr === '' ? '' : lastWords(stderr);
+    const { tree } = await readWorkTree(repository, workspace, { ...plainReading, asFound });
+    const changes = await changesBetween(repository.git, wanted, tree);
+    for (const { path } of changes) found.add(path);
+    if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
+      return { paths: [...found].sort(), left: asFoundIn(changes) };
+    if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
+    // Of a sparse checkout, what was made beside its patterns stays.
+    else await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
   }
 }
 
-async function allowWriting({ top }: Workspace, paths: readonly string[]): Promise<void> {
-  const folders = new Set(paths.flatMap(foldersAbove));
+/** Puts back what can be, one path after the other: git does all of it at once, or nothing. */
+async function putBackEach(
+  repository: PrivateRepository,
+  workspace: Pick<Workspace, 'top'>,
+  { wanted, changes }: { readonly wanted: ObjectId; readonly changes: readonly Change[] },
+): Promise<void> {
+  await makeWay(workspace, changes);
+  const there = changes.filter(({ oldId, oldMode }) => oldId !== null && oldMode !== '160000');
+  if (there.length === 0) return;
+  await repository.withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.answer(['read-tree', wanted], { variables });
+    await repository.git.answer(['checkout-index', '--quiet', '--force', '-z', '--stdin'], {
+      input: there.map(({ path }) => `${path}\0`).join(''),
+      variables,
+    });
+  });
+}
+
+/** Opens folders that may not be written, such as those of a package cache, and removes what git would leave where it is: a repository, or what is no file. */
+async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change[]): Promise<void> {
+  const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
   // From the outside in: what is below a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
-    const found = await lstat(join(top, folder)).catch(() => null);
-    if (found?.isDirectory()) await chmod(join(top, folder), found.mode | 0o700).catch(() => undefined);
+    const found = await lstat(placeOf(top, folder)).catch(() => null);
+    if (found?.isDirectory()) await chmod(placeOf(top, folder), found.mode | 0o700).catch(() => undefined);
+  }
+  for (const { path, oldId, newMode } of changes) {
+    const place = placeOf(top, path);
+    const found = await lstat(place).catch(() => null);
+    if (found === null) continue;
+    const isSpecial = !found.isFile() && !found.isSymbolicLink() && !found.isDirectory();
+    const isInWay = found.isDirectory() && (newMode === '160000' || oldId !== null);
+    if (!isSpecial && !isInWay && oldId !== null) continue;
+    await removeTree(place).catch(() => undefined);
+    // As git does it, folders that are empty then go along.
+    for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
 
@@ -112,7 +196,7 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
   return await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
     await repository.git.text(['read-tree', tree], { variables });
-    const found = await repository.git.records(['ls-files', '-z', '--cached', '--', ...notes], { variables });
+    const found = await repository.git.names(['ls-files', '-z', '--cached', '--', ...notes], { variables });
     const other = fromRoot(folder, ROOT_PRD);
     const isOther = found.includes(other) && !(await isPrd(repository, tree, other));
     const listed = isOther ? found.filter((path) => path !== other) : found;
@@ -151,15 +235,17 @@ type Entry =
   | { readonly kind: 'removed'; readonly path: string };
 
 async function entryFor(top: string, path: string): Promise<Entry> {
-  const full = join(top, path);
+  const full = placeOf(top, path);
   const found = await lstat(full).catch(() => null);
   if (!found) return { kind: 'content', path };
   if (found.isDirectory()) {
     // Either a repository inside the repository, or a folder where a file used to be (its files are listed by themselves).
-    const nested = await stat(join(full, '.git')).catch(() => null);
+    const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
     return nested ? { kind: 'repository', path, standIn: { is: 'repository' } } : { kind: 'removed', path };
   }
-  if (!found.isFile()) return { kind: 'content', path };
+  if (found.isSymbolicLink()) return { kind: 'content', path };
+  // A pipe, a socket or a device is nothing that git knows.
+  if (!found.isFile()) return { kind: 'removed', path };
   if (found.size > LARGEST_FILE_BYTES) {
     return {
       kind: 'note',
@@ -177,20 +263,34 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${found.mtimeMs}` };
 }
 
-/** Takes files into the index. One that git cannot take (it vanished, it is being written, it lies behind a link) must not cost us the others: bisect. */
-async function stage(repository: PrivateRepository, paths: readonly string[]): Promise<void> {
-  if (paths.length === 0) return;
+/** Of a path that git did not take; null: there is no file any more, or it lies behind a link. */
+async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
+  const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
+  if (above.some((folder) => folder?.isDirectory() !== true)) return null;
+  const found = await lstat(placeOf(top, path)).catch(() => null);
+  if (found?.isFile() !== true) return null;
+  const note = `refused by git, ${found.size} bytes, changed at ${found.mtimeMs}`;
+  return { kind: 'note', path, standIn: { is: 'refused' }, note };
+}
+
+/** Takes files into the index; returns those that git did not take. One of them (it vanished, it is being written, it lies behind a link, its encoding is wrong) must not cost us the others: bisect. */
+async function stage(repository: PrivateRepository, paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 0) return [];
   const { exitCode } = await repository.git.answer(
     ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'],
     { input: paths.map((path) => `${path}\0`).join('') },
   );
-  if (exitCode === 0 || paths.length === 1) return;
+  if (exitCode === 0) return [];
+  if (paths.length === 1) return paths;
   const middle = Math.ceil(paths.length / 2);
-  await stage(repository, paths.slice(0, middle));
-  await stage(repository, paths.slice(middle));
+  return [...(await stage(repository, paths.slice(0, middle))), ...(await stage(repository, paths.slice(middle)))];
 }
 
-async function substituteLine(repository: PrivateRepository, workspace: Workspace, entry: Entry): Promise<string> {
+async function substituteLine(
+  repository: PrivateRepository,
+  workspace: Pick<Workspace, 'objectFormat'>,
+  entry: Entry,
+): Promise<string> {
   switch (entry.kind) {
     case 'content':
       return '';

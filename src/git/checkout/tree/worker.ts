@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { ObjectId } from '../../../core/evidence.ts';
@@ -15,7 +16,7 @@ import { treeOf } from '../../objects.ts';
 import { workspaceAt } from '../workspace.ts';
 import { createLocalSide } from './local-side.ts';
 import { clearOutbox, openOutbox, type Outbox } from './outbox.ts';
-import type { TreeRequest, TreeRequestOf, TreeSetup } from './requests.ts';
+import { INBOX, type TreeRequest, type TreeRequestOf, type TreeSetup } from './requests.ts';
 import { createWorkspaceRestorer } from './restore.ts';
 import type { WorkTreeSide } from './side.ts';
 
@@ -96,7 +97,9 @@ function openDesk(
     if (place !== null) return place;
     const outbox = await openOutbox(workspace, setup, env);
     const { own, exchange } = outbox;
-    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore }) });
+    const objects = [join(setup.inbox, INBOX.objects), join(own.folder, 'objects')];
+    const besideWith = { own, objects: [...objects, join(workspace.commonFolder, 'objects')] };
+    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore, besideWith }) });
   }
 
   async function reset(): Promise<void> {
@@ -126,7 +129,9 @@ function openDesk(
         return { answer: { kind: 'pack', bytes: bytes.length }, bytes };
       }
       case 'put-back':
-        return { answer: { kind: 'put-back', paths: await inPlace((at) => putBack(at, request)) } };
+        return { answer: { kind: 'put-back', ...(await inPlace((at) => putBack(at, request))) } };
+      case 'patch-of':
+        return { answer: { kind: 'patch-of', patch: await inPlace(({ side }) => side.patchOf(request)) } };
       case 'leave':
         await inPlace((at) => leave(at, request));
         return { answer: { kind: 'leave' } };
@@ -149,10 +154,12 @@ interface Place {
   readonly side: WorkTreeSide;
 }
 
-async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>): Promise<TreeAnswer<'read'>> {
+async function read(
+  { outbox, side }: Place,
+  { tip, has, asFound }: TreeRequestOf<'read'>,
+): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns } = await side.read(tip);
-  await outbox.settle();
+  const { head, tree, standIns, beside } = await side.read(tip, asFound);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -164,6 +171,7 @@ async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>
     head,
     tree,
     standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
+    beside: [...beside],
     packs: {
       commits: own === null ? null : await outbox.pack('commits', [own], known),
       content: isKnown
@@ -173,12 +181,14 @@ async function read({ outbox, side }: Place, { tip, has }: TreeRequestOf<'read'>
   };
 }
 
-async function putBack({ outbox, side }: Place, { wanted }: TreeRequestOf<'put-back'>): Promise<string[] | null> {
+async function putBack(
+  { outbox, side }: Place,
+  { wanted, asFound }: TreeRequestOf<'put-back'>,
+): Promise<Pick<TreeAnswer<'put-back'>, 'paths' | 'left'>> {
   const isHere = (await existing(outbox, [wanted])).length > 0;
-  if (!isHere) return null;
-  const paths = await side.putBack(wanted);
-  await outbox.settle();
-  return paths.slice(0, MOST_PATHS);
+  if (!isHere) return { paths: null, left: [] };
+  const { paths, left } = await side.putBack(wanted, asFound);
+  return { paths: paths.slice(0, MOST_PATHS), left: left.slice(0, MOST_PATHS) };
 }
 
 async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {

@@ -223,7 +223,7 @@ describe('what the workflow file says', () => {
       'a partial checkout',
       changed('persist-credentials: false', 'filter: blob:none'),
       'checkout',
-      'problem',
+      'warning',
       /has `filter`/,
       /Remove/,
     ],

@@ -18,6 +18,7 @@ const step = {
   labelInput: null,
   environment: {},
   checkout: {},
+  caches: [],
 } as const;
 const file: WorkflowFile = {
   kind: 'workflow',

@@ -33,6 +33,13 @@ test('what leads to the folders of another user is left out, and the proxy is th
     LOGNAME: 'ralph',
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
+    GIT_CONFIG_COUNT: '3',
+    GIT_CONFIG_KEY_0: 'safe.directory',
+    GIT_CONFIG_VALUE_0: '*',
+    GIT_CONFIG_KEY_1: 'gc.auto',
+    GIT_CONFIG_VALUE_1: '0',
+    GIT_CONFIG_KEY_2: 'maintenance.auto',
+    GIT_CONFIG_VALUE_2: 'false',
     NO_PROXY: '127.0.0.1,localhost,::1',
     no_proxy: '127.0.0.1,localhost,::1',
     HTTP_PROXY: 'http://127.0.0.1:3128',
@@ -42,4 +49,12 @@ test('what leads to the folders of another user is left out, and the proxy is th
     NODE_USE_ENV_PROXY: '1',
     JAVA_TOOL_OPTIONS: expect.stringContaining('-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128') as string,
   });
+});
+
+test.each([
+  ['2', '5', 'GIT_CONFIG_KEY_2'],
+  ['nonsense', '3', 'GIT_CONFIG_KEY_0'],
+])('settings of git stand behind those that are given (%s)', (given, count, first) => {
+  const environment = roomEnvironment({ GIT_CONFIG_COUNT: given }, surroundings);
+  expect(environment).toMatchObject({ GIT_CONFIG_COUNT: count, [first]: 'safe.directory' });
 });

@@ -116,6 +116,9 @@ describe('claims against evidence', () => {
   const rows: readonly (readonly [string, Play, number, number])[] = [
     ['nothing claimed, nothing changed', {}, 0, 0],
     ['files that are withheld, nothing claimed', progress({ withheld: ['.env'] }), 0, 0],
+    ['work beside the work tree, nothing claimed', { beside: ['branch a'] }, 0, 0],
+    ['work beside the work tree, nothing needed', { output: { signal: { tasksCompleted: 1 } }, beside: ['a'] }, 1, 0],
+    ['work beside it and in it', progress({ output: { signal: { tasksCompleted: 1 } }, beside: ['a'] }), 0, 0],
     ['0 tasks and 0 files, nothing changed', { output: { signal: { tasksCompleted: 0, filesModified: 0 } } }, 0, 0],
     ['TESTS PASSING, not verified', progress({ output: { signal: { testsStatus: 'PASSING' } } }), 0, 0],
     [
@@ -183,6 +186,12 @@ describe('claims against evidence', () => {
       { output: { signal: { filesModified: 4 } } },
       /FILES_MODIFIED: 4, but no file content changed/,
       'discrepancy_no_change',
+    ],
+    [
+      'modified files that are on another branch',
+      { output: { signal: { filesModified: 1 } }, beside: ['branch feature', 'stash@{0}'] },
+      /left work beside it, where it is not published: branch feature, stash@\{0\}\.$/,
+      'work_beside',
     ],
     [
       'finished work with files that are withheld',

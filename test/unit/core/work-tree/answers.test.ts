@@ -17,6 +17,7 @@ const read: TreeAnswer<'read'> = {
   head: null,
   tree: TREE,
   standIns: [{ path: 'a "b"\n', standIn: { is: 'too-large', bytes: 1 } }],
+  beside: [{ is: 'branch', name: 'feature', id: TREE }],
   packs: { commits: null, content: LARGEST_PACK_BYTES },
 };
 
@@ -40,6 +41,8 @@ describe('an answer of the worker', () => {
     ['with an empty path', { ...read, standIns: [{ path: '', standIn: { is: 'unreadable' } }] }],
     ['with words of its own for a reason', { ...read, standIns: [{ path: 'a', standIn: { is: 'x', why: 'y' } }] }],
     ['with more paths than are named', { ...read, standIns: Array(MOST_PATHS + 1).fill(read.standIns[0]) }],
+    ['with more work beside the tree than is looked at', { ...read, beside: Array(51).fill(read.beside[0]) }],
+    ['with work of another kind', { ...read, beside: [{ is: 'x', name: 'a', id: TREE }] }],
     ['with a pack of nothing', { ...read, packs: { commits: 0, content: null } }],
     ['with a pack that GitHub does not take', { ...read, packs: { commits: LARGEST_PACK_BYTES + 1, content: null } }],
     ['without warnings', { ...read, warnings: undefined }],
@@ -72,6 +75,10 @@ describe('an answer of the worker', () => {
 test.each<[StandIn, string]>([
   [{ is: 'repository' }, 'it is a git repository of its own'],
   [{ is: 'unreadable' }, 'it cannot be read'],
+  [
+    { is: 'refused' },
+    'git does not take it: its name or its encoding is not what git, or a line of .gitattributes, asks for',
+  ],
   [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub takes (101 MiB)'],
 ])('%j is said in words', (standIn, words) => {
   expect(whyStandIn(standIn)).toBe(words);

@@ -1,0 +1,96 @@
+import type { ObjectId } from '../../../../core/evidence.ts';
+import { indexLine, type Change } from '../../../objects.ts';
+import type { PrivateRepository } from '../../private-repository.ts';
+
+/** Mode and content of a path in a tree. */
+interface TreeEntry {
+  readonly mode: string;
+  readonly id: ObjectId;
+}
+
+/**
+ * A path of the work tree that is not as the commit has it, and that is nobody's work: git itself laid it so (line ends,
+ * `ident`, filters), or a command left it and it cannot be put back. While it is as it was found, it counts as the commit
+ * has it. null: the path is not there.
+ */
+export interface AsFound {
+  readonly path: string;
+  readonly found: TreeEntry | null;
+  readonly counted: TreeEntry | null;
+}
+
+/** What differs from one tree to the other, which is how the work tree was found. */
+export function asFoundIn(changes: readonly Change[]): readonly AsFound[] {
+  return changes.map(({ path, oldMode, oldId, newMode, newId }) => ({
+    path,
+    found: newId === null ? null : { mode: newMode, id: newId },
+    counted: oldId === null ? null : { mode: oldMode, id: oldId },
+  }));
+}
+
+/** The list with `more`, which replaces what it says of the same paths. */
+export function addAsFound(list: readonly AsFound[], more: readonly AsFound[]): readonly AsFound[] {
+  const paths = new Set(more.map(({ path }) => path));
+  return [...list.filter(({ path }) => !paths.has(path)), ...more];
+}
+
+/** Of a tree that the repository's index holds: the same tree, with every path of the list as it counts. */
+export async function countedTree(
+  repository: PrivateRepository,
+  tree: ObjectId,
+  list: readonly AsFound[],
+): Promise<ObjectId> {
+  if (list.length === 0) return tree;
+  const entries = await entriesOfIndex(repository, new Set(list.map(({ path }) => path)));
+  const lines = list.flatMap((one) => {
+    const now = entries.get(one.path) ?? null;
+    const counted = countedEntry(now, one);
+    if (counted?.mode === now?.mode && counted?.id === now?.id) return [];
+    return [indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(tree.length), one.path)];
+  });
+  if (lines.length === 0) return tree;
+  return await repository.withIndex('copy', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.text(['update-index', '-z', '--add', '--replace', '--index-info'], {
+      input: lines.join(''),
+      variables,
+    });
+    return await repository.git.text(['write-tree'], { variables });
+  });
+}
+
+/** Puts every path of the list into the repository's index as it counts, so that its file is read next time. */
+export async function countInIndex({ git }: PrivateRepository, list: readonly AsFound[]): Promise<void> {
+  if (list.length === 0) return;
+  const lines = list.map(({ path, found, counted }) =>
+    indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(found?.id.length ?? 40), path),
+  );
+  await git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
+}
+
+/** A mode that is as it was found stays out of it when the content changes, and the other way round. */
+function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
+  if (now === null || found === null || counted === null)
+    return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
+  if (kindOf(now.mode) !== kindOf(found.mode) || kindOf(now.mode) !== kindOf(counted.mode))
+    return now.id === found.id && now.mode === found.mode ? counted : now;
+  return { mode: now.mode === found.mode ? counted.mode : now.mode, id: now.id === found.id ? counted.id : now.id };
+}
+
+/** Of a file, a link or a repository. */
+function kindOf(mode: string): string {
+  return mode.slice(0, 3);
+}
+
+async function entriesOfIndex(
+  { git }: PrivateRepository,
+  wanted: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, TreeEntry>> {
+  const listed = await git.names(['ls-files', '--stage', '-z']);
+  return new Map(
+    listed.flatMap((record) => {
+      const [, mode = '', id = '', path = ''] = /^(\d+) ([0-9a-f]+) \d\t([^]*)$/.exec(record) ?? [];
+      return wanted.has(path) ? [[path, { mode, id }] as const] : [];
+    }),
+  );
+}

@@ -1,0 +1,173 @@
+import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ObjectId } from '../../../../core/evidence.ts';
+import type { BesideWork } from '../../../../core/work-tree/beside.ts';
+import { MOST_BESIDE } from '../../../../core/work-tree/beside.ts';
+import { changesBetween } from '../../../objects.ts';
+import { readRegular } from '../../../regular-files.ts';
+import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
+import { refOf, type Workspace } from '../../workspace.ts';
+import { plainReading, readWorkTree } from '../work-tree.ts';
+
+/** The checkout whose git directory says where else there is work, and a repository of ours over it, in whose folder is made what is needed. */
+export interface BesideOptions {
+  readonly workspace: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder' | 'objectFormat' | 'git'>;
+  readonly own: Pick<OwnRepository, 'folder' | 'setup'>;
+  /** Folders of objects that it may need. */
+  readonly objects: readonly string[];
+}
+
+/** What work beside the work tree is compared with. */
+export interface BesideQuestion {
+  readonly item: BesideWork;
+  /** Commits whose past is no news: the lane's newest one, and the agent's. */
+  readonly known: readonly ObjectId[];
+  /** The work tree: what is in it as well is not beside it. */
+  readonly now: ObjectId;
+}
+
+/** More of a reflog is not read. */
+const MOST_LOG_BYTES = 256 * 1024;
+const MOST_WORK_TREES = 5;
+/** A longer patch is cut. */
+const MOST_PATCH_CHARS = 512 * 1024;
+/** What nobody worked on: copies of the server's branches, and our own notes. */
+const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
+
+/** Work that the git directory knows of beside the branch that is checked out: other branches, tags, stashes, heads that were left, other work trees. */
+export async function findBeside(options: BesideOptions): Promise<readonly BesideWork[]> {
+  const { workspace } = options;
+  const [listed, at, stashes, left, trees] = await Promise.all([
+    workspace.git.answer([
+      'for-each-ref',
+      `--count=${String(MOST_BESIDE * 4)}`,
+      '--sort=-creatordate',
+      '--format=%(objectname) %(refname)',
+    ]),
+    readRegular(join(workspace.gitFolder, 'HEAD'), 4096),
+    stashesOf(workspace),
+    leftHeads(workspace),
+    workTreesOf(options),
+  ]);
+  const [, current = ''] = /^ref: (.+)\n?$/.exec(at?.bytes.toString() ?? '') ?? [];
+  const refs = listed.stdout
+    .toString()
+    .split('\n')
+    .flatMap((line): readonly BesideWork[] => {
+      const [, id = '', ref = ''] = /^([0-9a-f]+) (.+)$/.exec(line) ?? [];
+      if (id === '' || ref === current || ref === 'refs/stash' || NOT_WORK.test(ref)) return [];
+      const [, kind = '', name = ref] = /^refs\/(heads|tags)\/(.+)$/.exec(ref) ?? [];
+      return [{ is: kind === 'heads' ? 'branch' : 'ref', name: kind === 'heads' ? name : ref, id }];
+    });
+  return [...trees, ...stashes, ...left, ...refs].slice(0, MOST_BESIDE);
+}
+
+async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
+  const lines = await lastLines(join(commonFolder, 'logs', 'refs', 'stash'));
+  return lines.flatMap((line, at): readonly BesideWork[] => {
+    const [, id = ''] = /^[0-9a-f]+ ([0-9a-f]+) /.exec(line) ?? [];
+    return id === '' ? [] : [{ is: 'stash', name: `stash@{${String(lines.length - 1 - at)}}`, id }];
+  });
+}
+
+/** Commits that were made on no branch, and then left for a branch. */
+async function leftHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
+  const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
+    const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
+    return id === '' ? [] : [id];
+  });
+  return [...new Set(ids)].map((id) => ({ is: 'head', name: id.slice(0, 12), id }));
+}
+
+async function lastLines(path: string): Promise<readonly string[]> {
+  const bytes = (await readRegular(path, 64 * MOST_LOG_BYTES))?.bytes ?? Buffer.alloc(0);
+  const lines = bytes
+    .subarray(-MOST_LOG_BYTES)
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
+  return lines.slice(-MOST_BESIDE);
+}
+
+/** Other work trees with what lies in them; the id is that of their content. */
+async function workTreesOf(options: BesideOptions): Promise<readonly BesideWork[]> {
+  const folder = join(options.workspace.commonFolder, 'worktrees');
+  const names = (await readdir(folder).catch(() => [])).slice(0, MOST_WORK_TREES);
+  const found: BesideWork[] = [];
+  for (const name of names) {
+    const place = await placeOfTree(join(folder, name));
+    if (place === null) continue;
+    const id = await contentOf(options, place).catch(() => null);
+    const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
+    if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
+  }
+  return found;
+}
+
+/** Where the work tree lies whose git directory this is; null: it is not there any more, or does not say the same. */
+async function placeOfTree(gitFolder: string): Promise<string | null> {
+  const link = (await readRegular(join(gitFolder, 'gitdir'), 4096))?.bytes.toString().trim() ?? '';
+  if (!link.startsWith('/') || !link.endsWith('/.git')) return null;
+  const back = await readFile(link, 'utf8').catch(() => '');
+  const place = dirname(link);
+  return back.trim() === `gitdir: ${gitFolder}` && (await lstat(place)).isDirectory() ? place : null;
+}
+
+async function contentOf(options: BesideOptions, top: string): Promise<ObjectId> {
+  const repository = await besideRepository(options, top);
+  await rm(repository.indexFile, { force: true });
+  const { tree } = await readWorkTree(repository, { top, objectFormat: options.workspace.objectFormat }, plainReading);
+  return tree;
+}
+
+/** A repository with objects of its own, which reads those of all others. */
+async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
+  const folder = join(own.folder, 'beside');
+  const { setup } = own;
+  await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
+  return await createOwnRepository(
+    { top, gitFolder: workspace.gitFolder, removePipes: () => Promise.resolve() },
+    { ...setup, folder, objects: join(folder, 'objects'), borrowed: objects.join(':'), shallow: [] },
+  );
+}
+
+/** What the work would change in the work tree; null: nothing that is not there already, or it cannot be had. */
+export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
+  const repository = await besideRepository(options, options.workspace.top);
+  const { git } = repository;
+  const isTree = item.is === 'work-tree';
+  if (!isTree) {
+    const news = await git.answer(['rev-list', '--max-count=1', item.id, ...known.map((id) => `^${id}`)]);
+    if (news.exitCode !== 0 || news.stdout.length === 0) return null;
+  }
+  const base = await baseOf();
+  const changed = await changesBetween(git, base, item.id).catch(() => []);
+  const missing = new Set((await changesBetween(git, now, item.id).catch(() => [])).map(({ path }) => path));
+  const isMissing = changed.some(({ path }) => missing.has(path));
+  const untracked = item.is === 'stash' ? await untrackedOf() : '';
+  if (!isMissing && untracked === '') return null;
+  const patch = await git.answer(['diff-tree', '-p', '-r', '--no-ext-diff', '--no-textconv', base, item.id]);
+  const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
+  return text.slice(0, MOST_PATCH_CHARS);
+
+  /** Where the work begins. */
+  async function baseOf(): Promise<string> {
+    if (item.is === 'stash') return `${item.id}^1`;
+    const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
+    return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
+  }
+
+  /** Files that git did not track, which a stash keeps in a commit of their own. */
+  async function untrackedOf(): Promise<string> {
+    const shown = await git.answer([
+      'diff-tree',
+      '-p',
+      '-r',
+      '--root',
+      '--no-commit-id',
+      '--no-textconv',
+      `${item.id}^3`,
+    ]);
+    return shown.exitCode === 0 ? shown.stdout.toString() : '';
+  }
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+
+/**
+ * File names as git prints them are bytes. In texts a byte that is not part of UTF-8 is a lone surrogate (U+DC80 to
+ * U+DCFF, the low half of which is the byte), so that every name can be written back as it was.
+ */
+export function decodeNames(bytes: Buffer): string {
+  const text = bytes.toString();
+  return text.includes('\u{FFFD}') ? decodeByByte(bytes) : text;
+}
+
+/** The bytes of a text that `decodeNames` may have made. */
+export function encodeNames(text: string): Buffer {
+  if (text.isWellFormed()) return Buffer.from(text);
+  const parts = text.split(/([\uDC80-\uDCFF])/u);
+  return Buffer.concat(
+    parts.map((part, at) => (at % 2 === 1 ? Buffer.of(part.charCodeAt(0) & 0xff) : Buffer.from(part))),
+  );
+}
+
+/** A name for people, and for everything that takes nothing but Unicode. */
+export function shownName(name: string): string {
+  return name.toWellFormed();
+}
+
+/** Where a file of that name lies on the disk. */
+export function placeOf(top: string, name: string): string | Buffer {
+  return name.isWellFormed() ? join(top, name) : Buffer.concat([Buffer.from(`${top}/`), encodeNames(name)]);
+}
+
+function decodeByByte(bytes: Buffer): string {
+  const whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const length = Math.max(1, lengthOf(bytes[at] ?? 0));
+    const character = tryDecode(whole, bytes.subarray(at, at + length));
+    parts.push(character ?? String.fromCharCode(0xdc00 + (bytes[at] ?? 0)));
+    at += character === null ? 1 : length;
+  }
+  return parts.join('');
+}
+
+/** Bytes of the character that begins with this one; 0: none does. */
+function lengthOf(first: number): number {
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;
+  if (first < 0xe0) return 2;
+  if (first < 0xf0) return 3;
+  return first < 0xf5 ? 4 : 0;
+}
+
+function tryDecode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | null {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,320 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { git } from '../../../sandbox/git.ts';
+import { BRANCH, isInRoom, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+
+const CRLF = 'one\r\ntwo\r\nthree\r\n';
+
+/** Files as blobs of these very bytes, committed, pushed, and checked out as a fresh clone has them. */
+async function seed(scene: Scene, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    const id = await git(scene.folder, ['hash-object', '-w', '--stdin', '--no-filters'], { input: content });
+    await scene.git('update-index', '--add', '--cacheinfo', `100644,${id},${path}`);
+  }
+  await scene.git('commit', '--quiet', '-m', 'files');
+  await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:refs/heads/main');
+  await scene.git('rm', '-r', '--cached', '--quiet', '.');
+  await scene.git('clean', '-fdxq');
+  await scene.git('reset', '--hard', '--quiet');
+}
+
+interface Modified {
+  readonly what: string;
+  readonly attributes: string;
+  readonly blob: string;
+  readonly config?: string;
+  /** What is published when its second line is changed. */
+  readonly published: string;
+  readonly change: (onDisk: string) => string;
+}
+
+const changeTwo = (onDisk: string): string => onDisk.replace('two', 'TWO');
+
+describe('a checkout that is "modified" as git makes it', () => {
+  const rows: readonly Modified[] = [
+    {
+      what: 'a CRLF blob of a file that is text',
+      attributes: '*.cs text\n',
+      blob: CRLF,
+      published: 'one\nTWO\nthree\n',
+      change: changeTwo,
+    },
+    {
+      what: 'a CRLF blob with eol=crlf',
+      attributes: '*.cs text eol=crlf\n',
+      blob: CRLF,
+      published: 'one\nTWO\nthree\n',
+      change: changeTwo,
+    },
+    {
+      what: 'a CRLF blob with eol=lf',
+      attributes: '*.cs text eol=lf\n',
+      blob: CRLF,
+      published: 'one\nTWO\nthree\n',
+      change: changeTwo,
+    },
+    {
+      what: 'an expanded ident',
+      attributes: '*.cs ident\n',
+      blob: '$Id: old $\none\ntwo\n',
+      published: '$Id$\none\nTWO\n',
+      change: changeTwo,
+    },
+    {
+      what: 'line ends that the checkout converts',
+      attributes: '*.cs text=auto\n',
+      config: 'autocrlf = true',
+      blob: 'one\ntwo\nthree\n',
+      published: 'one\nTWO\nthree\n',
+      change: changeTwo,
+    },
+    {
+      what: 'another encoding than its blob can have',
+      attributes: '*.cs text working-tree-encoding=UTF-16LE\n',
+      blob: 'o',
+      published: 'TWO\n',
+      change: () => Buffer.from('TWO\n', 'utf16le').toString('latin1'),
+    },
+  ];
+
+  test.each(rows)('$what: neither progress nor published until its content changes', async (row) => {
+    await using scene = await setScene();
+    if (row.config !== undefined) await scene.git('config', ...`core.${row.config}`.split(' = '));
+    await seed(scene, { '.gitattributes': row.attributes, 'src/a.cs': row.blob, 'src/b.cs': row.blob });
+    expect(await scene.repository.problems()).toEqual([]);
+    const opened = await openFresh(scene);
+
+    const first = await iterate(scene, () => scene.write('new.txt', 'work\n'));
+    expect(first.change.files).toEqual(['new.txt']);
+    expect(await scene.git('diff', '--name-only', opened.head, first.committed.head)).toBe('new.txt');
+    expect(await scene.repository.putBack()).toEqual([]);
+
+    const idle = await iterate(scene, () => utimes(join(scene.folder, 'src/a.cs'), 1, 1));
+    expect(idle.change.fileCount).toBe(0);
+    expect(idle.committed.commit).toBeNull();
+
+    const onDisk = await scene.read('src/a.cs');
+    const third = await iterate(scene, () =>
+      scene.write('src/a.cs', row.blob === 'o' ? Buffer.from('TWO\n', 'utf16le') : row.change(onDisk)),
+    );
+    expect(third.change.files).toEqual(['src/a.cs']);
+    expect(third.committed.withheld).toEqual([]);
+    expect(await runGit(scene.folder, ['cat-file', 'blob', `${third.committed.head}:src/a.cs`])).toBe(
+      row.published.trimEnd(),
+    );
+  });
+
+  test('what verify does to such a file is put back byte for byte, and the others are not touched', async () => {
+    await using scene = await setScene();
+    await seed(scene, { '.gitattributes': '*.cs text\n', 'a.cs': CRLF, 'b.cs': CRLF });
+    await openFresh(scene);
+    const { tree } = await scene.repository.snapshot();
+    const { mtimeMs } = await stat(join(scene.folder, 'b.cs'));
+    await scene.write('a.cs', 'one\r\nTWO\r\n');
+    await scene.write('left.txt', 'x');
+    expect(await scene.repository.putBack()).toEqual(['a.cs', 'left.txt']);
+    expect(await scene.read('a.cs')).toBe(CRLF);
+    expect((await stat(join(scene.folder, 'b.cs'))).mtimeMs).toBe(mtimeMs);
+    expect((await scene.repository.snapshot()).tree).toBe(tree);
+  });
+
+  test('a lane that changed such a file is checked out', async () => {
+    await using scene = await setScene();
+    await seed(scene, { '.gitattributes': '*.cs text\n', 'a.cs': CRLF, 'b.cs': CRLF });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('a.cs', 'one\ntwo\nnew\n'));
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, `${committed.head}:refs/heads/${BRANCH}`);
+    await scene.git('checkout', '--quiet', '--force', 'main');
+
+    const next = scene.reopen();
+    if (isInRoom()) return;
+    await next.openLane({
+      branch: BRANCH,
+      baseBranch: 'main',
+      start: { kind: 'continue', remoteHead: committed.head },
+    });
+    expect(await scene.read('a.cs')).toBe('one\ntwo\nnew\n');
+    expect(await scene.read('b.cs')).toBe(CRLF);
+    const idle = await iterate(scene, () => Promise.resolve(), next);
+    expect(idle.change.fileCount).toBe(0);
+    expect(idle.committed.commit).toBeNull();
+  });
+
+  test('what a step really changed is still named', async () => {
+    await using scene = await setScene();
+    await seed(scene, { '.gitattributes': '*.cs text\n', 'a.cs': CRLF, 'b.cs': CRLF });
+    await scene.write('b.cs', 'one\r\n');
+    expect((await scene.repository.problems()).join()).toMatch(/is not clean: b\.cs\./);
+  });
+});
+
+describe('file times prove nothing', () => {
+  test('on a file system that knows whole seconds, a change of the same length shows', async () => {
+    await using scene = await setScene();
+    const second = Math.floor(Date.now() / 1000);
+    const write = async (text: string): Promise<void> => {
+      await scene.write('data.txt', text);
+      await utimes(join(scene.folder, 'data.txt'), second, second);
+    };
+    await write('one');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'data');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:refs/heads/main');
+    await openFresh(scene);
+    const first = await iterate(scene, () => write('two'));
+    expect(first.change.files).toEqual(['data.txt']);
+    const next = await iterate(scene, () => write('six'));
+    expect(next.change.files).toEqual(['data.txt']);
+  });
+});
+
+describe('names are bytes', () => {
+  const odd = (scene: Scene, name: Buffer): Buffer => Buffer.concat([Buffer.from(`${scene.folder}/`), name]);
+  const CHANGED = Buffer.from([0x63, 0x61, 0x66, 0xe9]);
+  const ADDED = Buffer.from([0x6e, 0x65, 0x77, 0xff, 0x2f, 0x78]);
+
+  test('one that is not UTF-8 is left out with the reason, and the rest is published', async () => {
+    await using scene = await setScene();
+    await writeFile(odd(scene, CHANGED), 'before');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'odd');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:refs/heads/main');
+    expect(await scene.repository.problems()).toEqual([]);
+    const opened = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await writeFile(odd(scene, CHANGED), 'after');
+      await mkdir(odd(scene, ADDED.subarray(0, 4)));
+      await writeFile(odd(scene, ADDED), 'new');
+      await scene.write('plain.txt', 'x');
+    });
+    const why = 'its name is not valid UTF-8';
+    expect(committed.withheld).toEqual([
+      { path: 'caf\u{FFFD}', why },
+      { path: 'new\u{FFFD}/x', why },
+    ]);
+    expect(await scene.git('diff', '--name-only', opened.head, committed.head)).toBe('plain.txt');
+    expect((await scene.repository.putBack()).length).toBe(0);
+    await rm(odd(scene, ADDED.subarray(0, 4)), { recursive: true });
+    await writeFile(odd(scene, CHANGED), 'before');
+    const undone = await iterate(scene, () => Promise.resolve());
+    expect(undone.committed.withheldNow).toEqual([]);
+  });
+
+  test('what verify leaves under such a name is put back', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { tree } = await scene.repository.snapshot();
+    await mkdir(odd(scene, ADDED.subarray(0, 4)));
+    await writeFile(odd(scene, ADDED), 'new');
+    expect(await scene.repository.putBack()).toEqual(['new\u{FFFD}/x']);
+    await expect(stat(odd(scene, ADDED))).rejects.toThrow(/ENOENT/);
+    expect((await scene.repository.snapshot()).tree).toBe(tree);
+  });
+
+  test('line feeds, quotes, blanks, dashes, replacement characters and very long names are published', async () => {
+    await using scene = await setScene();
+    const opened = await openFresh(scene);
+    const names = ['a\nb.txt', '"quoted".txt', ' blank', '-rf', '--', 'tab\there', 'x\u{FFFD}y', 'é', 'ü'.repeat(120)];
+    const { committed } = await iterate(scene, async () => {
+      for (const name of names) await scene.write(name, 'x');
+    });
+    expect(committed.withheld).toEqual([]);
+    const listed = await scene.git('diff', '--name-only', '-z', opened.head, committed.head);
+    expect(listed.split('\0').filter(Boolean).sort()).toEqual([...names].sort());
+  });
+
+  test('a rename that changes nothing but the case', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { change, committed } = await iterate(scene, () =>
+      rename(join(scene.folder, 'README.md'), join(scene.folder, 'Readme.md')),
+    );
+    expect(change.files).toEqual(['README.md', 'Readme.md']);
+    expect(await scene.git('ls-tree', '--name-only', committed.head)).toContain('Readme.md');
+  });
+
+  test('a file that git does not take is left out with the reason', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('.gitattributes', '');
+      await scene.write('src/.gitattributes', '*.txt working-tree-encoding=no-such\n');
+      await scene.write('src/a.txt', 'x');
+      await scene.write('b.txt', 'x');
+    });
+    expect(committed.withheld.map(({ path }) => path)).toContain('src/a.txt');
+    expect(committed.publishedPaths).toEqual(['b.txt']);
+  });
+});
+
+describe('what git ignores now is not there', () => {
+  test('what an earlier iteration left and a later one ignores', async () => {
+    await using scene = await setScene({ maxPatchFiles: 3 });
+    await openFresh(scene);
+    const first = await iterate(scene, async () => {
+      for (let i = 0; i < 10; i += 1) await scene.write(`packages/m/${String(i)}.js`, 'x');
+      await scene.write('src/work.js', 'work');
+      await scene.write('tracked.tmp', 'x');
+    });
+    expect(first.committed.withheldNow).toHaveLength(10);
+    expect(first.committed.publishedPaths).toEqual(['src/work.js', 'tracked.tmp']);
+    const second = await iterate(scene, () => scene.write('.gitignore', 'packages/\n*.tmp\n'));
+    expect(second.committed.withheldNow).toEqual([]);
+    expect(second.change.files).toEqual(['.gitignore']);
+    expect(await scene.git('ls-tree', '-r', '--name-only', second.committed.head)).toContain('tracked.tmp');
+    const third = await iterate(scene, () => scene.write('tracked.tmp', 'y'));
+    expect(third.committed.publishedPaths).toEqual(['tracked.tmp']);
+    expect(await scene.read('packages/m/0.js')).toBe('x');
+  });
+
+  test('by a .gitignore within the folder, and what is ignored no more is there again', async () => {
+    await using scene = await setScene({ maxPatchFiles: 3 });
+    await openFresh(scene);
+    await iterate(scene, async () => {
+      for (let i = 0; i < 10; i += 1) await scene.write(`.venv/${String(i)}.py`, 'x');
+    });
+    const second = await iterate(scene, async () => {
+      await scene.write('.venv/.gitignore', '*\n');
+      await scene.write('work.txt', 'x');
+    });
+    expect(second.committed.withheldNow).toEqual([]);
+    const third = await iterate(scene, () => rm(join(scene.folder, '.venv/.gitignore')));
+    expect(third.committed.withheldNow).toHaveLength(10);
+  });
+});
+
+describe('what verify leaves is put back or left alone', () => {
+  test('repositories, closed folders, pipes, sockets and links', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { tree } = await scene.repository.snapshot();
+    await mkdir(join(scene.folder, 'build/_deps/lib'), { recursive: true });
+    await runGit(join(scene.folder, 'build/_deps/lib'), ['init', '--quiet']);
+    await scene.write('build/_deps/lib/file.c', 'x');
+    await runGit(join(scene.folder, 'build/_deps/lib'), ['add', '.']);
+    await runGit(join(scene.folder, 'build/_deps/lib'), ['commit', '--quiet', '-m', 'x']);
+    await mkdir(join(scene.folder, 'empty-repository'));
+    await runGit(join(scene.folder, 'empty-repository'), ['init', '--quiet']);
+    await scene.write('closed/file', 'x');
+    await chmod(join(scene.folder, 'closed'), 0o000);
+    await rm(join(scene.folder, 'README.md'));
+    execFileSync('mkfifo', [join(scene.folder, 'README.md')]);
+    execFileSync('mkfifo', [join(scene.folder, 'pipe')]);
+    await symlink('/etc', join(scene.folder, 'link'));
+    await rename(join(scene.folder, 'src'), join(scene.folder, 'moved'));
+    await symlink('moved', join(scene.folder, 'src'));
+    const server = createServer().listen(join(scene.folder, 'socket'));
+    try {
+      await scene.repository.putBack();
+      expect((await scene.repository.snapshot()).tree).toBe(tree);
+      expect((await stat(join(scene.folder, 'README.md'))).isFile()).toBe(true);
+      expect((await stat(join(scene.folder, 'src'))).isDirectory()).toBe(true);
+      await expect(stat(join(scene.folder, 'build/_deps/lib'))).rejects.toThrow(/ENOENT/);
+    } finally {
+      server.close();
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { createProject, runOnce, savedState } from '../stage/river.ts';
+
+const COMPLETE = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } as const;
+const BRANCH = { name: 'branch feature', patch: 'diff --git a/x b/x\n+token=SECRET-VALUE\n' };
+
+const bringing: Behaviour = () => ({ beside: [], writes: { 'src/x.ts': 'x' }, output: { signal: COMPLETE } });
+
+describe('work beside the work tree contradicts that nothing changed', () => {
+  test.each([
+    ['claims a file', 1],
+    ['claims none', 0],
+    ['does not say', null],
+  ])('an agent that %s is told what it left where, and finishes with one more call', async (_, filesModified) => {
+    const leaving: Behaviour = () => ({ beside: [BRANCH], output: { signal: { ...COMPLETE, filesModified } } });
+    const project = createProject({ issues: [1], agent: [leaving, bringing] });
+    const run = await runOnce(project, { redact: (text) => text.replaceAll('SECRET-VALUE', '***') });
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    const prompt = project.script.calls[1]?.prompt ?? '';
+    expect(prompt).toMatch(/not in the work tree[^]*cherry-pick/);
+    expect(prompt).toContain('- branch feature');
+    expect(prompt).not.toContain('changed no file content');
+    expect(run.machine.checkout.patches).toEqual([
+      { name: 'branch feature', patch: 'diff --git a/x b/x\n+token=***\n' },
+    ]);
+    expect(run.report?.kind === 'worked' && run.report.withheld.map(({ path }) => path)).toEqual(['branch feature']);
+    expect(run.journal).toContain('left work beside it');
+  });
+
+  test('it is named to people for as long as it is not in the work tree', async () => {
+    const leaving: Behaviour = () => ({ beside: [BRANCH], writes: { 'src/y.ts': 'y' }, output: { signal: COMPLETE } });
+    const project = createProject({ issues: [1], agent: [leaving] });
+    const run = await runOnce(project);
+    // Content changed in the work tree as well, so nothing contradicts the claim.
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(project.forge.pulls[0]?.body).toMatch(/Left out[^]*branch feature/);
+    expect(savedState(project).change.leftOut.map(({ path }) => path)).toEqual(['branch feature']);
+  });
+
+  test('what was there before the iteration does not contradict it', async () => {
+    const idle: Behaviour = () => ({ output: { signal: { ...COMPLETE, filesModified: 0 } } });
+    const project = createProject({ issues: [1], agent: [idle] });
+    const run = await runOnce(project);
+    expect(run.calls).toBe(1);
+    expect(run.journal).not.toContain('beside');
+  });
+});
