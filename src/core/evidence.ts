@@ -71,6 +71,11 @@ export const evidenceSchema = z.object({
   fileCount: count,
   /** Paths that the work tree has and the branch must not get, at most 20: work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
+  /** What of it this iteration changed; `part`: the task is about it. Absent: nothing, or a journal of before it was measured, in which all that is withheld counts. */
+  withheldHere: z
+    .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
+    .max(20)
+    .optional(),
   /** Names of work that this iteration left beside the work tree (branches, stashes, other work trees), at most 20; absent: none. */
   beside: z.array(z.string().max(200)).max(20).optional(),
   /** Commits that the agent made itself. */

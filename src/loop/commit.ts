@@ -68,13 +68,18 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
     ...work,
     head: committed.head,
     hasNewCommits: work.hasNewCommits || committed.commit !== null,
-    withheld: [
+    withheld: eachOnce([
       ...work.withheld,
       ...committed.withheld,
       ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
-    ],
+    ]),
     lookAt: moreToLookAt(work.lookAt, committed.lookAt),
   };
+}
+
+/** People read of a file once in a run, however often it is changed again. */
+function eachOnce(files: Work['withheld']): Work['withheld'] {
+  return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
 }
 
 /** What several commits of one iteration come to; the last one says how it ends. */
@@ -83,6 +88,7 @@ export function committedTogether(earlier: readonly Committed[], last: Committed
   return {
     ...last,
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
+    withheld: eachOnce(all.flatMap(({ withheld }) => withheld)),
     beside: all.flatMap(({ beside }) => beside),
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,

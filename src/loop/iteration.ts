@@ -20,6 +20,7 @@ import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { BESIDE } from '../core/work-tree/beside.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
+import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, plainCall, type Iteration } from './call.ts';
@@ -34,7 +35,7 @@ import type { LoopDeps } from './deps.ts';
 import { markEntries } from './marks.ts';
 import type { Work } from '../handover/work.ts';
 
-/** More names of withheld files are not kept in the evidence. */
+/** More withheld files are not kept in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
 /** One agent call, or the steps of the pipeline, with evidence and analysis. What is finished is on disk before the next thing begins. */
@@ -187,6 +188,13 @@ async function conclude(
     ...change,
     files: change.files.map(deps.redact),
     withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(({ path }) => deps.redact(path)),
+    withheldHere: committed.withheld
+      .slice(0, MAX_WITHHELD_NAMED)
+      .map((file) => ({
+        path: deps.redact(file.path).slice(0, 1000),
+        why: deps.redact(file.why).slice(0, 500),
+        part: isPartOfTask(file, `${step.task.title}\n${step.task.body}`),
+      })),
     ...(committed.beside.length === 0
       ? {}
       : { beside: committed.beside.slice(0, MAX_WITHHELD_NAMED).map(({ name }) => deps.redact(name).slice(0, 200)) }),

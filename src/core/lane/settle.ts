@@ -20,7 +20,15 @@ import {
 } from '../agents/providers.ts';
 import { keepSession, resetSession, resetSessions, resetUnfitSession, restedTooLong, turnTo } from './session.ts';
 import { answered, noSignals, pushSignals, type Signals } from './signals.ts';
-import { MAX_BESIDE, MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
+import { capped } from '../text/cut.ts';
+import {
+  MAX_BESIDE,
+  MAX_REFUSAL_CHARS,
+  MAX_UNMARKED,
+  type LaneState,
+  type LastIteration,
+  type Published,
+} from './state.ts';
 import { progressOf, untouched } from '../tasks/queue.ts';
 import { hasNoAttemptsLeft, progressAfter, stepAside, type Aside } from '../tasks/stepping-aside.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../tasks/ids.ts';
@@ -121,6 +129,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
       tree: facts.evidence.after.tree,
       verification: judgement.verification,
       hints: judgement.hints,
+      ...withheldWords(facts.evidence),
       ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
     },
     steps: rememberSteps(state.steps, facts.evidence.steps),
@@ -139,6 +148,12 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
     state: steps.reduce((next, step) => step(next), signalled),
     verdict: { ...judgement.verdict, setAside: aside, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
+}
+
+function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
+  return withheldHere.length === 0
+    ? {}
+    : { withheld: withheldHere.map(({ path, why }) => capped(`${path}: ${why}`, 300)) };
 }
 
 /** The state with the commit at which tasks were done; known only after `settle`. */

@@ -61,6 +61,8 @@ const lastIterationSchema = z.object({
   verification: z.enum(verificationKinds),
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
+  /** Files that it changed and that were withheld, each with the reason; absent: none. */
+  withheld: z.array(z.string().max(300)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent: none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
 });

@@ -28,8 +28,10 @@ export const verdictSchema = z.object({
   nothingToDo: z.boolean().default(false),
   /** True if `verify` fails in the way in which it fails on the untouched base: no task is to blame. */
   baseIsRed: z.boolean().default(false),
+  /** True if the task is claimed to be done and is about files that must not be published: a person decides. */
+  needsWithheld: z.boolean().default(false),
   /** Why its task was set aside; null: it was not. */
-  setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do']).nullable().default(null),
+  setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
   discrepancies: z.array(z.string()),
   /** Why a claim that everything is done was overruled; empty when it was not. */
@@ -118,6 +120,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       questionOnly,
       nothingToDo: nothingToDo && !confirmed && denials.counted === 0 && !baseIsRed,
       baseIsRed,
+      needsWithheld: !neutral && !baseIsRed && !taskDone && needsWithheld(state, facts),
       discrepancies: discrepancies.map(({ sentence }) => sentence),
       vetoes: vetoes.map(({ sentence }) => sentence),
       advice: denials.advice,
@@ -289,6 +292,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     evidence.before.tree === evidence.after.tree &&
     evidence.merge === 'none' &&
     evidence.beside === undefined &&
+    (evidence.withheldHere ?? []).length === 0 &&
     !mayRepeat(state, facts) &&
     !wroteChecklist(checklist)
   ) {
@@ -310,14 +314,30 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
       hint: 'merge_open',
       sentence: 'It claimed finished work, but the merge is not finished: files still have conflict markers.',
     });
-  } else if (claims && evidence.withheld.length > 0) {
+  } else if (claims && withheldBy(evidence).length > 0) {
     found.push({
       hint: 'withheld',
       // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
-      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.`,
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
     });
   }
   return found;
+}
+
+/** Paths that the iteration changed and that were withheld. Journals of earlier versions name all that is withheld. */
+function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
+  return withheldHere?.map(({ path }) => path) ?? withheld;
+}
+
+/** True if the task is claimed to be done, and what it changed of it is withheld: all of its work, what its text is about, or what it was named already and changed once more. */
+function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
+  const { analysis, evidence, task } = facts;
+  const { withheldHere = [], merge } = evidence;
+  if (withheldHere.length === 0 || merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
+  if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
+  const { lastIteration } = state;
+  const wasNamed = lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
+  return withheldHere.some(({ part }) => part) || wasNamed || !changedSinceStart(state, facts);
 }
 
 /** The task files are files that an agent may truly report, although they are no evidence. */
@@ -402,7 +422,7 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
     hints.push('not_marked');
   // What has markers is withheld, too: it is to be resolved, not to be undone.
   if (evidence.merge === 'open') hints.push('merge_open');
-  else if (evidence.withheld.length > 0) hints.push('withheld');
+  else if (withheldBy(evidence).length > 0) hints.push('withheld');
   if (evidence.beside !== undefined) hints.push('work_beside');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');

@@ -14,6 +14,7 @@ export const notificationKinds = [
   'stuck',
   'failed',
   'nothing_to_do',
+  'withheld',
   'feedback_rounds',
   'needs_approval',
   'circuit_open',
@@ -91,7 +92,7 @@ export function needsIn(line: string): readonly Need[] {
 
 /** Everything that a person can be needed for by a task. */
 export function needsOfTask(about: TaskId): readonly Need[] {
-  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'needs_approval'] as const;
+  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'withheld', 'needs_approval'] as const;
   return kinds.map((kind) => ({ kind, about }));
 }
 

@@ -46,7 +46,7 @@ const hints = {
   withheld: {
     scope: 'task',
     sentence:
-      'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
+      'Files that you changed must not be published and are not part of your work; they are named below with the reasons. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
   },
   work_beside: {
     scope: 'task',

@@ -214,6 +214,12 @@ function contextOf(parts: PromptParts): string {
       max: MAX_STEP_NOTES,
     },
     {
+      title: 'Files of yours that are not published, each with the reason, as data:',
+      label: 'WITHHELD',
+      text: parts.hints.includes('withheld') ? listOf(parts.lastIteration?.withheld ?? []) : '',
+      max: maxOthers.count * (maxOthers.chars + 3),
+    },
+    {
       title: 'Work of yours that is not in the work tree, as data:',
       label: 'BESIDE',
       text: parts.hints.includes('work_beside') ? listOf(parts.lastIteration?.beside ?? []) : '',

@@ -32,6 +32,7 @@ export function stepAside(
   const { verdict } = judgement;
   const fed = circuitFacts(state, facts, judgement, policy);
   const circuit = record(state.circuit, fed, policy.circuit, now);
+  if (verdict.needsWithheld) return { circuit, aside: 'withheld' };
   if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
   const trips = circuit.kind === 'open';
@@ -62,7 +63,7 @@ export function progressAfter(
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
   const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
-  if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
+  if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
   if (!neutral && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
   if (hasNoAttemptsLeft(facts.task.id, attempts, policy))
     return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
@@ -105,7 +106,11 @@ function circuitFacts(
   return {
     progress,
     // That there is nothing to do is an answer, and so is that nothing is left to do.
-    neutral: judgement.neutral || nothingToDo || ((taskDone || saysAllDone) && countedDenials === 0),
+    neutral:
+      judgement.neutral ||
+      nothingToDo ||
+      judgement.verdict.needsWithheld ||
+      ((taskDone || saysAllDone) && countedDenials === 0),
     questionOnly,
     fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
     countedDenials,

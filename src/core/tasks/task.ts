@@ -72,6 +72,7 @@ export const stuckReasons = [
   'max_iterations_per_task',
   'status_blocked',
   'nothing_to_do',
+  'withheld',
   'no_progress',
   'output_decline',
   'feedback_rounds',

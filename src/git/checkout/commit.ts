@@ -29,8 +29,6 @@ export interface IterationContent {
   readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
-  /** What was withheld before this iteration, and why. */
-  readonly withheldBefore: WithheldPaths;
   readonly iteration: IterationCommit;
 }
 
@@ -91,7 +89,7 @@ export async function commitIteration(
     changes,
     commit: newHead === tip.commit ? null : newHead,
     lookAt: await lookAtOf(objects, changes, committer.folder),
-    withheld: await newlyWithheld(objects, content, { objections, withheld }),
+    withheld: await withheldOf(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };
 }
@@ -248,14 +246,14 @@ export async function commitTree(
   });
 }
 
-/** A withheld file stays in the work tree and is left out again each time; it is reported once, for the iteration that changed it. */
-export async function newlyWithheld(
+/** Returns what this iteration changed and must not be published. A withheld file stays in the work tree and is left out again each time, but is reported only for the iterations that change it. */
+export async function withheldOf(
   objects: Objects,
-  { withheldBefore, iteration, now }: IterationContent,
+  { iteration, now }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },
 ): Promise<readonly Withheld[]> {
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
   const changed = new Set((await objects.changesBetween(iteration.before.tree, now.tree)).map((change) => change.path));
-  const left = [...found.withheld].filter(([path, why]) => changed.has(path) && withheldBefore.get(path) !== why);
+  const left = [...found.withheld].filter(([path]) => changed.has(path));
   return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path: shownName(path), why }));
 }

@@ -25,6 +25,7 @@ import {
 } from '../facts.ts';
 import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text } from '../markdown.ts';
+import { waysForWithheld, withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { choices, itemOf, pageOf, roundsOf, stillAgainst } from '../sentences/feedback.ts';
 import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
@@ -183,6 +184,8 @@ function titleOf(kind: Need['kind'], { task, progress }: TaskReport): string {
   switch (kind) {
     case 'blocked':
       return `Ralph cannot continue with ${name}.`;
+    case 'withheld':
+      return `${name} needs a decision: Ralph does not publish files that it is about.`;
     case 'nothing_to_do':
       return `There seems to be nothing to do for ${name}.`;
     case 'failed':
@@ -192,13 +195,16 @@ function titleOf(kind: Need['kind'], { task, progress }: TaskReport): string {
   }
 }
 
-function whyOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
+function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
+  const { task, progress } = one;
   const file = markedIn(task, progress);
   if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
   const iterations = count(progress.attempts, 'iteration');
   switch (kind) {
     case 'blocked':
       return 'The agent says that it needs a person.';
+    case 'withheld':
+      return prose(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
     case 'nothing_to_do':
       return 'The agent says that it is done, and nothing has changed.';
     case 'failed':
@@ -227,7 +233,8 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
   return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
-function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunReport): string {
+function nextOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
+  const { task, progress } = one;
   if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);
@@ -235,6 +242,8 @@ function nextOf(kind: Need['kind'], { task, progress }: TaskReport, report: RunR
   switch (kind) {
     case 'blocked':
       return `Answer ${where}. Then ${retry}.`;
+    case 'withheld':
+      return `${prose(waysForWithheld(one, report, where), 600)}. Then ${retry}.`;
     case 'nothing_to_do': {
       const close = task.source.kind === 'issue' ? `close ${taskLink(task)}` : `mark it as done in ${taskLink(task)}`;
       return `If that is right, ${close}. If not, say what is missing ${where}, then ${retry}.`;

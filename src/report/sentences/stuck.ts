@@ -1,3 +1,4 @@
+import { waysForWithheld, withheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { issueOfTask, isStuck, type Task } from '../../core/tasks/task.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
@@ -65,6 +66,8 @@ function opening(one: TaskReport, report: RunReport): string {
       return `**Set aside** after ${count(progress.attempts, 'iteration')}: it stopped making progress, so other tasks go first.${again}`;
     }
     default:
+      if (progress.reason === 'withheld')
+        return `**A person must decide about files that Ralph does not publish:** ${prose(withheldFiles(one, report), 500)}.`;
       return progress.reason === 'nothing_to_do'
         ? '**Is this done already?** The agent says so, and changed nothing.'
         : '**The agent needs a person.** It says that it cannot continue.';
@@ -122,7 +125,13 @@ function remedies(one: TaskReport, report: RunReport): readonly string[] {
   const where = whereToAnswer(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
-    ...(task.source.kind === 'feedback' ? [] : [whatToSay(one, where)]),
+    ...(task.source.kind === 'feedback'
+      ? []
+      : [
+          progress.reason === 'withheld'
+            ? `${prose(waysForWithheld(one, report, where), 600)}.`
+            : whatToSay(one, where),
+        ]),
     ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
     task.source.kind === 'feedback'
       ? prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500)

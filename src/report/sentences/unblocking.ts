@@ -29,7 +29,10 @@ export function unblocking(report: RunReport): string {
     return `To have ${stuck.length === 1 ? 'it' : 'them'} tried, ${howToRetry(stuck, report)}.`;
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
     worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
-  const asks = worked.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
+  const asks = worked.some(
+    ({ progress }) =>
+      progress.state === 'blocked' && progress.reason !== 'nothing_to_do' && progress.reason !== 'withheld',
+  );
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
     ...(asked.length === 0 ? [] : ['push a fix yourself, or say more where it was asked']),
@@ -38,6 +41,9 @@ export function unblocking(report: RunReport): string {
       : []),
     ...(is('blocked', 'nothing_to_do')
       ? [hasIssue ? 'close the issue if nothing is missing, or say what is' : 'say what is missing, or tick the task']
+      : []),
+    ...(is('blocked', 'withheld')
+      ? ['allow the files that are not published (`allow-protected-paths`), or say that the task is to do without them']
       : []),
     ...(is('stuck') ? ['say what the agent should do differently'] : []),
     ...(is('failed')

@@ -27,6 +27,7 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
     default:
       if (progress.reason === 'feedback_rounds')
         return 'asked for again after as many rounds as `max-feedback-rounds` allows';
+      if (progress.reason === 'withheld') return `needs files that Ralph does not publish; a person decides.${more}`;
       return progress.reason === 'nothing_to_do'
         ? `the agent found nothing to change.${more}`
         : share.question === null

@@ -1,3 +1,4 @@
+import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { isLockFile } from '../../../src/core/review/lock-files.ts';
@@ -117,6 +118,14 @@ export function createCheckout(origin: Origin): Checkout {
   const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
   const forkOf = (main: string): string =>
     history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
+  /** Protected files as they were when they were left out: as long as they are so, they count as the commit has them. */
+  const withheldTexts = new Map<string, string>();
+  const withoutKnown = (files: Files, tip: Files): Files =>
+    Object.fromEntries(
+      Object.entries(files).flatMap(([path, text]) =>
+        text !== withheldTexts.get(path) ? [[path, text]] : tip[path] === undefined ? [] : [[path, tip[path]]],
+      ),
+    );
   const checkout: Checkout = {
     files: { ...treeOf(head) },
     credentials: () => credentials,
@@ -159,9 +168,9 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
-        const files = { ...checkout.files };
+        lastSnapshot = { ...checkout.files };
+        const files = withoutKnown(lastSnapshot, treeOf(head));
         trees.set(evidenceOf(files), files);
-        lastSnapshot = files;
         return { head, tree: evidenceOf(files) };
       }),
     compare: (before, after) =>
@@ -174,8 +183,18 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     commit: ({ before, after, message, trailers }) =>
       guarded(faults, 'commit', () => {
-        const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
+        const whole = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
         const old = treeOf(head);
+        const isWithheld = (path: string): boolean => isProtected(path) && whole[path] !== old[path];
+        const here = Object.keys(whole).filter(isWithheld);
+        for (const path of here) withheldTexts.set(path, whole[path] ?? '');
+        const tree = Object.fromEntries(
+          Object.entries(whole).flatMap(([path, text]) =>
+            isWithheld(path) ? (old[path] === undefined ? [] : [[path, old[path]]]) : [[path, text]],
+          ),
+        );
+        trees.set(evidenceOf(tree), tree);
+        const named = (paths: readonly string[]) => paths.map((path) => ({ path, why: LEFT_OUT.protected }));
         const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
         if (marked.length > 0) {
           const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
@@ -202,12 +221,14 @@ export function createCheckout(origin: Origin): Checkout {
         return {
           head,
           commit: head === before.head ? null : head,
-          withheld: [],
-          withheldNow: [],
+          withheld: named(here),
+          withheldNow: named(
+            Object.keys(checkout.files).filter((path) => checkout.files[path] === withheldTexts.get(path)),
+          ),
           ...takeBeside(),
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
           lookAt: [],
-          published: { head, tree: after.tree },
+          published: { head, tree: evidenceOf(tree) },
           merge,
         };
       }),
@@ -820,6 +841,11 @@ function matches(path: string, pattern: string): boolean {
 }
 
 /** Task files and notes are committed like any other, and are no evidence. */
+/** As the rules protect them: what CI runs, and settings of agents. */
+function isProtected(path: string): boolean {
+  return path.startsWith('.github/') || path.startsWith('.claude/');
+}
+
 function isNote(path: string): boolean {
   return /(?:^|\/)(?:\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|learnings\/.*|prd(?:_archive)?\.json)$|\.beads\/|scripts\/ralph\/prd\.json$)/.test(
     path,

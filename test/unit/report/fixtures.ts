@@ -170,6 +170,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       questionOnly: false,
       nothingToDo: false,
       baseIsRed: false,
+      needsWithheld: false,
       setAside: null,
       discrepancies: [],
       vetoes: [],

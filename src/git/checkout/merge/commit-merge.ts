@@ -5,7 +5,7 @@ import { commitsOf, treeWith, type Objects } from '../../objects.ts';
 import {
   commitTree,
   messageWithSubjects,
-  newlyWithheld,
+  withheldOf,
   withTrailers,
   type Committer,
   type IterationContent,
@@ -39,7 +39,7 @@ export async function commitMerge(
   const putBack = await undoneIn(objects, merge, sides);
   const left = putBack.length > 0 ? asUndone(putBack) : await unfinishedIn(objects, merge, sides);
   const publishable = await publishableMerge(committer, objects, { merge, now, instead: merge.settled });
-  const newly = await newlyWithheld(objects, content, { objections: left, withheld: publishable.withheld });
+  const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
   if (left.size > 0)
     return { kind: 'open', putBack, withheld: newly, withheldPaths: new Map([...publishable.withheld, ...left]) };
   const { tree, withheld, own } = publishable;

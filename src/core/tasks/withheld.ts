@@ -1,0 +1,38 @@
+import { isAgentFolder } from '../review/agent-folders.ts';
+import { leftOutReason } from '../review/left-out.ts';
+
+/** A file that an iteration changed and that must not be published. */
+interface WithheldFile {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** Words by which a task asks for a change of protected paths without naming them. */
+const ASKS_FOR: readonly { readonly path: RegExp; readonly words: RegExp }[] = [
+  { path: /^\.github\/(?:workflows|actions)\//i, words: /\b(?:workflows?|github actions?|ci|cd|pipelines?)\b/i },
+  { path: /^\.github\/dependabot/i, words: /\bdependabot\b/i },
+  { path: /(?:^|\/)CODEOWNERS$/i, words: /\bcode ?owners?\b/i },
+  { path: /(?:^|\/)action\.ya?ml$/i, words: /\bactions?\b/i },
+  { path: /(?:^|\/)\.gitattributes$/i, words: /\b(?:git ?attributes|line end(?:ing)?s?)\b/i },
+  { path: /(?:^|\/)\.mcp\.json$/i, words: /\bmcp\b/i },
+  { path: /(?:^|\/)\.claude\//i, words: /\bclaude\b/i },
+];
+
+/** True if the text of a task names the path, its last part, or what it is for. */
+export function isNamedIn(text: string, path: string): boolean {
+  const words = text.toLowerCase();
+  const name = path.split('/').at(-1) ?? path;
+  return (
+    words.includes(path.toLowerCase()) ||
+    (name.length >= 4 && words.includes(name.toLowerCase())) ||
+    ASKS_FOR.some((rule) => rule.path.test(path) && rule.words.test(text))
+  );
+}
+
+/**
+ * True if a withheld file is part of the work, so that the task cannot be finished without a person: its text asks for it,
+ * or it is a protected path that no agent writes in passing, as it does with its own settings.
+ */
+export function isPartOfTask({ path, why }: WithheldFile, text: string): boolean {
+  return isNamedIn(text, path) || (leftOutReason(why) === 'protected' && !isAgentFolder(path));
+}

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { finisher, type Behaviour } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
+import { createProject, runOnce, savedState } from '../stage/river.ts';
+
+const STRAY = '.claude/settings.local.json';
+const CI = '.github/workflows/ci.yml';
+const done = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } as const;
+const working = { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } as const;
+
+/** Finishes its task; the iteration of #1 with number `on` (1-based, of #1) writes another file as well. */
+function alsoWrites(
+  path: string,
+  on: (nth: number) => boolean,
+  claims: (nth: number) => boolean = () => true,
+): Behaviour {
+  let nth = 0;
+  return ({ task, turn }) => {
+    if (task !== 'issue-1') return { writes: { [`src/${task}.ts`]: 'done' }, output: { signal: done } };
+    nth += 1;
+    return {
+      writes: { [`src/${task}.ts`]: `step ${String(turn)}`, ...(on(nth) ? { [path]: `x ${String(nth)}` } : {}) },
+      output: { signal: claims(nth) ? done : working },
+    };
+  };
+}
+
+function notificationsOf({ forge }: Project): readonly string[] {
+  return [...forge.notifications.values()].flatMap((comments) => [...comments.values()]);
+}
+
+function progressOf(project: Project, id: string): readonly [string | undefined, number | undefined] {
+  const task = savedState(project).tasks[id];
+  return [task?.state, task?.attempts];
+}
+
+describe('a stray file that must not be published', () => {
+  test('contradicts the claim of its own iteration alone: it is named to the agent, and one more call finishes the task', async () => {
+    const project = createProject({ issues: [1, 2], agent: [alsoWrites(STRAY, (nth) => nth === 1)] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    expect([progressOf(project, 'issue-1'), progressOf(project, 'issue-2')]).toEqual([
+      ['done', 2],
+      ['done', 1],
+    ]);
+    expect(project.script.calls[1]?.prompt).toContain(`${STRAY}: it is a protected path`);
+    expect(project.forge.pulls[0]?.body).toContain(STRAY);
+    expect(notificationsOf(project).join('\n')).not.toContain(STRAY);
+  });
+
+  test('left without a claim, it costs no later claim anything', async () => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [
+        alsoWrites(
+          STRAY,
+          (nth) => nth === 1,
+          (nth) => nth > 1,
+        ),
+      ],
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    expect(progressOf(project, 'issue-2')).toEqual(['done', 1]);
+  });
+
+  test('that the agent changes again with its second claim is for a person, once; the queue goes on', async () => {
+    const project = createProject({ issues: [1, 2], agent: [alsoWrites(STRAY, () => true)] });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
+    expect(savedState(project).tasks).toMatchObject({
+      'issue-1': { state: 'blocked', reason: 'withheld' },
+      'issue-2': { state: 'done' },
+    });
+    expect(notificationsOf(project)).toHaveLength(1);
+    expect(await runOnce(project)).toMatchObject({ calls: 0 });
+    expect(notificationsOf(project)).toHaveLength(1);
+  });
+});
+
+describe('a protected path in finished work', () => {
+  test.each<[string, Behaviour]>([
+    ['beside other changes', alsoWrites(CI, (nth) => nth === 1)],
+    [
+      'all that was changed',
+      (call) => (call.task === 'issue-1' ? { writes: { [CI]: 'on: push' }, output: { signal: done } } : finisher(call)),
+    ],
+  ])('%s: after the first claim the task waits for a person, and the queue goes on', async (_, agent) => {
+    const project = createProject({ issues: [1, 2, 3], agent: [agent] });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
+    expect(savedState(project)).toMatchObject({
+      circuit: { kind: 'closed', noProgress: 0 },
+      tasks: {
+        'issue-1': { state: 'blocked', reason: 'withheld', attempts: 1 },
+        'issue-2': { state: 'done' },
+        'issue-3': { state: 'done' },
+      },
+    });
+    const [text = '', ...others] = notificationsOf(project);
+    expect(others).toEqual([]);
+    expect(text).toContain(`Left out: \`${CI}\``);
+    expect(text).toContain(`\`allow-protected-paths: ${CI}\``);
+    expect(text).not.toContain('smaller or clearer');
+  });
+
+  test('an agent that says BLOCKED because of it is asked about once as well', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [() => ({ writes: { [CI]: 'x' }, output: { signal: { status: 'BLOCKED', exitSignal: false } } })],
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    expect(notificationsOf(project)).toHaveLength(1);
+  });
+});
