@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
+import { callNumbers } from '../../core/isolation/system-calls.ts';
 import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/receive-servers.ts';
 import { runProgram } from '../../processes/run-program.ts';
@@ -19,6 +20,8 @@ interface Namespaces {
   readonly wayWith: NonNullable<Foundation['wayWith']>;
   /** Sockets that listen on 127.0.0.1 there, in the order of the ports that were asked for. */
   readonly listeners: readonly Listener[];
+  /** What of the machine is open to it for want of a better one, as clauses. */
+  readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends them, with all that is in them. */
   end(): Promise<void>;
@@ -37,12 +40,15 @@ export async function buildNamespaces(
   options: RoomOptions,
   ports: readonly number[],
 ): Promise<Namespaces> {
-  const newRoot = join(record.folder, 'root');
-  const view = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), newRoot);
+  const places = { root: join(record.folder, 'root'), stage: join(record.folder, 'stage') };
+  const { staged, links, ...view } = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), places);
   const fstab = join(runFolder, 'room.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
-  const links = view.links.flatMap(({ path, target }) => [path, target]);
-  const keeper = await startKeeper(root, [String(uid), fstab, newRoot, ...links]);
+  const unshare = callNumbers(process.arch)?.unshare ?? -1;
+  const keeper = await startKeeper(root, [
+    ...[String(uid), fstab, places.root, places.stage, String(unshare), String(staged.length), ...staged],
+    ...links.flatMap(({ path, target }) => [path, target]),
+  ]);
   const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
     const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];
@@ -55,6 +61,7 @@ export async function buildNamespaces(
         return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', folder, place];
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
+      gaps: keeper.open.map((path) => `it comes to sockets of daemons in ${path}, whose file system cannot be kept from it`),
       lost: keeper.lost,
       end: keeper.end,
     };
@@ -68,7 +75,7 @@ export async function buildNamespaces(
 async function startKeeper(
   root: Root,
   args: readonly string[],
-): Promise<Pick<Namespaces, 'lost' | 'end'> & { readonly pid: string }> {
+): Promise<Pick<Namespaces, 'lost' | 'end'> & { readonly pid: string; readonly open: readonly string[] }> {
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
@@ -108,10 +115,11 @@ async function startKeeper(
     input.end();
     await Promise.race([over, sleep(END_MS, undefined, { ref: false })]);
   };
-  const pid = await Promise.race([said.promise, sleep(START_MS, '', { ref: false })]);
+  const [pid = '', ...open] = (await Promise.race([said.promise, sleep(START_MS, '', { ref: false })])).split('\n');
   if (/^\d+$/.test(pid))
     return {
       pid,
+      open,
       end,
       lost: () =>
         isOver
@@ -176,8 +184,8 @@ function planOf(
     // What is not hidden is there already.
     readOnly: [
       ...shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path)),
-      `${folder}/inbox`,
     ],
+    handed: [`${folder}/inbox`],
     writable: [...real(workFolders), `${folder}/home`, `${folder}/session`, `${folder}/clones`],
     replaced,
   };

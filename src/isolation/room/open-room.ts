@@ -18,6 +18,7 @@ import { relayTo } from './relay.ts';
 import { removeAbandoned, removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
 import { findRoot, Unavailable, type Root } from './root.ts';
+import { sealOfPrograms } from './seal.ts';
 import { LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
 
 /** A room that stands. */
@@ -25,6 +26,8 @@ export interface OpenedRoom {
   readonly level: FailedLevel['level'];
   readonly room: Room;
   readonly uid: number;
+  /** What this machine lacks to keep it apart as it should be, as clauses with `it`. */
+  readonly gaps: readonly string[];
   /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
   listen(server: Server): Promise<number>;
   /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
@@ -97,6 +100,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
     level: 'namespace',
     room,
     uid: foundation.uid,
+    gaps: [...namespaces.gaps, ...gapsOfPrograms()],
     listen: async (server) => {
       const listener = free.pop();
       if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
@@ -130,6 +134,7 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
     level: 'user',
     room: roomOf(foundation),
     uid: foundation.uid,
+    gaps: gapsOfPrograms(),
     listen: (server) => listenOn(server, 0),
     limitNetwork: (ports) =>
       root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(
@@ -138,6 +143,12 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
       ),
     close: () => removeRoom(runFolder, options),
   };
+}
+
+function gapsOfPrograms(): readonly string[] {
+  return sealOfPrograms().length > 0
+    ? []
+    : ["nothing here can take the kernel's keys and sockets of other kinds from it: that needs perl or python3, and a processor of 64 bits by Intel, AMD or Arm"];
 }
 
 /** Takes over a socket that listens, or opens one on 127.0.0.1. */

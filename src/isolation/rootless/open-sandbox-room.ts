@@ -92,6 +92,7 @@ async function found(
       level: 'sandbox',
       room,
       uid: process.getuid?.() ?? 0,
+      gaps: [],
       listen: async (server) => {
         const next = waiting.shift();
         if (next === undefined) throw new Error('a room has two sockets: of the proxy, and of the broker');
