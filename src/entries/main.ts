@@ -2,6 +2,7 @@ import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { removeDeadRooms } from '../wiring/isolation/remove-dead.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { configTexts } from '../wiring/settings/run-settings.ts';
@@ -53,6 +54,7 @@ export async function main(): Promise<void> {
   });
   if (read.kind === 'unusable') {
     await notifyOf(read);
+    await closeInTime(() => removeDeadRooms(environment).then(() => null), new AbortController().signal);
     finish(endedReport(read.failure, startedAt), 'failure');
   } else
     await run(read)
@@ -106,7 +108,12 @@ export async function main(): Promise<void> {
       }),
       left,
     ]).finally(async () => {
-      const unremoved = await closeInTime(() => isolated.close(), cancelled);
+      const close = async (): Promise<string | null> => {
+        const left = await isolated.close();
+        await removeDeadRooms(environment);
+        return left;
+      };
+      const unremoved = await closeInTime(close, cancelled);
       if (unremoved !== null) log.warning(unremoved);
     });
   }

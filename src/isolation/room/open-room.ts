@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { ROOM_UIDS, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 import { remainsSentence, type RoomRemains } from '../../core/isolation/room-remains.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
@@ -13,7 +13,7 @@ import type { RoomOptions } from './options.ts';
 import { buildNamespaces, guardOf, readText } from './namespaces.ts';
 import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
-import { thisProcess, writeRoomCopy, writeRoomRecord } from './record.ts';
+import { plannedRoom, writeRoomCopy, writeRoomRecord } from './record.ts';
 import { relayTo } from './relay.ts';
 import { removeAbandoned, removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
@@ -47,7 +47,7 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
   const earlier = remainsSentence(await removeRoom(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);
   // What others left keeps nobody from working.
-  await removeAbandoned(root, options).catch(() => undefined);
+  await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await found(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
@@ -60,13 +60,8 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
 
 /** A user id of its own, and folders. */
 async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Foundation> {
-  const own = thisProcess();
   const folder = join(realpathSync(places.rooms), `ralph-room-${randomBytes(4).toString('hex')}`);
-  const run = own === null ? null : { folder: runFolder, process: own };
-  const planned: RoomRecord = {
-    ...{ version: 2, uid: null, folder, run, isLeaving: false },
-    ...{ userName: '', given: [], opened: [], closed: [] },
-  };
+  const planned = plannedRoom(runFolder, folder);
   writeRoomRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });
   writeRoomCopy(planned);

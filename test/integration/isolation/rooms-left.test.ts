@@ -212,7 +212,7 @@ describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () =
 });
 
 function recordOf(folder: string, uid: number | null): RoomRecord {
-  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b' } };
+  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b', parent: null } };
   return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { disksIn, isWithin, runnersFolders, viewOf, type ViewPlan } from '../../../../src/core/isolation/view.ts';
 
+const PLACES = { root: '/new', stage: '/stage' };
 const folder = (name: string) => ({ name, kind: 'folder', target: '' }) as const;
 const plan: ViewPlan = {
   top: [
@@ -12,6 +13,7 @@ const plan: ViewPlan = {
   disks: ['/', '/opt/cache', '/boot/efi'],
   hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
   readOnly: ['/home/runner/node'],
+  handed: ['/var/tmp/room/inbox'],
   writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
   replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
 };
@@ -52,7 +54,7 @@ test.each([
 
 /** Each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
-  return viewOf(given, '/new')
+  return viewOf(given, PLACES)
     .fstab.trim()
     .split('\n')
     .map((line) => {
