@@ -64,6 +64,12 @@ export function runnersFolders(
     .map(({ name }) => `/${name}`);
 }
 
+/** The folder at the top in which a path lies, unless it is one of the system: that of a runner has its other checkouts, also where root runs it. None where the path is at the top itself. */
+export function topFolderOf(path: string): readonly string[] {
+  const [, name = '', ...rest] = path.split('/');
+  return rest.length === 0 || OF_THE_SYSTEM.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
+}
+
 /** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`; `stage`: see `View`. */
 export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string; readonly stage: string }): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
@@ -155,6 +161,18 @@ export function disksIn(mountinfo: string): readonly string[] {
     const path = before.split(' ')[4];
     return path !== undefined && DISK_TYPES.test(after.split(' ')[0] ?? '') ? [unescaped(path)] : [];
   });
+}
+
+/** Whether no program may be started from a place, as `/proc/self/mountinfo` says of the mount that it is on. */
+export function forbidsPrograms(path: string, mountinfo: string): boolean {
+  const mounts = mountinfo.split('\n').flatMap((line) => {
+    const [, , , , place, options = ''] = line.split(' ');
+    return place !== undefined && isWithin(path, unescaped(place)) ? [{ place: unescaped(place), options }] : [];
+  });
+  // Of several mounts in one place, the last is on top.
+  const deepest = Math.max(0, ...mounts.map(({ place }) => place.length));
+  const on = mounts.findLast(({ place }) => place.length === deepest);
+  return on?.options.split(',').includes('noexec') === true;
 }
 
 /** Sockets of the machine at which somebody listens, as `/proc/net/unix` names them, but for those in folders that every room has of its own; at most a hundred. */

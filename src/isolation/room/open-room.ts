@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 import { remainsSentence, type RoomRemains } from '../../core/isolation/room-remains.ts';
+import { forbidsPrograms } from '../../core/isolation/view.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
 import type { RoomOptions } from './options.ts';
@@ -19,14 +20,14 @@ import { removeAbandoned, removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
 import { findRoot, Unavailable, type Root } from './root.ts';
 import { sealOfPrograms } from './seal.ts';
-import { LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
 
 /** A room that stands. */
 export interface OpenedRoom {
   readonly level: FailedLevel['level'];
   readonly room: Room;
   readonly uid: number;
-  /** What this machine lacks to keep it apart as it should be, as clauses with `it`. */
+  /** What of the machine is open or closed to it that should not be, as sentences. */
   readonly gaps: readonly string[];
   /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
   listen(server: Server): Promise<number>;
@@ -42,7 +43,9 @@ const SERVERS = 2;
 /** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
 export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
   const root = await findRoot(options.environment);
-  const { runFolder } = options;
+  const { runFolder, places } = options;
+  if (forbidsPrograms(realpathSync(places.rooms), readText('/proc/self/mountinfo')))
+    throw new Unavailable(`${places.rooms} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`);
   // A record names one room.
   const earlier = remainsSentence(await removeRoom(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);
@@ -115,6 +118,10 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
 async function openUser(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
   const { root, runFolder } = foundation;
   await makeReachable(foundation, options);
+  const { worker } = options;
+  const needed = [worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
+  const closed = await root.run(CLOSED_TO, [String(foundation.uid), ...needed]);
+  if (closed !== '') throw new Unavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
   const uid = String(foundation.uid);
   const userName = `ralph-${uid}`;
   const unnamed = foundation.record;
@@ -143,7 +150,9 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
 function gapsOfPrograms(): readonly string[] {
   return sealOfPrograms().length > 0
     ? []
-    : ["nothing here can take the kernel's keys and sockets of other kinds from it: that needs perl or python3, and a processor of 64 bits by Intel, AMD or Arm"];
+    : [
+        "Nothing on this machine can take the kernel's keys and sockets of other kinds from the agent: install perl or python3.",
+      ];
 }
 
 /** Takes over a socket that listens, or opens one on 127.0.0.1. */

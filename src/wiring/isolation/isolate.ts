@@ -135,7 +135,7 @@ async function isolatedIn(
     const { probeRoom } = await import('./probe-room.ts');
     const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });
     measured = { network, keyHidden: brokerPort !== null, probe, processesLeft: null };
-    if (opened.gaps.length > 0) log.warning(`The agent's room has gaps on this machine: ${namesOf(opened.gaps)}.`);
+    for (const gap of opened.gaps) log.warning(gap);
     const problem = problemOf(probe);
     if (problem === null) return;
     const { can, cannot } = meaningOf(probe?.failed ?? []);

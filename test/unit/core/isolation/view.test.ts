@@ -90,7 +90,7 @@ describe('viewOf()', () => {
   });
 
   test('links at the top are made again, and what is neither folder nor link is not there', () => {
-    const { links, fstab } = viewOf(plan, '/new');
+    const { links, fstab } = viewOf(plan, PLACES);
     expect(links).toEqual([{ path: '/new/bin', target: 'usr/bin' }]);
     expect(fstab).not.toContain('swapfile');
   });
@@ -117,7 +117,7 @@ describe('viewOf()', () => {
   });
 
   test('a path with blanks or a backslash is one field of a line', () => {
-    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, '/new');
+    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, PLACES);
     expect(fstab).toContain('/home/a\\040b\\011c\\134d\\043e /new/home/a\\040b\\011c\\134d\\043e none bind,rw');
   });
 });
