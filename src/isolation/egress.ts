@@ -97,9 +97,12 @@ export function createEgress(options: EgressOptions): Egress {
   const server = pageServer();
   /** Never listens: it is given connections that a tunnel was asked for on. */
   const tunnelled = pageServer();
-  const servePages = (client: Socket, target: Target): void => {
+  const servePages: Parameters<typeof connectTunnel>[1]['servePages'] = (client, { target, said }) => {
     targets.set(client, target);
     tunnelled.emit('connection', client);
+    // The server reads from the connection itself, behind what was read before.
+    client.emit('data', said);
+    client.resume();
   };
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => undefined);

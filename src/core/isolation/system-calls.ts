@@ -69,11 +69,11 @@ const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
 const RETURN = 0x06;
 
-type Line =
+type Instruction =
   | { readonly code: typeof LOAD | typeof RETURN; readonly value: number }
   /** Goes on behind the label `to` where it holds, else in the next line. */
-  | { readonly code: typeof IF_EQUAL | typeof IF_AT_LEAST; readonly value: number; readonly to: string }
-  | { readonly label: string };
+  | { readonly code: typeof IF_EQUAL | typeof IF_AT_LEAST; readonly value: number; readonly to: string };
+type Line = Instruction | { readonly label: string };
 
 /**
  * A filter of system calls, as bytes in hexadecimal for seccomp(2): without the kernel's keys, which no namespace of
@@ -126,7 +126,7 @@ function assembled(lines: readonly Line[]): string {
     if ('label' in line) places.set(line.label, at);
     else at += 1;
   return lines
-    .filter((line) => !('label' in line))
+    .filter((line): line is Instruction => !('label' in line))
     .map((line, nth) => instruction(line.code, line.value, 'to' in line ? (places.get(line.to) ?? 0) - nth - 1 : 0))
     .join('');
 }

@@ -17,7 +17,7 @@ interface Ways extends Gate {
   /** Whether what goes through a tunnel to this target must name it. */
   readonly mustName: (target: Target) => boolean;
   /** Takes over a client that sends plain requests through its tunnel. */
-  readonly servePages: (client: Socket, target: Target) => void;
+  readonly servePages: (client: Socket, begun: { readonly target: Target; readonly said: Buffer }) => void;
 }
 
 /** Ten times as much as programs send. */
@@ -61,8 +61,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   }
   if (opening.kind === 'http') {
     remote.destroy();
-    client.unshift(said);
-    ways.servePages(client, target);
+    ways.servePages(client, { target, said });
     return;
   }
   remote.write(said);
