@@ -192,10 +192,8 @@ function planOf(
     }),
     disks: disksIn(readText('/proc/self/mountinfo')).filter((path) => realFolder(path).length > 0),
     hidden: closed,
-    // What is not hidden is there already.
-    readOnly: [
-      ...shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path)),
-    ],
+    // What is not hidden is there already, and what is closed may be opened.
+    readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
     handed: [`${folder}/inbox`],
     writable: [...real(workFolders), `${folder}/home`, `${folder}/session`, `${folder}/clones`],
     replaced,
