@@ -93,7 +93,13 @@ export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string;
     ...plan.readOnly.map((path) => bind(path, 'ro')),
     ...plan.handed.map((path) => ({ ...bind(path, 'ro'), isStaged: false })),
     ...plan.writable.map((path) => bind(path, 'rw')),
-    ...Object.entries(plan.replaced).map(([path, source]): Mount => ({ kind: 'bind', path, source, access: 'ro', isStaged: false })),
+    ...Object.entries(plan.replaced).map(([path, source]): Mount => ({
+      kind: 'bind',
+      path,
+      source,
+      access: 'ro',
+      isStaged: false,
+    })),
   ];
   const ordered = inOrder(mounts);
   const staged = ordered.flatMap((mount) => (mount.kind === 'bind' && mount.isStaged ? [mount.source] : []));
@@ -107,14 +113,18 @@ export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string;
     links: plan.top
       .filter(({ name, kind }) => kind === 'link' && !OWN_FOLDERS.has(name))
       .map(({ name, target }) => ({ path: `${root}/${name}`, target })),
-    fstab: placed
-      .map((mount) => `${lineOf(mount, root)}\n`)
-      .join(''),
+    fstab: placed.map((mount) => `${lineOf(mount, root)}\n`).join(''),
   };
 }
 
 type Mount =
-  | { readonly kind: 'bind'; readonly path: string; readonly source: string; readonly access: 'ro' | 'rw'; readonly isStaged: boolean }
+  | {
+      readonly kind: 'bind';
+      readonly path: string;
+      readonly source: string;
+      readonly access: 'ro' | 'rw';
+      readonly isStaged: boolean;
+    }
   | { readonly kind: 'empty'; readonly path: string; readonly mode: string };
 
 function bind(path: string, access: 'ro' | 'rw'): Extract<Mount, { kind: 'bind' }> {

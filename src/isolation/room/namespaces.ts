@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -87,7 +96,13 @@ export async function buildNamespaces(
 async function startKeeper(
   root: Root,
   args: readonly string[],
-): Promise<Pick<Namespaces, 'lost' | 'end'> & { readonly pid: string; readonly open: readonly string[]; readonly unmapped: readonly string[] }> {
+): Promise<
+  Pick<Namespaces, 'lost' | 'end'> & {
+    readonly pid: string;
+    readonly open: readonly string[];
+    readonly unmapped: readonly string[];
+  }
+> {
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],

@@ -45,7 +45,9 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
   const root = await findRoot(options.environment);
   const { runFolder, places } = options;
   if (forbidsPrograms(realpathSync(places.rooms), readText('/proc/self/mountinfo')))
-    throw new Unavailable(`${places.rooms} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`);
+    throw new Unavailable(
+      `${places.rooms} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
+    );
   // A record names one room.
   const earlier = remainsSentence(await removeRoom(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);

@@ -92,7 +92,13 @@ function thisProcess(): RunProcess | null {
 export function plannedRoom(runFolder: string, folder: string): RoomRecord {
   const own = thisProcess();
   return {
-    ...{ version: 2, uid: null, folder, run: own === null ? null : { folder: runFolder, process: own }, isLeaving: false },
+    ...{
+      version: 2,
+      uid: null,
+      folder,
+      run: own === null ? null : { folder: runFolder, process: own },
+      isLeaving: false,
+    },
     ...{ userName: '', given: [], opened: [], closed: [] },
   };
 }

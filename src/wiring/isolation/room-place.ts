@@ -55,7 +55,10 @@ export function roomOptions(world: World): RoomOptions {
     chmodSync(install, 0o755);
   }
   const runnerWork = dirname(context.temp);
-  const works = [runnerWork, ...(environment['RUNNER_WORKSPACE'] === undefined ? [] : [dirname(environment['RUNNER_WORKSPACE'])])];
+  const works = [
+    runnerWork,
+    ...(environment['RUNNER_WORKSPACE'] === undefined ? [] : [dirname(environment['RUNNER_WORKSPACE'])]),
+  ];
   return {
     environment,
     runFolder,
@@ -106,7 +109,13 @@ function checkoutsIn(work: string): readonly string[] {
 
 /** Other runners of this machine, with their credentials and checkouts: where runners usually are, and beside this one. */
 function otherRunners(work: string): readonly string[] {
-  const places = new Set(['/', '/opt', '/usr/local', '/var/lib', ...[dirname(work), dirname(dirname(work))].map(realPathOf)]);
+  const places = new Set([
+    '/',
+    '/opt',
+    '/usr/local',
+    '/var/lib',
+    ...[dirname(work), dirname(dirname(work))].map(realPathOf),
+  ]);
   return [...places].flatMap(foldersIn).filter((path) => existsSync(join(path, '.runner')));
 }
 

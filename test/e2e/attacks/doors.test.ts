@@ -13,7 +13,11 @@ const WORD = 'word-of-a-daemon';
 /** What a runner may have inherited and stored: an open file, and a key in the keyring of its session. */
 const INHERITS = [
   ...['bash', '-c', `exec 20< <(echo open-file-of-the-runner); exec "$@"`, 'bash'],
-  ...['perl', '-e', `syscall(250, 1, 0); syscall(248, "user", "ralph-test", "${WORD}", ${String(WORD.length)}, -3); exec @ARGV`],
+  ...[
+    'perl',
+    '-e',
+    `syscall(250, 1, 0); syscall(248, "user", "ralph-test", "${WORD}", ${String(WORD.length)}, -3); exec @ARGV`,
+  ],
 ];
 /** Listens at each path, and says a word to whoever comes; the second time later than the room. */
 const DAEMON = `
@@ -48,10 +52,12 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     scene.openIssue('Count');
     const company = createServer().on('connect', (request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      socket.on('error', () => undefined).on('data', (chunk: Buffer) => {
-        throughProxy.push(`${request.url ?? ''} ${chunk.toString('latin1')}`);
-        socket.destroy();
-      });
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk: Buffer) => {
+          throughProxy.push(`${request.url ?? ''} ${chunk.toString('latin1')}`);
+          socket.destroy();
+        });
     });
     company.listen(0, '127.0.0.1');
     await once(company, 'listening');
@@ -79,7 +85,11 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     ].join('\n');
     const proxy = `http://127.0.0.1:${String((company.address() as AddressInfo).port)}`;
     run = await scene.run({
-      inputs: { 'max-iterations': '1', 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS', 'allowed-hosts': 'api.example.com' },
+      inputs: {
+        'max-iterations': '1',
+        'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS',
+        'allowed-hosts': 'api.example.com',
+      },
       env: { HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', RALPH_AIMS: '/dev/null' },
       agent: [attackBy(script)],
     });

@@ -59,7 +59,9 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     const run = await scene.run({ inputs: { verify: 'npm test' } });
     expect(run.outputs['outcome'], run.main.log).toBe('complete');
     expect(run.main.log).not.toContain('::warning::');
-    expect(scene.own?.run('sh', '-c', 'ls -A /var/tmp /run | grep ralph; find "$0" ! -uid 1001; true', run.machine)).toBe('');
+    expect(
+      scene.own?.run('sh', '-c', 'ls -A /var/tmp /run | grep ralph; find "$0" ! -uid 1001; true', run.machine),
+    ).toBe('');
   });
 
   test.runIf(user !== null)('where no program may be started from /var/tmp, the room is elsewhere', async () => {

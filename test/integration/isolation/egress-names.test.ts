@@ -25,7 +25,9 @@ async function helloTo(servername: string): Promise<Buffer> {
 }
 
 function parted(bytes: Buffer, size: number): readonly Buffer[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, nth) => bytes.subarray(nth * size, (nth + 1) * size));
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, nth) =>
+    bytes.subarray(nth * size, (nth + 1) * size),
+  );
 }
 
 /** The same message in records of at most `bytes` bytes. */

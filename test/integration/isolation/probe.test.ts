@@ -8,7 +8,13 @@ import { build } from 'esbuild';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { checkNames, judge, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
 import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/room/seal.ts';
-import { LOOK_AT_START, OPEN_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
+import {
+  LOOK_AT_START,
+  OPEN_AT_START,
+  probe,
+  type ProbeRequest,
+  type RunProbed,
+} from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
@@ -267,7 +273,12 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     await Promise.all([chmod(node, 0o755), chmod(program, 0o644)]);
     const { end, stdout, stderr } = await collectOutput(
       {
-        ...{ file, args: [...args, '/bin/sh', '-c', LOOK_AT_START, 'sh', node, program, JSON.stringify(request)], cwd: '/', input: '' },
+        ...{
+          file,
+          args: [...args, '/bin/sh', '-c', LOOK_AT_START, 'sh', node, program, JSON.stringify(request)],
+          cwd: '/',
+          input: '',
+        },
         environment: { PATH: request.path, HOME: request.home },
         timeoutMs: 30_000,
         family: { kind: 'group', graceMs: 0, leftover: 'end' },

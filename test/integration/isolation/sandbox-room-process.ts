@@ -108,11 +108,10 @@ const works = {
       ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
       ...{ shownSockets: [], calls: callsOfProbe(), path: process.env['PATH'] ?? '' },
     };
-    const { out, error } = await run({ script: LOOK_AT_START.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) }, [
-      file,
-      ...args,
-      'probe',
-    ]);
+    const { out, error } = await run(
+      { script: LOOK_AT_START.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) },
+      [file, ...args, 'probe'],
+    );
     const answer = parseProbeAnswer(out);
     return answer === null ? { error } : { answer, ...judge('sandbox', 'limited', answer) };
   },

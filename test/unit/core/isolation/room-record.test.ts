@@ -72,7 +72,10 @@ describe('isAbandoned()', () => {
 
   test('what started its run is not known, as in a record of an earlier main', () => {
     const { parent: _, ...earlier } = process;
-    const known = roomRecord.parse({ ...record, run: { folder: '/home/runner/work/_temp/ralph-run', process: earlier } });
+    const known = roomRecord.parse({
+      ...record,
+      run: { folder: '/home/runner/work/_temp/ralph-run', process: earlier },
+    });
     expect(isAbandoned(known, { ...ended, ...began(null, null), hasRecord: true })).toBe(false);
   });
 

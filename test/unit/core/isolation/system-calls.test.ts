@@ -11,7 +11,12 @@ function decided(processor: string, arch: number, number: number, firstArgument 
   const seen: Readonly<Record<number, number>> = { 0: number, 4: arch, 16: firstArgument };
   let loaded = 0;
   for (let at = 0; at < code.length; at += 8) {
-    const [operation, yes, no, value] = [code.readUInt16LE(at), code[at + 2] ?? 0, code[at + 3] ?? 0, code.readUInt32LE(at + 4)];
+    const [operation, yes, no, value] = [
+      code.readUInt16LE(at),
+      code[at + 2] ?? 0,
+      code[at + 3] ?? 0,
+      code.readUInt32LE(at + 4),
+    ];
     if (operation === 0x06) return value;
     if (operation === 0x20) loaded = seen[value] ?? Number.NaN;
     else if (operation === 0x15) at += 8 * (loaded === value ? yes : no);

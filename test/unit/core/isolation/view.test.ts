@@ -149,7 +149,7 @@ test.each([
   ['/var/lib/ci/_work', []],
   ['/home/runner/work', []],
   ['/_work', []],
-])('of root\'s runner with its checkouts in %s is hidden: %j', (work, hidden) => {
+])("of root's runner with its checkouts in %s is hidden: %j", (work, hidden) => {
   expect(topFolderOf(work)).toEqual(hidden);
 });
 
@@ -165,7 +165,8 @@ test('folders of the machine are taken from the stage, and what is of the room i
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
     expect(sources.get(place)).toBe(`/stage/${String(staged.indexOf(place))}`);
-  for (const place of ['/sys', '/var/tmp/room/inbox', '/home/runner/work/shop/shop']) expect(sources.get(place)).toBe(place);
+  for (const place of ['/sys', '/var/tmp/room/inbox', '/home/runner/work/shop/shop'])
+    expect(sources.get(place)).toBe(place);
   expect(sources.get('/etc/passwd')).toBe('/var/tmp/room/inbox/passwd');
 });
 
@@ -188,7 +189,8 @@ test.each([
 });
 
 test('shownSockets() knows those at which somebody listens, outside of what rooms have of their own', () => {
-  const line = (flags: string, path: string): string => `0000000069f61b6a: 00000002 00000000 ${flags} 0001 01 118855 ${path}`;
+  const line = (flags: string, path: string): string =>
+    `0000000069f61b6a: 00000002 00000000 ${flags} 0001 01 118855 ${path}`;
   const sockets = [
     'Num       RefCount Protocol Flags    Type St Inode Path',
     line('00010000', '/var/lib/mysql/mysql.sock'),
