@@ -20,8 +20,8 @@ import type { RoomRecord } from '../../../src/core/isolation/room-record.ts';
 import { openRoom } from '../../../src/isolation/room/open-room.ts';
 import type { RoomOptions } from '../../../src/isolation/room/options.ts';
 import { makeReachable } from '../../../src/isolation/room/reach.ts';
-import { readRoomRecord, writeRoomRecord } from '../../../src/isolation/room/record.ts';
-import { removeRoom } from '../../../src/isolation/room/remove.ts';
+import { plannedRoom, readRoomRecord, writeRoomCopy, writeRoomRecord } from '../../../src/isolation/room/record.ts';
+import { removeAbandoned, removeRoom } from '../../../src/isolation/room/remove.ts';
 import { findRoot } from '../../../src/isolation/room/root.ts';
 import { removeRoomsOf } from '../../../src/wiring/agent.ts';
 import { noOwnMachine } from '../../own-machine.ts';
@@ -178,6 +178,24 @@ describe.skipIf(noOwnMachine !== null)('a room that could not be removed', () =>
     expect(await removeRoomsOf(options, process.env)).toEqual(NO_REMAINS);
     expect(readdirSync(rooms)).toEqual([]);
     expect(readdirSync(options.runFolder)).toEqual([]);
+  });
+});
+
+describe('a room of a dead run', () => {
+  test('that was made without root is removed without it, and one whose run lives is not', async () => {
+    const { rooms } = options.places;
+    const dead = join(rooms, 'ralph-room-aaaaaaaa');
+    const alive = join(rooms, 'ralph-room-bbbbbbbb');
+    for (const folder of [dead, alive]) {
+      mkdirSync(join(folder, 'home', 'closed'), { recursive: true });
+      writeRoomCopy(plannedRoom(options.runFolder, folder));
+    }
+    chmodSync(join(dead, 'home', 'closed'), 0);
+    const planned = plannedRoom(options.runFolder, dead);
+    if (planned.run === null) throw new Error('this machine does not say which processes live');
+    writeRoomCopy({ ...planned, run: { ...planned.run, process: { ...planned.run.process, started: '1' } } });
+    await removeAbandoned(() => Promise.reject(new Error('no root here')), options);
+    expect(readdirSync(rooms)).toEqual(['ralph-room-bbbbbbbb']);
   });
 });
 
