@@ -7,22 +7,21 @@ import { forbidsPrograms, HIDDEN_FOLDERS, isWithin, runnersFolders, topFolderOf 
 import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
+import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 
-/** Where rooms are made, and where user ids are taken: on a disk from which programs may be started, beside the runner's checkouts if need be, and where it is gone after a restart. */
-export function roomPlaces({ RUNNER_TEMP }: World['environment']): RoomOptions['places'] {
+/** Where the room of this run is made: where programs may be started. */
+export function roomPlaces(environment: World['environment']): RoomOptions['places'] {
   const mounts = readText('/proc/self/mountinfo');
-  const beside = RUNNER_TEMP === undefined ? [] : [join(dirname(RUNNER_TEMP), '_ralph')];
-  const rooms = [USUAL_PLACE, ...beside].find((place) => !forbidsPrograms(realPathOf(place), mounts)) ?? USUAL_PLACE;
-  if (rooms !== USUAL_PLACE && !existsSync(rooms)) {
+  const [usual, ...others] = roomFolders(environment);
+  const rooms = [usual, ...others].find((place) => !forbidsPrograms(realPathOf(place), mounts)) ?? usual;
+  if (rooms !== usual && !existsSync(rooms)) {
     mkdirSync(rooms);
     // The room's user passes through, whatever the mask of this process.
     chmodSync(rooms, 0o711);
   }
-  return { rooms, reservations: '/run' };
+  return { rooms, reservations: RESERVATIONS };
 }
-
-const USUAL_PLACE = '/var/tmp';
 
 /** Folder of the agent's CLI where the action installs it. */
 export function installFolder(world: World, { name, version }: Pick<ChosenAgent, 'name' | 'version'>): string {
