@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { removeDeadRooms } from '../wiring/isolation/remove-dead.ts';
 import { isolatedRun } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { configTexts } from '../wiring/settings/run-settings.ts';
@@ -30,14 +30,11 @@ import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../river/deps.ts';
+import { closeInTime } from '../river/close-in-time.ts';
 import { runRiver } from '../river/river.ts';
 import { notifyOfInputs } from '../river/unusable.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { sentence } from '../core/text/sentence.ts';
-
-/** What removing the agent's user, namespaces and folders may take; a cancelled run has 2 s left. */
-const CLOSE_MS = 1_500;
-const NOT_IN_TIME = "The agent's room could not be removed in time; the post step removes it.";
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function main(): Promise<void> {
@@ -60,6 +57,7 @@ export async function main(): Promise<void> {
   });
   if (read.kind === 'unusable') {
     await notifyOf(read);
+    await closeInTime(() => removeDeadRooms(environment).then(() => null), new AbortController().signal);
     finish(endedReport(read.failure, startedAt), 'failure');
   } else
     await run(read)
@@ -98,11 +96,13 @@ export async function main(): Promise<void> {
     const isolated = isolatedRun(world);
     const connections = connect(world, { patience: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
+    const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
+    let cancelled = new AbortController().signal;
     return Promise.race([
       runRiver({
         ...world,
         connect: guardedConnections(connections, guard),
-        machine: createMachine(world, { startedAt, workFiles: connections.workFiles }),
+        machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
         startedAt,
         appendJournal: journal.append,
         keepPatch: journal.keepPatch,
@@ -113,8 +113,12 @@ export async function main(): Promise<void> {
       }),
       left,
     ]).finally(async () => {
-      const unremoved = await Promise.race([isolated.close(), sleep(CLOSE_MS, NOT_IN_TIME, { ref: false })]);
-      // The post step does it again.
+      const close = async (): Promise<string | null> => {
+        const left = await isolated.close();
+        await removeDeadRooms(environment);
+        return left;
+      };
+      const unremoved = await closeInTime(close, cancelled);
       if (unremoved !== null) log.warning(unremoved);
     });
   }

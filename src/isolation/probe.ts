@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gitSettings } from '../core/isolation/environment.ts';
+import type { CallNumbers } from '../core/isolation/system-calls.ts';
 import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
@@ -43,9 +44,21 @@ export interface ProbeRequest {
   readonly proxyPort: number | null;
   /** An address that is nobody's, such as 192.0.2.1: what is sent there leaves the machine unless something stops it. */
   readonly outside: { readonly address: string; readonly port: number };
+  /** Sockets at which daemons of the machine listen, in folders that the room shows. */
+  readonly shownSockets: readonly string[];
+  /** How system calls are made from here; null: nothing here can do that. */
+  readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
   /** The agent's PATH. */
   readonly path: string;
 }
+
+/** Variable that names what was open when the probe was started: descriptors above the first three, with blanks between. */
+export const OPEN_AT_START = 'RALPH_OPEN_AT_START';
+/** For sh, before the probe's program: looks what is open, without opening anything itself, and says so in that variable. */
+export const LOOK_AT_START = `open= fd=3
+while [ $fd -lt 1024 ]; do [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"; fd=$((fd + 1)); done
+export ${OPEN_AT_START}="$open"
+exec "$@"`;
 
 /** Runs a program to its end, or kills it after `timeoutMs`: `collectOutput` does. */
 export type RunProbed = (
@@ -98,7 +111,7 @@ interface Try {
   readonly kind: 'file' | 'connection' | 'program';
   /** What it means that it takes too long; null: nothing is proven. */
   readonly late: CheckResult | null;
-  readonly run: (signal: AbortSignal) => CheckResult | Promise<CheckResult | null>;
+  readonly run: (signal: AbortSignal) => CheckResult | null | Promise<CheckResult | null>;
 }
 
 interface ProgramTry extends Pick<Try, 'late'> {
@@ -129,6 +142,18 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
   });
   const port = (number: number | null): Try =>
     connection((signal) => (number === null ? 'absent' : tryToConnect(local(number), signal)));
+
+  const takes = (words: (numbers: CallNumbers) => readonly (readonly (string | number)[])[]): Try => ({
+    kind: 'program',
+    late: null,
+    run: async (signal) => {
+      const [file, ...args] = request.calls?.argv ?? [];
+      if (file === undefined || request.calls === null) return null;
+      const tries = words(request.calls.numbers).map((call) => program(file, [...args, ...call.map(String)], PLAIN));
+      const results = await Promise.all(tries.map(({ run: tryIt }) => tryIt(signal)));
+      return results.includes('open') ? 'open' : results.includes(null) ? null : 'closed';
+    },
+  });
 
   return {
     "read the action's environment": ofAction(() => tryToRead(`/proc/${String(actionPid)}/environ`)),
@@ -164,6 +189,20 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     "connect to the machine's abstract sockets": connection((signal) =>
       request.abstractSocket === null ? 'absent' : tryToConnect({ path: `\0${request.abstractSocket}` }, signal),
     ),
+    "use the kernel's keys": takes(({ addKey, requestKey, keyctl }) => [
+      [addKey, 'user', 'ralph-probe', 'x', 1, PROCESS_KEYRING],
+      [requestKey, 'user', 'ralph-probe', 0, 0],
+      [keyctl, GET_KEYRING_ID, SESSION_KEYRING, 0],
+    ]),
+    'make sockets that no network namespace holds': takes(({ socket, ioUringSetup }) => [
+      [socket, AF_VSOCK, SOCK_STREAM, 0],
+      [ioUringSetup, 1, 0],
+    ]),
+    'use files that were open when it was started': file(() => {
+      const open = process.env[OPEN_AT_START];
+      return open === undefined ? null : open === '' ? 'closed' : 'open';
+    }),
+    'use sockets of daemons in folders that are shown': sockets(request.shownSockets),
     'use rights of groups': file(groups),
     'gain rights by set-uid programs': file(() => ownStatus(/^NoNewPrivs:\s*1$/m)),
     // Where no program can bring any, none come of the bounding set: a user namespace fills it, and nobody there may empty it.
@@ -191,6 +230,10 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
     'reach the proxy': port(request.proxyPort),
   };
 }
+
+/** As the kernel's headers have them. */
+const [PROCESS_KEYRING, SESSION_KEYRING, GET_KEYRING_ID] = [-2, -3, 0];
+const [AF_VSOCK, SOCK_STREAM] = [40, 1];
 
 const NOTHING: ReadonlySet<string> = new Set();
 

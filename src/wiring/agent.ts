@@ -208,9 +208,9 @@ async function removeWithoutRoot(runFolder: string): Promise<RoomRemains> {
 
 async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<RoomRemains> {
   if (!existsSync(join(runFolder, 'room.json'))) return NO_REMAINS;
-  const [{ removeRoom }, { ROOM_PLACES }] = await Promise.all([
+  const [{ removeRoom }, { roomPlaces }] = await Promise.all([
     import('../isolation/room/remove.ts'),
     import('./isolation/room-place.ts'),
   ]);
-  return removeRoom(runFolder, { environment, places: ROOM_PLACES });
+  return removeRoom(runFolder, { environment, places: roomPlaces(environment) });
 }

@@ -1,9 +1,10 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { analyze } from '../../core/analysis/analyze.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
+import { isWithin } from '../../core/isolation/view.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
 import type { Broker, ProviderSign } from '../../ports/broker.ts';
@@ -298,9 +299,12 @@ function prepare(
 async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);
-    await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    await mkdir(dirname(file), { recursive: true });
+    // The room's user passes through and reads, whatever the mask of this process.
+    for (let folder = dirname(file); isWithin(folder, inbox); folder = dirname(folder)) await chmod(folder, 0o755);
     await rm(file, { force: true });
-    await writeFile(file, text, { mode: 0o644, flag: 'wx' });
+    await writeFile(file, text, { flag: 'wx' });
+    await chmod(file, 0o644);
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sentence } from '../../core/text/sentence.ts';
 import { UserError } from '../../errors.ts';
@@ -58,9 +58,20 @@ export async function installCli({
   await mkdir(staging, { recursive: true });
   try {
     await npmInstall(staging, wanted);
+    await openToAll(staging);
     return (await moveInto(folder, staging, wanted)) ?? notUsable(folder, wanted);
   } finally {
     await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** Another user starts it, whatever the mask of this process was. */
+async function openToAll(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => join(entry.parentPath, entry.name));
+  for (const path of [folder, ...paths]) {
+    const { mode } = await stat(path);
+    await chmod(path, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
   }
 }
 

@@ -38,6 +38,12 @@ const DEMANDS = {
   'connect to other local ports': 'limited',
   // No firewall knows them.
   "connect to the machine's abstract sockets": 'own-network',
+  // No namespace keeps them apart.
+  "use the kernel's keys": 'own-user',
+  'make sockets that no network namespace holds': 'own-user',
+  'use files that were open when it was started': 'always',
+  // A read-only file system does not keep anybody from them.
+  'use sockets of daemons in folders that are shown': 'namespaces',
   // In a sandbox they are the runner's own, and what they are good for elsewhere is not there.
   'use rights of groups': 'own-user',
   'gain rights by set-uid programs': 'always',

@@ -17,6 +17,8 @@ const runProcess = z.strictObject({
   namespace: word,
   /** The machine's last start. */
   boot: word,
+  /** The process that started it, which goes on to its post step; null: not known. */
+  parent: z.strictObject({ pid: id, started: word }).nullable().default(null),
 });
 
 const parts = {
@@ -65,22 +67,25 @@ export type RunProcess = z.infer<typeof runProcess>;
 const KEPT_MS = DAY_MS;
 
 /**
- * Whether nobody removes a room any more: its run was killed, and its record is gone with the run's folder, or old.
- * `started`: when the process of that id began, null: there is none; `boot` and `namespace`: ours.
+ * Whether nobody removes a room any more: its run was killed, and so was what started it, or the machine was started
+ * again, or its record is gone with the run's folder, or old. `started`: when the process of an id began, null: there
+ * is none; `boot` and `namespace`: ours.
  */
 export function isAbandoned(
   { run }: RoomRecord,
   seen: Pick<RunProcess, 'namespace' | 'boot'> & {
-    readonly started: string | null;
+    readonly started: (pid: number) => string | null;
     readonly hasRecord: boolean;
     readonly ageMs: number;
   },
 ): boolean {
   if (run === null) return false;
-  const { boot, namespace, started } = run.process;
+  const { boot, namespace, pid, started, parent } = run.process;
+  if (boot !== seen.boot) return true;
   // What another namespace counts cannot be seen from here, and may live.
-  const isDead = boot !== seen.boot || (namespace === seen.namespace && started !== seen.started);
-  return isDead && (!seen.hasRecord || seen.ageMs > KEPT_MS);
+  if (namespace !== seen.namespace || started === seen.started(pid)) return false;
+  const isAlone = parent !== null && parent.started !== seen.started(parent.pid);
+  return isAlone || !seen.hasRecord || seen.ageMs > KEPT_MS;
 }
 
 /** The permissions that a folder had before the first of several rooms closed it; null: none of these did. */

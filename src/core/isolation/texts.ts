@@ -1,5 +1,6 @@
 import { cut } from '../text/cut.ts';
 import { isolationFacts, type IsolationFacts } from './facts.ts';
+import { STRANGER } from './opening.ts';
 import { meaningOf } from './probe.ts';
 
 // What happens to the texts in a run's facts on their way: names of hosts come from programs of the agent.
@@ -44,7 +45,7 @@ export function recordedFacts(recorded: unknown): IsolationFacts | null {
     ...parsed.data,
     why: null,
     probe: probe === null ? null : { ...probe, failed: probe.failed.map(knownName) },
-    refused: Object.fromEntries(Object.entries(refused).filter(([host]) => HOST_AND_PORT.test(host))),
+    refused: Object.fromEntries(Object.entries(refused).filter(([host]) => isRefusedName(host))),
   };
 }
 
@@ -54,6 +55,11 @@ export function refusedHosts({ refused }: IsolationFacts): readonly (readonly [s
 }
 
 const HOST_AND_PORT = /^[\w.:[\]-]{1,260}:\d{1,5}$/;
+
+/** A name of `refused` of the right form, see `createEgress`. */
+function isRefusedName(name: string): boolean {
+  return HOST_AND_PORT.test(name.replace(STRANGER, ''));
+}
 
 /** A check that this version does not know failed all the same. */
 function knownName(name: string): string {

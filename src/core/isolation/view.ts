@@ -14,6 +14,8 @@ export interface ViewPlan {
   /** Folders that are there and shall be empty, but for what follows. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
+  /** Folders of the room itself that it can read, and in which files appear while it is used. */
+  readonly handed: readonly string[];
   readonly writable: readonly string[];
   /** Files that stand in the place of the machine's: path → file. */
   readonly replaced: Readonly<Record<string, string>>;
@@ -21,6 +23,8 @@ export interface ViewPlan {
 
 /** Links and mounts, in the order in which they are made below the folder that becomes the room's `/`. */
 export interface View {
+  /** Folders of the machine, each of which the fstab takes from the folder of its number in the stage: nobody writes through a mount there. */
+  readonly staged: readonly string[];
   readonly links: readonly { readonly path: string; readonly target: string }[];
   /** A file in the form of fstab(5). */
   readonly fstab: string;
@@ -60,8 +64,14 @@ export function runnersFolders(
     .map(({ name }) => `/${name}`);
 }
 
-/** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`. */
-export function viewOf(plan: ViewPlan, root: string): View {
+/** The folder at the top in which a path lies, unless it is one of the system: that of a runner has its other checkouts, also where root runs it. None where the path is at the top itself. */
+export function topFolderOf(path: string): readonly string[] {
+  const [, name = '', ...rest] = path.split('/');
+  return rest.length === 0 || OF_THE_SYSTEM.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
+}
+
+/** Everything of the machine read-only but for what is named, hidden, or made new. `root`: the folder that becomes `/`; `stage`: see `View`. */
+export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string; readonly stage: string }): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
   // A temporary folder is new: only what is bound into it has anything to hide.
@@ -73,31 +83,52 @@ export function viewOf(plan: ViewPlan, root: string): View {
     ...shown.map((path) => bind(path, 'ro')),
     ...plan.disks
       .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
+      .filter((path) => !plan.hidden.some((folder) => isWithin(path, folder)))
       .map((path) => bind(path, 'ro')),
-    bind('/sys', 'ro'),
+    // No daemon has a socket there, and its owners cannot be mapped.
+    { ...bind('/sys', 'ro'), isStaged: false },
     ...plan.hidden.filter(isThere).map((path) => empty(path, '755')),
     ...TEMPORARY.map((path) => empty(path, '1777')),
     ...['/dev', '/run'].map((path) => empty(path, '755')),
     ...plan.readOnly.map((path) => bind(path, 'ro')),
+    ...plan.handed.map((path) => ({ ...bind(path, 'ro'), isStaged: false })),
     ...plan.writable.map((path) => bind(path, 'rw')),
-    ...Object.entries(plan.replaced).map(([path, source]): Mount => ({ kind: 'bind', path, source, access: 'ro' })),
+    ...Object.entries(plan.replaced).map(([path, source]): Mount => ({
+      kind: 'bind',
+      path,
+      source,
+      access: 'ro',
+      isStaged: false,
+    })),
   ];
+  const ordered = inOrder(mounts);
+  const staged = ordered.flatMap((mount) => (mount.kind === 'bind' && mount.isStaged ? [mount.source] : []));
+  const placed = ordered.map((mount) =>
+    mount.kind === 'bind' && mount.isStaged
+      ? { ...mount, source: `${stage}/${String(staged.indexOf(mount.source))}` }
+      : mount,
+  );
   return {
+    staged,
     links: plan.top
       .filter(({ name, kind }) => kind === 'link' && !OWN_FOLDERS.has(name))
       .map(({ name, target }) => ({ path: `${root}/${name}`, target })),
-    fstab: inOrder(mounts)
-      .map((mount) => `${lineOf(mount, root)}\n`)
-      .join(''),
+    fstab: placed.map((mount) => `${lineOf(mount, root)}\n`).join(''),
   };
 }
 
 type Mount =
-  | { readonly kind: 'bind'; readonly path: string; readonly source: string; readonly access: 'ro' | 'rw' }
+  | {
+      readonly kind: 'bind';
+      readonly path: string;
+      readonly source: string;
+      readonly access: 'ro' | 'rw';
+      readonly isStaged: boolean;
+    }
   | { readonly kind: 'empty'; readonly path: string; readonly mode: string };
 
-function bind(path: string, access: 'ro' | 'rw'): Mount {
-  return { kind: 'bind', path, source: path, access };
+function bind(path: string, access: 'ro' | 'rw'): Extract<Mount, { kind: 'bind' }> {
+  return { kind: 'bind', path, source: path, access, isStaged: access === 'ro' };
 }
 
 function empty(path: string, mode: string): Mount {
@@ -141,6 +172,31 @@ export function disksIn(mountinfo: string): readonly string[] {
     return path !== undefined && DISK_TYPES.test(after.split(' ')[0] ?? '') ? [unescaped(path)] : [];
   });
 }
+
+/** Whether no program may be started from a place, as `/proc/self/mountinfo` says of the mount that it is on. */
+export function forbidsPrograms(path: string, mountinfo: string): boolean {
+  const mounts = mountinfo.split('\n').flatMap((line) => {
+    const [, , , , place, options = ''] = line.split(' ');
+    return place !== undefined && isWithin(path, unescaped(place)) ? [{ place: unescaped(place), options }] : [];
+  });
+  // Of several mounts in one place, the last is on top.
+  const deepest = Math.max(0, ...mounts.map(({ place }) => place.length));
+  const on = mounts.findLast(({ place }) => place.length === deepest);
+  return on?.options.split(',').includes('noexec') === true;
+}
+
+/** Sockets of the machine at which somebody listens, as `/proc/net/unix` names them, but for those in folders that every room has of its own; at most a hundred. */
+export function shownSockets(sockets: string): readonly string[] {
+  const paths = sockets.split('\n').flatMap((line) => {
+    const [, flags = '', path = ''] = /^\S+: \w+ \w+ (\w+) \w+ \w+ +\d+ (\/.*)$/.exec(line) ?? [];
+    const isListening = (Number.parseInt(flags, 16) & ACCEPTS_CONNECTIONS) !== 0;
+    const isOwn = [...TEMPORARY, '/dev', '/run', '/var/run'].some((folder) => isWithin(path, folder));
+    return isListening && !isOwn ? [path] : [];
+  });
+  return [...new Set(paths)].slice(0, 100);
+}
+
+const ACCEPTS_CONNECTIONS = 0x1_0000;
 
 function unescaped(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));

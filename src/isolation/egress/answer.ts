@@ -3,12 +3,17 @@ import type { Socket } from 'node:net';
 import { isModelHost, isPublicHost, nameOf, type EgressRules, type Target } from '../../core/isolation/hosts.ts';
 import type { Opened, Wanted } from './connection.ts';
 
-const HTTPS_PORT = 443;
+export const HTTPS_PORT = 443;
 
 /** What comes of a request: its connection, or an answer of our own. */
 export type Admitted = Extract<Opened, { kind: 'open' }> | { readonly kind: 'answered'; readonly answer: Answer };
-/** Decides on what is wanted, and opens it. */
-export type Admit = (wanted: Wanted) => Promise<Admitted>;
+/** What every request passes. */
+export interface Gate {
+  /** Decides on what is wanted, and opens it. */
+  readonly admit: (wanted: Wanted) => Promise<Admitted>;
+  /** Counts a connection to a target that was used for another one; `stranger`: see `strangerIn`. */
+  readonly refuse: (target: Target, stranger: string) => Answer;
+}
 
 /** What the proxy itself answers: one line. */
 export interface Answer {
@@ -35,6 +40,14 @@ export function refusal(rules: EgressRules, target: Target, isAllowed: boolean):
     if (isAllowed || !isPublicHost(target.host)) return 'it is not a public address';
     return `to allow it, add ${target.port === HTTPS_PORT ? target.host : nameOf(target)} to the input allowed-hosts`;
   }
+}
+
+/** For a connection that may be made, and on which something else is asked for. */
+export function misuse(target: Target, stranger: string): Answer {
+  return {
+    status: 403,
+    text: `ralph-action does not let programs of this run use ${nameOf(target)}${stranger}: on a connection to a host, only this host may be named.`,
+  };
 }
 
 /** Headers of an answer of our own. */

@@ -10,7 +10,9 @@ import {
   type Framing,
   type PageRequest,
 } from '../../core/isolation/forwarding.ts';
-import { reply, unreachable, UNREADABLE, type Admit } from './answer.ts';
+import { nameOf, type Target } from '../../core/isolation/hosts.ts';
+import { strangeName } from '../../core/isolation/opening.ts';
+import { reply, unreachable, UNREADABLE, type Gate } from './answer.ts';
 import { proxyAuthorization } from './connection.ts';
 
 const BODY_BY_NATURE = new Set(['POST', 'PUT', 'PATCH']);
@@ -20,11 +22,20 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Answers a request for a page: passes it on, or says why not. */
-export async function passPage({ request, response }: Exchange, admit: Admit): Promise<void> {
+/** Answers a request for a page: passes it on, or says why not. `inTunnel`: what the tunnel leads to in which it came; null: it came to the proxy. */
+export async function passPage(
+  { request, response, inTunnel }: Exchange & { readonly inTunnel: Target | null },
+  { admit, refuse }: Gate,
+): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort());
-  const page = parsePageRequest(request.url ?? '');
+  const { url = '', headers } = request;
+  const { host = '' } = headers;
+  const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
+  if (inTunnel !== null && page !== null && nameOf(page.target) !== nameOf(inTunnel)) {
+    reply(response, refuse(inTunnel, strangeName(page.target.host)));
+    return;
+  }
   const framing = framingOf(request);
   if (page === null || framing === 'unreadable' || request.headers.upgrade !== undefined) {
     reply(response, UNREADABLE);

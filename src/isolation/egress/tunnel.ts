@@ -1,17 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseTarget } from '../../core/isolation/hosts.ts';
-import { endWith, UNREADABLE, type Admit, type Admitted } from './answer.ts';
+import { parseTarget, type Target } from '../../core/isolation/hosts.ts';
+import { readOpening, strangerIn } from '../../core/isolation/opening.ts';
+import { endWith, UNREADABLE, type Admitted, type Gate } from './answer.ts';
 
 interface Tunnel {
   readonly request: IncomingMessage;
   /** What the client sent right after its request. */
   readonly head: Buffer;
   readonly lingerMs: number;
+  /** How long a client may take to say whom it talks to. */
+  readonly openingMs: number;
 }
 
-/** Answers CONNECT: opens a tunnel, or says why not. */
-export async function connectTunnel({ request, head, lingerMs }: Tunnel, admit: Admit): Promise<void> {
+interface Ways extends Gate {
+  /** Whether what goes through a tunnel to this target must name it. */
+  readonly mustName: (target: Target) => boolean;
+  /** Takes over a client that sends plain requests through its tunnel. */
+  readonly servePages: (client: Socket, begun: { readonly target: Target; readonly said: Buffer }) => void;
+}
+
+/** Ten times as much as programs send. */
+const MAX_OPENING_BYTES = 32 * 1024;
+/** TLS for `unrecognized_name`, as a fatal alert. */
+const UNRECOGNIZED_NAME = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
+
+/** Answers CONNECT: opens a tunnel, or says why not. Nothing of the client's reaches the target before it has named it. */
+export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunnel, ways: Ways): Promise<void> {
   const client = request.socket;
   const left = new AbortController();
   client.once('close', () => left.abort());
@@ -20,15 +35,68 @@ export async function connectTunnel({ request, head, lingerMs }: Tunnel, admit: 
   const admitted: Admitted =
     target === null
       ? { kind: 'answered', answer: UNREADABLE }
-      : await admit({ target, use: 'tunnel', signal: left.signal });
+      : await ways.admit({ target, use: 'tunnel', signal: left.signal });
   if (admitted.kind === 'answered') {
     endWith(client, admitted.answer, lingerMs);
     return;
   }
   const { socket: remote } = admitted;
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
-  if (head.length > 0) remote.write(head);
+  if (target === null || !ways.mustName(target)) {
+    if (head.length > 0) remote.write(head);
+    joinSockets(client, remote, lingerMs);
+    return;
+  }
+  const said = await openingOf(client, { head, openingMs });
+  const opening = readOpening(said);
+  // Who said nothing has asked for nothing.
+  const stranger = said.length === 0 ? null : strangerIn(opening.kind === 'more' ? { kind: 'other' } : opening, target);
+  if (said.length === 0 || stranger !== null) {
+    remote.destroy();
+    if (stranger !== null) ways.refuse(target, stranger);
+    client.setTimeout(lingerMs, () => client.destroy());
+    client.end(opening.kind === 'tls' ? UNRECOGNIZED_NAME : '');
+    client.resume();
+    return;
+  }
+  if (opening.kind === 'http') {
+    remote.destroy();
+    ways.servePages(client, { target, said });
+    return;
+  }
+  remote.write(said);
   joinSockets(client, remote, lingerMs);
+}
+
+/** What a client sends until it can be told what it is, or it stops. Nothing more is read then. */
+async function openingOf(
+  client: Socket,
+  { head, openingMs }: { readonly head: Buffer; readonly openingMs: number },
+): Promise<Buffer> {
+  const over = Promise.withResolvers<undefined>();
+  const stop = (): void => {
+    client.pause();
+    over.resolve(undefined);
+  };
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let needed = 1;
+  const look = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    length += chunk.length;
+    // A byte at a time costs no more than all at once.
+    if (length < needed) return;
+    const opening = readOpening(Buffer.concat(chunks));
+    if (opening.kind !== 'more' || opening.needed > MAX_OPENING_BYTES) stop();
+    else ({ needed } = opening);
+  };
+  const timer = setTimeout(stop, openingMs);
+  client.on('data', look).once('end', stop).once('close', stop);
+  look(head);
+  await over.promise;
+  clearTimeout(timer);
+  client.off('data', look).off('end', stop).off('close', stop);
+  return Buffer.concat(chunks);
 }
 
 /** Bytes pass both ways until both sides have ended; each side's end reaches the other, and what was sent before it. */

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RoomProgram } from '../../ports/room.ts';
 
@@ -24,7 +24,8 @@ export function createLaunches(folder: string): Launches {
         .filter(([name, value]) => VARIABLE.test(name) && !value.includes('\0'))
         .map(([name, value]) => `export ${name}=${quoted(value)}\n`);
       const text = `${guard}cd -- ${quoted(cwd)} || exit 96\n${variables.join('')}exec "$@"\n`;
-      writeFileSync(path, text, { flag: 'wx', mode: 0o640 });
+      writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+      chmodSync(path, 0o640);
       written.add(path);
       return path;
     },

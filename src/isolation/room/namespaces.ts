@@ -1,9 +1,19 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/one-line.ts';
+import { callNumbers } from '../../core/isolation/system-calls.ts';
 import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/receive-servers.ts';
 import { runProgram } from '../../processes/run-program.ts';
@@ -19,6 +29,8 @@ interface Namespaces {
   readonly wayWith: NonNullable<Foundation['wayWith']>;
   /** Sockets that listen on 127.0.0.1 there, in the order of the ports that were asked for. */
   readonly listeners: readonly Listener[];
+  /** What of the machine is open or closed to it that should not be, as sentences. */
+  readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends them, with all that is in them. */
   end(): Promise<void>;
@@ -37,12 +49,19 @@ export async function buildNamespaces(
   options: RoomOptions,
   ports: readonly number[],
 ): Promise<Namespaces> {
-  const newRoot = join(record.folder, 'root');
-  const view = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), newRoot);
+  const places = { root: join(record.folder, 'root'), stage: join(record.folder, 'stage') };
+  const { staged, links, ...view } = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), places);
   const fstab = join(runFolder, 'room.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
-  const links = view.links.flatMap(({ path, target }) => [path, target]);
-  const keeper = await startKeeper(root, [String(uid), fstab, newRoot, ...links]);
+  const unshare = String(callNumbers(process.arch)?.unshare ?? -1);
+  const programs = [...ownFolders(options), ...installFolders(options.environment)].flatMap(realFolder);
+  const closed = staged.filter(isClosed);
+  const taken = closed.filter((path) => programs.includes(path)).map((path) => String(staged.indexOf(path)));
+  const keeper = await startKeeper(root, [
+    ...[String(uid), fstab, places.root, places.stage, unshare, String(root.owner.uid), taken.join()],
+    ...[String(staged.length), ...staged],
+    ...links.flatMap(({ path, target }) => [path, target]),
+  ]);
   const target = [root.program('nsenter'), '--target', keeper.pid] as const;
   try {
     const way = [...target, '--mount', '--pid', '--ipc', '--uts', '--net', '--'];
@@ -55,6 +74,15 @@ export async function buildNamespaces(
         return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', folder, place];
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
+      gaps: [
+        ...keeper.open.map(
+          (path) =>
+            `Daemons of this machine can be reached by their sockets in ${path}: its file system cannot be mounted in a way that forbids it.`,
+        ),
+        ...closed
+          .filter((path) => !programs.includes(path) || keeper.unmapped.includes(path))
+          .map((path) => `The agent cannot use what is in ${path}: the folder is closed to other users.`),
+      ],
       lost: keeper.lost,
       end: keeper.end,
     };
@@ -68,7 +96,13 @@ export async function buildNamespaces(
 async function startKeeper(
   root: Root,
   args: readonly string[],
-): Promise<Pick<Namespaces, 'lost' | 'end'> & { readonly pid: string }> {
+): Promise<
+  Pick<Namespaces, 'lost' | 'end'> & {
+    readonly pid: string;
+    readonly open: readonly string[];
+    readonly unmapped: readonly string[];
+  }
+> {
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
@@ -108,10 +142,14 @@ async function startKeeper(
     input.end();
     await Promise.race([over, sleep(END_MS, undefined, { ref: false })]);
   };
-  const pid = await Promise.race([said.promise, sleep(START_MS, '', { ref: false })]);
+  const [pid = '', ...lines] = (await Promise.race([said.promise, sleep(START_MS, '', { ref: false })])).split('\n');
+  const named = (kind: string): readonly string[] =>
+    lines.flatMap((line) => (line.startsWith(`${kind} `) ? [line.slice(kind.length + 1)] : []));
   if (/^\d+$/.test(pid))
     return {
       pid,
+      open: named('open'),
+      unmapped: [...named('open'), ...named('other')],
       end,
       lost: () =>
         isOver
@@ -153,16 +191,12 @@ function planOf(
       ['group', `ralph:x:${String(uid)}:`] as const,
     ].map(([name, line]) => {
       const file = join(folder, 'inbox', name);
-      writeFileSync(file, `${readText(`/etc/${name}`)}\n${line}\n`, { mode: 0o644 });
+      writeFileSync(file, `${readText(`/etc/${name}`)}\n${line}\n`);
+      chmodSync(file, 0o644);
       return [`/etc/${name}`, file];
     }),
   );
-  const shown = real([
-    ...visible,
-    dirname(worker.file),
-    ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname),
-    ...toolFolders(environment),
-  ]);
+  const shown = real([...ownFolders({ visible, worker }), ...toolFolders(environment)]);
   const given = [...real(workFolders), ...['home', 'session', 'clones', 'inbox'].map((name) => `${folder}/${name}`)];
   const closed = real([...HIDDEN_FOLDERS, ...hidden, runFolder, ...[...given, ...shown].flatMap(closedAbove)]);
   return {
@@ -173,14 +207,22 @@ function planOf(
     }),
     disks: disksIn(readText('/proc/self/mountinfo')).filter((path) => realFolder(path).length > 0),
     hidden: closed,
-    // What is not hidden is there already.
-    readOnly: [
-      ...shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path)),
-      `${folder}/inbox`,
-    ],
+    // What is not hidden is there already, and what is closed may be opened.
+    readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
+    handed: [`${folder}/inbox`],
     writable: [...real(workFolders), `${folder}/home`, `${folder}/session`, `${folder}/clones`],
     replaced,
   };
+}
+
+/** Programs of the action and of the agent. */
+function ownFolders({ visible, worker }: Pick<RoomOptions, 'visible' | 'worker'>): readonly string[] {
+  return [...visible, dirname(worker.file), ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname)];
+}
+
+/** A folder that only its owner, or a group, may look into. */
+function isClosed(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o005) !== 0o005;
 }
 
 /** A folder on the way to another that lets nobody else pass: in the room an empty one stands in its place. */
@@ -206,12 +248,17 @@ export function toolFolders(environment: RoomOptions['environment']): readonly s
     const isPrivate = above === home || above === '/' || /\/\.(local|cargo|config)$/.test(above);
     return path.endsWith('/bin') && !isPrivate ? above : path;
   });
+  return [...ofPath, ...installFolders(environment)].filter((path) => path !== home);
+}
+
+/** Where programs that set up tools put them; nothing else is there. */
+function installFolders(environment: RoomOptions['environment']): readonly string[] {
+  const home = environment['HOME'] ?? '';
   const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];
   return [
-    ...ofPath,
     ...[...named, 'RUNNER_TOOL_CACHE'].map((name) => environment[name] ?? ''),
     ...(home === '' ? [] : [join(home, '.rustup')]),
-  ].filter((path) => path !== home);
+  ];
 }
 
 /** The folder's real path; none where there is no such folder. */

@@ -5,26 +5,30 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { ROOM_UIDS, type RoomRecord } from '../../core/isolation/room-record.ts';
+import { ROOM_UIDS } from '../../core/isolation/room-record.ts';
 import { remainsSentence, type RoomRemains } from '../../core/isolation/room-remains.ts';
+import { forbidsPrograms } from '../../core/isolation/view.ts';
 import type { FailedLevel } from '../../core/isolation/level.ts';
 import type { Room } from '../../ports/room.ts';
 import type { RoomOptions } from './options.ts';
 import { buildNamespaces, guardOf, readText } from './namespaces.ts';
 import { processesOf } from './processes-of.ts';
 import { makeReachable } from './reach.ts';
-import { thisProcess, writeRoomCopy, writeRoomRecord } from './record.ts';
+import { plannedRoom, writeRoomCopy, writeRoomRecord } from './record.ts';
 import { relayTo } from './relay.ts';
 import { removeAbandoned, removeRoom } from './remove.ts';
 import { roomOf, type Foundation } from './room-of.ts';
 import { findRoot, Unavailable, type Root } from './root.ts';
-import { LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+import { sealOfPrograms } from './seal.ts';
+import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
 
 /** A room that stands. */
 export interface OpenedRoom {
   readonly level: FailedLevel['level'];
   readonly room: Room;
   readonly uid: number;
+  /** What of the machine is open or closed to it that should not be, as sentences. */
+  readonly gaps: readonly string[];
   /** A server is reached from the room at 127.0.0.1 and this port. At most two of them. */
   listen(server: Server): Promise<number>;
   /** Leaves these ports and nothing else of the network, whatever was left before; false: nothing here can do that. */
@@ -39,12 +43,16 @@ const SERVERS = 2;
 /** Opens a room; throws Unavailable where this machine cannot have one of that level. What cannot be removed then stays on record. */
 export async function openRoom(level: 'namespace' | 'user', options: RoomOptions): Promise<OpenedRoom> {
   const root = await findRoot(options.environment);
-  const { runFolder } = options;
+  const { runFolder, places } = options;
+  if (forbidsPrograms(realpathSync(places.rooms), readText('/proc/self/mountinfo')))
+    throw new Unavailable(
+      `${places.rooms} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
+    );
   // A record names one room.
   const earlier = remainsSentence(await removeRoom(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a room of this run is still there. ${earlier}`);
   // What others left keeps nobody from working.
-  await removeAbandoned(root, options).catch(() => undefined);
+  await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await found(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
@@ -57,13 +65,8 @@ export async function openRoom(level: 'namespace' | 'user', options: RoomOptions
 
 /** A user id of its own, and folders. */
 async function found(root: Root, { runFolder, places }: RoomOptions): Promise<Foundation> {
-  const own = thisProcess();
   const folder = join(realpathSync(places.rooms), `ralph-room-${randomBytes(4).toString('hex')}`);
-  const run = own === null ? null : { folder: runFolder, process: own };
-  const planned: RoomRecord = {
-    ...{ version: 2, uid: null, folder, run, isLeaving: false },
-    ...{ userName: '', given: [], opened: [], closed: [] },
-  };
+  const planned = plannedRoom(runFolder, folder);
   writeRoomRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });
   writeRoomCopy(planned);
@@ -97,6 +100,7 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
     level: 'namespace',
     room,
     uid: foundation.uid,
+    gaps: [...namespaces.gaps, ...gapsOfPrograms()],
     listen: async (server) => {
       const listener = free.pop();
       if (listener === undefined) throw new Error(`a room has ${String(SERVERS)} sockets`);
@@ -116,6 +120,10 @@ async function openNamespaces(foundation: Foundation, options: RoomOptions): Pro
 async function openUser(foundation: Foundation, options: RoomOptions): Promise<OpenedRoom> {
   const { root, runFolder } = foundation;
   await makeReachable(foundation, options);
+  const { worker } = options;
+  const needed = [worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
+  const closed = await root.run(CLOSED_TO, [String(foundation.uid), ...needed]);
+  if (closed !== '') throw new Unavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
   const uid = String(foundation.uid);
   const userName = `ralph-${uid}`;
   const unnamed = foundation.record;
@@ -130,6 +138,7 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
     level: 'user',
     room: roomOf(foundation),
     uid: foundation.uid,
+    gaps: gapsOfPrograms(),
     listen: (server) => listenOn(server, 0),
     limitNetwork: (ports) =>
       root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(
@@ -138,6 +147,14 @@ async function openUser(foundation: Foundation, options: RoomOptions): Promise<O
       ),
     close: () => removeRoom(runFolder, options),
   };
+}
+
+function gapsOfPrograms(): readonly string[] {
+  return sealOfPrograms().length > 0
+    ? []
+    : [
+        "Nothing on this machine can take the kernel's keys and sockets of other kinds from the agent: install perl or python3.",
+      ];
 }
 
 /** Takes over a socket that listens, or opens one on 127.0.0.1. */

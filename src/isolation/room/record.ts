@@ -51,8 +51,9 @@ export function removeRoomRecord({ runFolder }: RecordPlace): void {
   rmSync(join(runFolder, FILE), { force: true });
 }
 
+/** Also of one that was made without root. */
 export function hasRoomRecord({ runFolder }: RecordPlace): boolean {
-  return existsSync(join(runFolder, FILE));
+  return [FILE, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }
 
 /** A room on this machine, as its copy of the record says; `changedAt`: in ms since 1970. */
@@ -78,10 +79,28 @@ export function roomsIn(rooms: string, owner: number): readonly KnownRoom[] {
 }
 
 /** How other runs tell that this one lives; null: this machine does not say it. */
-export function thisProcess(): RunProcess | null {
+function thisProcess(): RunProcess | null {
   const started = startOfProcess('self');
   const place = placeOfProcesses();
-  return started === null || place === null ? null : { pid: process.pid, started, ...place };
+  if (started === null || place === null) return null;
+  const startedParent = startOfProcess(process.ppid);
+  const parent = startedParent === null ? null : { pid: process.ppid, started: startedParent };
+  return { pid: process.pid, started, ...place, parent };
+}
+
+/** A record of a room, before anything is known but its folder. */
+export function plannedRoom(runFolder: string, folder: string): RoomRecord {
+  const own = thisProcess();
+  return {
+    ...{
+      version: 2,
+      uid: null,
+      folder,
+      run: own === null ? null : { folder: runFolder, process: own },
+      isLeaving: false,
+    },
+    ...{ userName: '', given: [], opened: [], closed: [] },
+  };
 }
 
 /** Where this process is counted; null: not known. */

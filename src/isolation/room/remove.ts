@@ -6,6 +6,7 @@ import { isGone, NO_REMAINS, type RoomRemains } from '../../core/isolation/room-
 import { messageOf } from '../../errors.ts';
 import { startOfProcess } from '../tries.ts';
 import type { RoomOptions } from './options.ts';
+import { removeAll } from '../rootless/remove-all.ts';
 import { openClosed } from './reach.ts';
 import { hasRoomRecord, placeOfProcesses, readRoomRecord, removeRoomRecord, roomsIn } from './record.ts';
 import { endProcessesOf, giveBack, keptPatterns, placesFor } from './room-of.ts';
@@ -36,19 +37,26 @@ export async function removeRoom(
   return remains;
 }
 
-/** Removes what killed runs of this user left on this machine that nobody else removes; what cannot be is left to the next run. */
-export async function removeAbandoned(root: Root, { places }: Pick<RoomOptions, 'places'>): Promise<void> {
+/** Removes what killed runs of this user left on this machine that nobody else removes; what cannot be is left to the next run. `rootFor`: asked where there is something that only root can remove. */
+export async function removeAbandoned(
+  rootFor: () => Promise<Root>,
+  { places }: Pick<RoomOptions, 'places'>,
+): Promise<void> {
   const here = placeOfProcesses();
   if (here === null) return;
-  for (const { record, changedAt } of roomsIn(realpathSync(places.rooms), root.owner.uid)) {
-    const { run } = record;
+  for (const { record, changedAt } of roomsIn(realpathSync(places.rooms), process.getuid?.() ?? 0)) {
+    const { run, folder } = record;
     const seen = {
       ...here,
-      started: run === null ? null : startOfProcess(run.process.pid),
+      started: startOfProcess,
       hasRecord: run !== null && hasRoomRecord({ runFolder: run.folder }),
       ageMs: Date.now() - changedAt,
     };
-    if (isAbandoned(record, seen)) await removeRecorded(record, { root, places, session: '' }).catch(() => undefined);
+    if (!isAbandoned(record, seen)) continue;
+    const isOurs = (record.uid ?? idTakenFor(folder, places)) === null;
+    await (isOurs ? removeAll(folder) : rootFor().then((root) => removeRecorded(record, { root, places, session: '' })))
+      // The next run tries again.
+      .catch(() => undefined);
   }
 }
 

@@ -9,6 +9,7 @@ import { createLaunches } from './launch.ts';
 import { processesOf } from './processes-of.ts';
 import { writeRoomRecord } from './record.ts';
 import { SYSTEM_PATH, type Root } from './root.ts';
+import { sealOfPrograms } from './seal.ts';
 import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REFRESH, SIGNAL } from './scripts.ts';
 
 /** What a room stands on. */
@@ -38,13 +39,14 @@ const CHANGE_MS = 120_000;
 /** Of the room's user; a fork without end stops here. */
 const MAX_PROCESSES = 4096;
 
-/** A user without groups, capabilities or set-uid programs, whose processes end with the one that started them. */
+/** A user without groups, capabilities or set-uid programs, whose processes end with the one that started them, and whose programs are sealed as far as this machine can do it. */
 function asUser(root: Root, uid: number): readonly string[] {
   const id = String(uid);
   return [
     ...[root.program('prlimit'), '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
     ...[root.program('setpriv'), `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs'],
     ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--pdeathsig=KILL'],
+    ...sealOfPrograms(),
   ];
 }
 

@@ -21,12 +21,12 @@ for uid; do
 done
 exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root"
+mkdir "$room/home" "$room/session" "$room/inbox" "$room/clones" "$room/root" "$room/stage"
 chown "$uid:$uid" "$room/home"
 chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/clones"
 chmod 0750 "$room"
 chmod 2750 "$room/inbox" "$room/clones"
-chmod 0700 "$room/home"
+chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
 echo "$uid"
 `;
 
@@ -35,13 +35,85 @@ export const TAKE_AGAIN = `
 ln -sn "$2" "$3/ralph-room-$1"
 `;
 
-/** UID FSTAB ROOT LINKS…(path target): makes the room's file system and stays as its first process; ends with its input. */
+/**
+ * UID STAGE UNSHARE RUNNER TAKEN COUNT PATH…: for perl, mounts each of the first COUNT paths at the folder of its number in the
+ * stage, with its owners as they are and no group but the room's: the kernel lets nobody write through such a mount to what has
+ * another group, to sockets and pipes neither, whenever they are made. In those with a number in TAKEN (with commas between), what is
+ * the runner's is the room's. Prints the numbers of those whose file systems can do that.
+ */
+const MAP_OWNERS = `
+my ($uid, $stage, $unshare, $runner, $taken, $count, @paths) = @ARGV;
+my @asked;
+sub space {
+  my ($owners) = @_;
+  pipe(my $ask, my $asked) && pipe(my $said, my $say) or exit 1;
+  push @asked, $asked;
+  if (!fork) {
+    close $_ for @asked;
+    # NEWUSER. Its number is that of the /proc that is here.
+    syswrite($say, readlink("/proc/self") . "\\n") if syscall($unshare + 0, 0x10000000) == 0;
+    close $say;
+    readline $ask;
+    exit 0;
+  }
+  close $say;
+  my $pid = readline $said or exit 1;
+  chomp $pid;
+  for (["uid_map", $owners], ["gid_map", "$uid $uid 1"]) {
+    open my $map, ">", "/proc/$pid/$_->[0]" or exit 1;
+    syswrite $map, $_->[1] or exit 1;
+  }
+  open my $space, "<", "/proc/$pid/ns/user" or exit 1;
+  return pack("Q4", 0x00100000, 0, 0, fileno($space)), $space;
+}
+# The runner below the room, and all others as they are.
+my ($low, $high) = sort { $a <=> $b } $runner, $uid;
+my @others = ([0, $low], [$low + 1, $high - $low - 1], [$high + 1, 4294967294 - $high]);
+my $swapped = join "\\n", "$runner $uid 1", map { "$_->[0] $_->[0] $_->[1]" } grep { $_->[1] > 0 } @others;
+my ($plain, $plainSpace) = space("0 0 4294967295");
+my ($own, $ownSpace) = space($swapped);
+my $here = "";
+for my $number (0 .. $count - 1) {
+  my ($path, $place) = ($paths[$number], "$stage/$number");
+  my $attributes = ",$taken," =~ /,$number,/ ? $own : $plain;
+  # open_tree, mount_setattr and move_mount, whose numbers are the same everywhere.
+  my $tree = syscall(428, -100, $path, 0x80001);
+  next if $tree < 0 || syscall(442, $tree, $here, 0x1000, $attributes, 32) != 0;
+  print "$number " if syscall(429, $tree, $here, -100, $place, 4) == 0;
+}
+`;
+
+/**
+ * UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…(path target): makes the room's file system and stays as its first process; ends with
+ * its input. Prints its process id, and those PATHs whose owners are not mapped, each in a
+ * line behind `open` where the room comes to its sockets all the same, else `other`.
+ */
 export const KEEP = `
 set -eu
-uid=$1 fstab=$2 root=$3; shift 3
+umask 022
+uid=$1 fstab=$2 root=$3 stage=$4 unshare=$5 runner=$6 taken=$7 count=$8; shift 8
 # /proc is still the machine's, so this is the number by which others know this process.
 read -r pid rest < /proc/self/stat
 ip link set lo up
+mount -t tmpfs -o mode=700,nosuid,nodev ralph "$stage"
+mkdir "$stage/empty"
+number=0
+while [ $number -lt "$count" ]; do mkdir "$stage/$number"; number=$((number + 1)); done
+number=0 open= mapped=
+! command -v perl > /dev/null || 
+  mapped=$(perl -e '${MAP_OWNERS}' "$uid" "$stage" "$unshare" "$runner" "$taken" "$count" "$@" 2> /dev/null) || :
+while [ $number -lt "$count" ]; do
+  case " $mapped" in
+    *" $number "*) ;;
+    # A socket below such a mount is another one than that of its daemon.
+    *) kind=other
+      mount -t overlay -o "ro,lowerdir=$stage/empty:$1" ralph "$stage/$number" 2> /dev/null ||
+        { mount --bind -- "$1" "$stage/$number"; kind=open; }
+      open="$open
+$kind $1" ;;
+  esac
+  number=$((number + 1)); shift
+done
 mount -t tmpfs -o mode=755,nosuid ralph "$root"
 while [ $# -gt 1 ]; do ln -s -- "$2" "$1"; shift 2; done
 mount -a -T "$fstab"
@@ -53,13 +125,14 @@ ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 for n in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${n%%:*}" "$root/dev/\${n#*:}"; done
 echo "$uid" > "$root/run/ralph-room"
+chmod 644 "$root/run/ralph-room"
 cd "$root"
 pivot_root . .
 umount -l .
 cd /
 mount -o remount,ro /
 mount -o remount,ro /run
-echo "$pid"
+echo "$pid$open"
 while read -r line; do :; done
 `;
 
@@ -174,6 +247,14 @@ for path; do
     END { print (isListed || hasMask && !isOfRooms) ? "listed" : "plain" }')
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
+done
+`;
+
+/** UID PATH…: prints those that a user cannot read. */
+export const CLOSED_TO = `
+uid=$1; shift
+for path; do
+  setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -r "$path" || echo "$path"
 done
 `;
 

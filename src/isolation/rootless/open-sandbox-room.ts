@@ -10,6 +10,7 @@ import { collectOutput, describeCollected } from '../../processes/collect-output
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import type { OpenedRoom } from '../room/open-room.ts';
 import type { RoomOptions } from '../room/options.ts';
+import { plannedRoom, writeRoomCopy } from '../room/record.ts';
 import { Unavailable } from '../room/root.ts';
 import { removeSandboxRoom, writeSandboxRecord } from './remove.ts';
 import { sandboxRoomOf } from './sandbox-room-of.ts';
@@ -77,6 +78,8 @@ async function found(
   writeSandboxRecord(runFolder, { version: 1, id, folder });
   const folders = foldersIn(folder);
   for (const path of [folder, ...Object.values({ ...folders })]) mkdirSync(path, { mode: 0o700 });
+  // For other runs, where this one is killed and nobody comes after it.
+  writeRoomCopy(plannedRoom(runFolder, folder));
   const free = [await listening(), await listening()] as const;
   const [proxy, broker] = free;
   try {
@@ -92,6 +95,7 @@ async function found(
       level: 'sandbox',
       room,
       uid: process.getuid?.() ?? 0,
+      gaps: [],
       listen: async (server) => {
         const next = waiting.shift();
         if (next === undefined) throw new Error('a room has two sockets: of the proxy, and of the broker');

@@ -1,9 +1,8 @@
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sandboxRecord, type SandboxRecord } from '../../core/isolation/sandbox-record.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { runProgram } from '../../processes/run-program.ts';
+import { removeAll } from './remove-all.ts';
 import { endRoom, ROOM_TAG, WORKER_TAG } from './end.ts';
 
 const FILE = 'sandbox.json';
@@ -11,7 +10,6 @@ const FILE = 'sandbox.json';
 const SESSION = 'agent';
 /** From SIGTERM to SIGKILL for what nobody waits for any more. */
 const GRACE_MS = 500;
-const CHANGE_MS = 20_000;
 
 /** Written before what it names is made, so that a kill at any instant leaves nothing unknown. */
 export function writeSandboxRecord(runFolder: string, record: SandboxRecord): void {
@@ -36,22 +34,6 @@ export async function removeSandboxRoom(runFolder: string): Promise<readonly str
   // Whoever looks next finds nothing left to do.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
-}
-
-/** With folders that nobody may enter. Links are not followed. */
-export async function removeAll(path: string): Promise<void> {
-  if (!existsSync(path)) return;
-  const isGone = await rm(path, { recursive: true, force: true }).then(
-    () => true,
-    () => false,
-  );
-  if (isGone) return;
-  await runProgram({
-    ...{ file: '/bin/chmod', args: ['-R', 'u+rwX', '--', path], cwd: '/', environment: {}, input: '' },
-    ...{ timeoutMs: CHANGE_MS, signal: null, outputs: [() => undefined, () => undefined] },
-    family: { kind: 'group', graceMs: 0, leftover: 'end' },
-  });
-  await rm(path, { recursive: true, force: true });
 }
 
 function readRecord(runFolder: string): SandboxRecord | null {

@@ -6,7 +6,7 @@ import type { Room } from '../../ports/room.ts';
 import { createLaunches, quoted } from '../room/launch.ts';
 import { SYSTEM_PATH } from '../room/root.ts';
 import { endRoom, ROOM_TAG } from './end.ts';
-import { removeAll } from './remove.ts';
+import { removeAll } from './remove-all.ts';
 import type { SandboxFolders } from './sandbox-worker.ts';
 import type { SandboxWorker } from './start-worker.ts';
 

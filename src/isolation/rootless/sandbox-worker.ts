@@ -5,6 +5,8 @@ import { pathToFileURL } from 'node:url';
 import type { SandboxManager } from '@anthropic-ai/sandbox-runtime';
 import { messageOf } from '../../errors.ts';
 import type { RoomFolders } from '../../ports/room.ts';
+import { quoted } from '../room/launch.ts';
+import { sealOfPrograms } from '../room/seal.ts';
 
 /** Folders of a room that is made without root. */
 export interface SandboxFolders extends RoomFolders {
@@ -87,7 +89,10 @@ async function prepare(
     // It looks for names to protect in the folder that it is started in, which is an empty one.
     ripgrep: { command: 'true' },
   });
-  const { argv } = await manager.wrapWithSandboxArgv('exec /usr/bin/env -i /bin/sh "$RALPH_LAUNCH"', programs.bash);
+  const { argv } = await manager.wrapWithSandboxArgv(
+    `exec ${[...sealOfPrograms(), '/usr/bin/env', '-i', '/bin/sh'].map(quoted).join(' ')} "$RALPH_LAUNCH"`,
+    programs.bash,
+  );
   const words = argv.join(' ');
   // The library goes on without them and tells nobody.
   if (filter && !words.includes(`${FILTER_PROGRAM} `))

@@ -1,5 +1,6 @@
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { meaningOf } from '../../core/isolation/probe.ts';
+import { STRANGER } from '../../core/isolation/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';
@@ -137,9 +138,12 @@ function refusedProblem(facts: IsolationFacts): readonly string[] {
   if (hosts.length === 0) return [];
   const shown = hosts.slice(0, SHOWN_HOSTS).map(([host, times]) => `${marked(host)} (${String(times)}×)`);
   return [
-    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.`,
+    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => STRANGER.test(host)) ? INSIDE : ''}`,
   ];
 }
+
+const INSIDE =
+  ' "HOST as NAME" is a connection to HOST on which a program asked for NAME: on a connection to a host, only this host may be named, and on port 443 by TLS.';
 
 function named(names: readonly string[]): string {
   return names.length <= SHOWN_CHECKS ? listed(names) : firstNames(names, SHOWN_CHECKS);

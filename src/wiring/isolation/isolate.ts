@@ -135,6 +135,7 @@ async function isolatedIn(
     const { probeRoom } = await import('./probe-room.ts');
     const probe = await probeRoom(world, opened, { brokerPort, proxyPort, network });
     measured = { network, keyHidden: brokerPort !== null, probe, processesLeft: null };
+    for (const gap of opened.gaps) log.warning(gap);
     const problem = problemOf(probe);
     if (problem === null) return;
     const { can, cannot } = meaningOf(probe?.failed ?? []);

@@ -5,9 +5,11 @@ import { createServer, type AddressInfo, type ListenOptions, type Server } from 
 import { homedir } from 'node:os';
 import type { IsolationFacts } from '../../core/isolation/facts.ts';
 import { judge, parseProbeAnswer } from '../../core/isolation/probe.ts';
-import type { ProbeRequest } from '../../isolation/probe.ts';
+import { shownSockets } from '../../core/isolation/view.ts';
+import { LOOK_AT_START, type ProbeRequest } from '../../isolation/probe.ts';
+import { callsOfProbe } from '../../isolation/room/seal.ts';
 import type { OpenedRoom } from '../../isolation/room/open-room.ts';
-import { toolFolders } from '../../isolation/room/namespaces.ts';
+import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import { startOfProcess } from '../../isolation/tries.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { roomOptions, roomWorker } from './room-place.ts';
@@ -68,13 +70,16 @@ export async function probeRoom(
       brokerPort,
       proxyPort,
       outside: OUTSIDE,
+      // Where nothing is hidden, to connect to one may start what listens behind it.
+      shownSockets: level === 'user' ? [] : shownSockets(readText('/proc/net/unix')),
+      calls: callsOfProbe(),
       path,
     };
     const { file, args } = roomWorker(actionFolder);
     const { stdout } = await collectOutput(
       {
-        file,
-        args: [...args, 'probe'],
+        file: '/bin/sh',
+        args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
         cwd: context.workspace,
         environment: { PATH: path, HOME: room.folders.home },
         input: JSON.stringify(request),

@@ -1,16 +1,27 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ChosenAgent } from '../../config/config.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
-import { HIDDEN_FOLDERS, isWithin, runnersFolders } from '../../core/isolation/view.ts';
-import { toolFolders } from '../../isolation/room/namespaces.ts';
+import { forbidsPrograms, HIDDEN_FOLDERS, isWithin, runnersFolders, topFolderOf } from '../../core/isolation/view.ts';
+import { readText, toolFolders } from '../../isolation/room/namespaces.ts';
 import type { RoomOptions } from '../../isolation/room/options.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/runtime-lock.ts';
+import { RESERVATIONS, roomFolders } from './room-folders.ts';
 import type { World } from '../world.ts';
 
-/** Where rooms are made, and where user ids are taken: on a disk, and where it is gone after a restart. */
-export const ROOM_PLACES: RoomOptions['places'] = { rooms: '/var/tmp', reservations: '/run' };
+/** Where the room of this run is made: where programs may be started. */
+export function roomPlaces(environment: World['environment']): RoomOptions['places'] {
+  const mounts = readText('/proc/self/mountinfo');
+  const [usual, ...others] = roomFolders(environment);
+  const rooms = [usual, ...others].find((place) => !forbidsPrograms(realPathOf(place), mounts)) ?? usual;
+  if (rooms !== usual && !existsSync(rooms)) {
+    mkdirSync(rooms);
+    // The room's user passes through, whatever the mask of this process.
+    chmodSync(rooms, 0o711);
+  }
+  return { rooms, reservations: RESERVATIONS };
+}
 
 /** Folder of the agent's CLI where the action installs it. */
 export function installFolder(world: World, { name, version }: Pick<ChosenAgent, 'name' | 'version'>): string {
@@ -38,8 +49,15 @@ export function roomOptions(world: World): RoomOptions {
   const install = toolFolder(world);
   const { order } = config.agent;
   const isInstalled = order.some(({ path }) => path === null);
-  if (isInstalled) mkdirSync(install, { recursive: true });
+  if (isInstalled && !existsSync(install)) {
+    mkdirSync(install, { recursive: true });
+    chmodSync(install, 0o755);
+  }
   const runnerWork = dirname(context.temp);
+  const works = [
+    runnerWork,
+    ...(environment['RUNNER_WORKSPACE'] === undefined ? [] : [dirname(environment['RUNNER_WORKSPACE'])]),
+  ];
   return {
     environment,
     runFolder,
@@ -49,7 +67,9 @@ export function roomOptions(world: World): RoomOptions {
       environment.HOME ?? '',
       context.temp,
       ...world.hidden,
-      ...(isFilled(runnerWork) ? runnerFolders(runnerWork) : []),
+      ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
+      ...works.flatMap((work) => topFolderOf(realPathOf(work))),
+      ...otherRunners(runnerWork),
       ...runnersFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],
     visible: [
@@ -60,7 +80,7 @@ export function roomOptions(world: World): RoomOptions {
     ],
     localPorts: localPortsOf(config.isolation.hosts),
     worker: roomWorker(actionFolder),
-    places: ROOM_PLACES,
+    places: roomPlaces(environment),
   };
 }
 
@@ -76,6 +96,35 @@ function topOfMachine(): Parameters<typeof runnersFolders>[0] {
 function runnerFolders(work: string): readonly string[] {
   const above = dirname(work);
   return existsSync(join(above, '.runner')) ? [work, above] : [work];
+}
+
+/** What runners make in a folder that is the system's as well: `REPOSITORY/REPOSITORY`, and folders of their own. */
+function checkoutsIn(work: string): readonly string[] {
+  return foldersIn(work).filter((path) => {
+    const name = basename(path);
+    return existsSync(join(path, name, '.git')) || ['_temp', '_actions', '_PipelineMapping'].includes(name);
+  });
+}
+
+/** Other runners of this machine, with their credentials and checkouts: where runners usually are, and beside this one. */
+function otherRunners(work: string): readonly string[] {
+  const places = new Set([
+    '/',
+    '/opt',
+    '/usr/local',
+    '/var/lib',
+    ...[dirname(work), dirname(dirname(work))].map(realPathOf),
+  ]);
+  return [...places].flatMap(foldersIn).filter((path) => existsSync(join(path, '.runner')));
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+  } catch {
+    return [];
+  }
 }
 
 /** The runner's `_work`, with every checkout of the machine; not a folder of the system. */

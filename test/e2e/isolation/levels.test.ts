@@ -44,6 +44,35 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
+  /** For bash: other shells lose variables with dashes in their names. */
+  const masked = (mask: string): readonly string[] => ['bash', '-c', `umask ${mask}; exec "$@"`, 'bash'];
+  test.runIf(user !== null).each(
+    rows(2, [
+      ['namespace', '077'],
+      ['user', '027'],
+      ['namespace', '027'],
+      ['user', '077'],
+    ]),
+  )('works at %s whatever the mask of the runner (%s), and gives everything back', async (level, mask) => {
+    await using scene = await createScene({ level, user, through: masked(mask) });
+    scene.openIssue('Add a test');
+    const run = await scene.run({ inputs: { verify: 'npm test' } });
+    expect(run.outputs['outcome'], run.main.log).toBe('complete');
+    expect(run.main.log).not.toContain('::warning::');
+    expect(
+      scene.own?.run('sh', '-c', 'ls -A /var/tmp /run | grep ralph; find "$0" ! -uid 1001; true', run.machine),
+    ).toBe('');
+  });
+
+  test.runIf(user !== null)('where no program may be started from /var/tmp, the room is elsewhere', async () => {
+    await using scene = await createScene({ level: 'namespace', user });
+    scene.own?.run('mount', '-o', 'remount,noexec', '/var/tmp');
+    scene.openIssue('Add a test');
+    const run = await scene.run({ inputs: { verify: 'npm test' } });
+    expect(run.outputs['outcome'], run.main.log).toBe('complete');
+    expect(scene.own?.run('sh', '-c', 'ls -A "$0/_ralph" /var/tmp /run | grep ralph-; true', run.machine)).toBe('');
+  });
+
   test('in a container auto is user, and the summary says what is not limited', async () => {
     await using scene = await createScene({ level: 'auto', through: WITHOUT_MOUNTS });
     const issue = scene.openIssue('Add a test');

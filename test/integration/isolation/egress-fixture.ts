@@ -26,6 +26,7 @@ interface Scenery {
   readonly upstream?: (url: URL) => URL | null;
   readonly connectTimeoutMs?: number;
   readonly lingerMs?: number;
+  readonly openingMs?: number;
 }
 
 /** The proxy on loopback, in a network that the test makes up. */

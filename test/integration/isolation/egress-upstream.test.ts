@@ -25,12 +25,12 @@ describe('behind a proxy of the company', () => {
   test('a tunnel goes through it, without a name being asked for here', async () => {
     await using company = await createSite(greet);
     await using scene = await createScene(behind(company.port));
-    const { status, socket } = await scene.tunnel('API.example.com:443', { 'proxy-authorization': 'Basic mine' });
+    const { status, socket } = await scene.tunnel('API.example.com:7000', { 'proxy-authorization': 'Basic mine' });
     expect(status).toBe(200);
     socket.end(' and back');
     expect(await text(socket)).toBe('hello and back');
-    const expected = ['host', 'api.example.com:443', 'proxy-authorization', authorization, 'Connection', 'close'];
-    expect(company.seen).toEqual([{ method: 'CONNECT', url: 'api.example.com:443', headers: expected, body: '' }]);
+    const expected = ['host', 'api.example.com:7000', 'proxy-authorization', authorization, 'Connection', 'close'];
+    expect(company.seen).toEqual([{ method: 'CONNECT', url: 'api.example.com:7000', headers: expected, body: '' }]);
     expect([scene.asked, scene.dialled]).toEqual([[], ['proxy.corp.example:3128']]);
   });
 
@@ -103,7 +103,7 @@ describe('behind a proxy of the company', () => {
     const known = getCACertificates('default');
     setDefaultCACertificates([...known, certText]);
     try {
-      const { status, socket } = await scene.tunnel('api.example.com:443');
+      const { status, socket } = await scene.tunnel('api.example.com:7000');
       expect(status).toBe(200);
       socket.end(' and back');
       expect(await text(socket)).toBe('hello and back');

@@ -5,9 +5,16 @@ import { connect, createServer, type AddressInfo, type ListenOptions } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { checkNames, judge, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
-import { probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
+import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/room/seal.ts';
+import {
+  LOOK_AT_START,
+  OPEN_AT_START,
+  probe,
+  type ProbeRequest,
+  type RunProbed,
+} from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
@@ -16,6 +23,7 @@ const STRANGER = 65534;
 const ALONE = [
   ...['setpriv', `--reuid=${String(STRANGER)}`, `--regid=${String(STRANGER)}`, '--clear-groups', '--no-new-privs'],
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
+  ...sealOfPrograms(),
 ];
 const ALONE_IN_NAMESPACES = ['unshare', '--net', '--pid', '--fork', '--mount-proc', ...ALONE];
 
@@ -53,6 +61,7 @@ async function createMachine() {
     listening({ port: 0, host: '127.0.0.1' }),
     listening({ port: 0, host: '127.0.0.1' }),
     listening({ path: `\0${abstractSocket}` }),
+    listening({ path: at('daemon.sock') }),
   ]);
   const [port = 0, broker = 0] = servers.map((server) => (server.address() as AddressInfo).port);
   const pid = action.pid ?? 0;
@@ -72,6 +81,8 @@ async function createMachine() {
     proxyPort: null,
     // Nothing leaves this machine in a test.
     outside: { address: '127.0.0.1', port },
+    shownSockets: [at('daemon.sock')],
+    calls: callsOfProbe(),
     path: process.env['PATH'] ?? '',
   };
   return {
@@ -97,8 +108,11 @@ async function listening(where: ListenOptions) {
 describe('as the user of the action, with nothing in the way,', () => {
   test('it finds what is open, and what the agent needs', async () => {
     await using machine = await createMachine();
+    vi.stubEnv(OPEN_AT_START, ' 20');
     const results = await probe(machine.request, collectOutput);
+    vi.unstubAllEnvs();
     expect(results).toMatchObject({
+      'use files that were open when it was started': 'open',
       "read the action's environment": 'open',
       "read the action's memory map": 'open',
       "list the action's open files": 'open',
@@ -112,6 +126,7 @@ describe('as the user of the action, with nothing in the way,', () => {
       'send UDP to other machines': 'open',
       'connect to other local ports': 'open',
       "connect to the machine's abstract sockets": 'open',
+      'use sockets of daemons in folders that are shown': 'open',
       'write to the work tree': 'open',
       'use git in the work tree': 'open',
       'write to its home': 'open',
@@ -258,7 +273,12 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     await Promise.all([chmod(node, 0o755), chmod(program, 0o644)]);
     const { end, stdout, stderr } = await collectOutput(
       {
-        ...{ file, args: [...args, node, program, JSON.stringify(request)], cwd: '/', input: '' },
+        ...{
+          file,
+          args: [...args, '/bin/sh', '-c', LOOK_AT_START, 'sh', node, program, JSON.stringify(request)],
+          cwd: '/',
+          input: '',
+        },
         environment: { PATH: request.path, HOME: request.home },
         timeoutMs: 30_000,
         family: { kind: 'group', graceMs: 0, leftover: 'end' },
@@ -331,6 +351,9 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
         'use rights of groups',
         'gain rights by set-uid programs',
         'use capabilities',
+        // Whoever may gain rights may not seal itself.
+        "use the kernel's keys",
+        'make sockets that no network namespace holds',
         'write to the work tree',
         'use git in the work tree',
         'write to its home',

@@ -20,8 +20,8 @@ import type { RoomRecord } from '../../../src/core/isolation/room-record.ts';
 import { openRoom } from '../../../src/isolation/room/open-room.ts';
 import type { RoomOptions } from '../../../src/isolation/room/options.ts';
 import { makeReachable } from '../../../src/isolation/room/reach.ts';
-import { readRoomRecord, writeRoomRecord } from '../../../src/isolation/room/record.ts';
-import { removeRoom } from '../../../src/isolation/room/remove.ts';
+import { plannedRoom, readRoomRecord, writeRoomCopy, writeRoomRecord } from '../../../src/isolation/room/record.ts';
+import { removeAbandoned, removeRoom } from '../../../src/isolation/room/remove.ts';
 import { findRoot } from '../../../src/isolation/room/root.ts';
 import { removeRoomsOf } from '../../../src/wiring/agent.ts';
 import { noOwnMachine } from '../../own-machine.ts';
@@ -181,6 +181,24 @@ describe.skipIf(noOwnMachine !== null)('a room that could not be removed', () =>
   });
 });
 
+describe('a room of a dead run', () => {
+  test('that was made without root is removed without it, and one whose run lives is not', async () => {
+    const { rooms } = options.places;
+    const dead = join(rooms, 'ralph-room-aaaaaaaa');
+    const alive = join(rooms, 'ralph-room-bbbbbbbb');
+    for (const folder of [dead, alive]) {
+      mkdirSync(join(folder, 'home', 'closed'), { recursive: true });
+      writeRoomCopy(plannedRoom(options.runFolder, folder));
+    }
+    chmodSync(join(dead, 'home', 'closed'), 0);
+    const planned = plannedRoom(options.runFolder, dead);
+    if (planned.run === null) throw new Error('this machine does not say which processes live');
+    writeRoomCopy({ ...planned, run: { ...planned.run, process: { ...planned.run.process, started: '1' } } });
+    await removeAbandoned(() => Promise.reject(new Error('no root here')), options);
+    expect(readdirSync(rooms)).toEqual(['ralph-room-bbbbbbbb']);
+  });
+});
+
 describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () => {
   test('the last one gives the home its permissions back', async () => {
     const home = join(options.base, 'runner');
@@ -212,7 +230,7 @@ describe.skipIf(noOwnMachine !== null)('two rooms of users under one home', () =
 });
 
 function recordOf(folder: string, uid: number | null): RoomRecord {
-  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b' } };
+  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b', parent: null } };
   return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
 }
 

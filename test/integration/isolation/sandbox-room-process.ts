@@ -8,11 +8,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { judge, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
-import type { ProbeRequest } from '../../../src/isolation/probe.ts';
+import { LOOK_AT_START, type ProbeRequest } from '../../../src/isolation/probe.ts';
 import { removeSandboxRoom } from '../../../src/isolation/rootless/remove.ts';
 import { openSandboxRoom } from '../../../src/isolation/rootless/open-sandbox-room.ts';
 import type { OpenedRoom } from '../../../src/isolation/room/open-room.ts';
 import type { RoomOptions } from '../../../src/isolation/room/options.ts';
+import { callsOfProbe } from '../../../src/isolation/room/seal.ts';
 import { startOfProcess } from '../../../src/isolation/tries.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 import { trustedProgram } from '../../../src/processes/trusted-programs.ts';
@@ -105,13 +106,12 @@ const works = {
       ...{ runnerHome: at('home'), runnerTemp: at('temp'), commandFiles: [at('temp', 'env')], marker: at('secret') },
       ...{ otherLoopbackPort: (stranger.address() as AddressInfo).port, abstractSocket: base },
       ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
-      path: process.env['PATH'] ?? '',
+      ...{ shownSockets: [], calls: callsOfProbe(), path: process.env['PATH'] ?? '' },
     };
-    const { out, error } = await run({ script: `exec "$0" "$@"`, input: JSON.stringify(request) }, [
-      file,
-      ...args,
-      'probe',
-    ]);
+    const { out, error } = await run(
+      { script: LOOK_AT_START.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) },
+      [file, ...args, 'probe'],
+    );
     const answer = parseProbeAnswer(out);
     return answer === null ? { error } : { answer, ...judge('sandbox', 'limited', answer) };
   },

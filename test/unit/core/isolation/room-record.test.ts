@@ -7,7 +7,7 @@ import {
   type RoomRecord,
 } from '../../../../src/core/isolation/room-record.ts';
 
-const process = { pid: 7, started: '100', namespace: 'pid:[1]', boot: 'a' };
+const process = { pid: 7, started: '100', namespace: 'pid:[1]', boot: 'a', parent: { pid: 3, started: '50' } };
 const record: RoomRecord = {
   ...{ version: 2, uid: 60_800, folder: '/var/tmp/ralph-room-12ab34cd', userName: 'ralph-60800', isLeaving: false },
   given: [{ path: '/home/runner/shop', uid: 1001, gid: 1001 }],
@@ -43,16 +43,23 @@ describe('roomRecord', () => {
 const DAY_MS = 86_400_000;
 
 describe('isAbandoned()', () => {
-  const lives = { started: '100', namespace: 'pid:[1]', boot: 'a', hasRecord: false, ageMs: 0 };
-  const ended = { ...lives, started: null };
+  /** When the processes began that have the ids of the run and of what started it; null: there are none. */
+  const began = (run: string | null, parent: string | null = '50') => ({
+    started: (pid: number) => (pid === process.pid ? run : pid === process.parent.pid ? parent : null),
+  });
+  const lives = { ...began('100'), namespace: 'pid:[1]', boot: 'a', hasRecord: false, ageMs: 0 };
+  const ended = { ...lives, ...began(null) };
   test.each([
     ['its run lives', lives, false],
     ['its run lives for days', { ...lives, hasRecord: true, ageMs: 5 * DAY_MS }, false],
     ['its run has ended, and its record is gone', ended, true],
-    ['another process has its id, and its record is gone', { ...ended, started: '200' }, true],
+    ['another process has its id, and its record is gone', { ...ended, ...began('200') }, true],
     ['its run has ended, and the post step can still come', { ...ended, hasRecord: true }, false],
     ['its run has ended, and the post step did not come', { ...ended, hasRecord: true, ageMs: DAY_MS + 1 }, true],
-    ['the machine was started again', { ...lives, boot: 'b' }, true],
+    ['what started its run has ended as well', { ...ended, ...began(null, null), hasRecord: true }, true],
+    ['so it has, and another process has its id', { ...ended, ...began('200', '300'), hasRecord: true }, true],
+    ['what started its run has ended, and the run lives', { ...lives, ...began('100', null), hasRecord: true }, false],
+    ['the machine was started again', { ...lives, boot: 'b', hasRecord: true }, true],
     ['its run is counted elsewhere, and cannot be seen', { ...ended, namespace: 'pid:[2]' }, false],
     [
       'it was counted elsewhere before the machine was started again',
@@ -61,6 +68,15 @@ describe('isAbandoned()', () => {
     ],
   ])('%s', (_, seen, expected) => {
     expect(isAbandoned(record, seen)).toBe(expected);
+  });
+
+  test('what started its run is not known, as in a record of an earlier main', () => {
+    const { parent: _, ...earlier } = process;
+    const known = roomRecord.parse({
+      ...record,
+      run: { folder: '/home/runner/work/_temp/ralph-run', process: earlier },
+    });
+    expect(isAbandoned(known, { ...ended, ...began(null, null), hasRecord: true })).toBe(false);
   });
 
   test('nothing is known of its run', () => {

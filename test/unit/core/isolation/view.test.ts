@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { disksIn, isWithin, runnersFolders, viewOf, type ViewPlan } from '../../../../src/core/isolation/view.ts';
+import {
+  disksIn,
+  forbidsPrograms,
+  isWithin,
+  runnersFolders,
+  shownSockets,
+  topFolderOf,
+  viewOf,
+  type ViewPlan,
+} from '../../../../src/core/isolation/view.ts';
 
+const PLACES = { root: '/new', stage: '/stage' };
 const folder = (name: string) => ({ name, kind: 'folder', target: '' }) as const;
 const plan: ViewPlan = {
   top: [
@@ -12,6 +22,7 @@ const plan: ViewPlan = {
   disks: ['/', '/opt/cache', '/boot/efi'],
   hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
   readOnly: ['/home/runner/node'],
+  handed: ['/var/tmp/room/inbox'],
   writable: ['/home/runner/work/shop/shop', '/var/tmp/room/home'],
   replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
 };
@@ -52,7 +63,7 @@ test.each([
 
 /** Each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
-  return viewOf(given, '/new')
+  return viewOf(given, PLACES)
     .fstab.trim()
     .split('\n')
     .map((line) => {
@@ -88,7 +99,7 @@ describe('viewOf()', () => {
   });
 
   test('links at the top are made again, and what is neither folder nor link is not there', () => {
-    const { links, fstab } = viewOf(plan, '/new');
+    const { links, fstab } = viewOf(plan, PLACES);
     expect(links).toEqual([{ path: '/new/bin', target: 'usr/bin' }]);
     expect(fstab).not.toContain('swapfile');
   });
@@ -115,7 +126,7 @@ describe('viewOf()', () => {
   });
 
   test('a path with blanks or a backslash is one field of a line', () => {
-    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, '/new');
+    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, PLACES);
     expect(fstab).toContain('/home/a\\040b\\011c\\134d\\043e /new/home/a\\040b\\011c\\134d\\043e none bind,rw');
   });
 });
@@ -129,4 +140,66 @@ test('disksIn() knows the mounts of disks, and their escapes', () => {
     '',
   ].join('\n');
   expect(disksIn(mountinfo)).toEqual(['/', '/data disk']);
+});
+
+test.each([
+  ['/data/ci/_work', ['/data']],
+  ['/actions-runner/_work', ['/actions-runner']],
+  ['/opt/ci/_work', []],
+  ['/var/lib/ci/_work', []],
+  ['/home/runner/work', []],
+  ['/_work', []],
+])("of root's runner with its checkouts in %s is hidden: %j", (work, hidden) => {
+  expect(topFolderOf(work)).toEqual(hidden);
+});
+
+test('disks in hidden folders are not there', () => {
+  const given = { ...plan, disks: ['/mnt/other', '/home/other', '/opt/cache'], hidden: ['/mnt', '/home'] };
+  expect(coverOf('/mnt/other/x', given)).toMatch(/^mode=755/);
+  expect(coverOf('/home/other/x', given)).toMatch(/^mode=755/);
+  expect(coverOf('/opt/cache/x', given)).toMatch(/^bind,ro/);
+});
+
+test('folders of the machine are taken from the stage, and what is of the room is not', () => {
+  const { staged } = viewOf(plan, PLACES);
+  const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
+  for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
+    expect(sources.get(place)).toBe(`/stage/${String(staged.indexOf(place))}`);
+  for (const place of ['/sys', '/var/tmp/room/inbox', '/home/runner/work/shop/shop'])
+    expect(sources.get(place)).toBe(place);
+  expect(sources.get('/etc/passwd')).toBe('/var/tmp/room/inbox/passwd');
+});
+
+test.each([
+  ['/var/tmp', true],
+  ['/var/tmp/ralph', true],
+  ['/var', false],
+  ['/srv/with blank/x', true],
+  ['/tmp/x', false],
+])('programs may not be started from %s: %s', (path, expected) => {
+  const mountinfo = [
+    '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
+    '23 22 8:1 /a /var/tmp rw,nosuid,noexec - ext4 /dev/sda1 rw',
+    '24 22 8:2 / /srv/with\\040blank rw,noexec - xfs /dev/sdb rw',
+    '25 22 0:30 / /tmp rw,noexec - tmpfs tmpfs rw',
+    '26 25 0:31 / /tmp rw - tmpfs tmpfs rw,noexec',
+    '',
+  ].join('\n');
+  expect(forbidsPrograms(path, mountinfo)).toBe(expected);
+});
+
+test('shownSockets() knows those at which somebody listens, outside of what rooms have of their own', () => {
+  const line = (flags: string, path: string): string =>
+    `0000000069f61b6a: 00000002 00000000 ${flags} 0001 01 118855 ${path}`;
+  const sockets = [
+    'Num       RefCount Protocol Flags    Type St Inode Path',
+    line('00010000', '/var/lib/mysql/mysql.sock'),
+    line('00010000', '/opt/a b/c'),
+    line('00000000', '/opt/connected'),
+    line('00010000', '/run/dbus'),
+    line('00010000', '@abstract'),
+    '0000000069f61b6a: 00000003 00000000 00000000 0001 03 1188559',
+    '',
+  ].join('\n');
+  expect(shownSockets(sockets)).toEqual(['/var/lib/mysql/mysql.sock', '/opt/a b/c']);
 });

@@ -1,0 +1,139 @@
+import { parseAddress } from './addresses.ts';
+import { parseTarget, type Target } from './hosts.ts';
+
+/** What the first bytes of a connection are. `more`: that is not decided before so many bytes are there. `name`: the server name of a TLS ClientHello as it stands there; null: it has none. */
+export type Opening =
+  | { readonly kind: 'more'; readonly needed: number }
+  | { readonly kind: 'tls'; readonly name: string | null }
+  | { readonly kind: 'http' }
+  | { readonly kind: 'other' };
+
+const HANDSHAKE = 22;
+const CLIENT_HELLO = 1;
+const SERVER_NAME = 0;
+const HOST_NAME = 0;
+const RECORD_HEADER_BYTES = 5;
+const MESSAGE_HEADER_BYTES = 4;
+const MAX_RECORD_BYTES = 16_384;
+const OTHER: Opening = { kind: 'other' };
+
+/**
+ * Reads how a connection begins. A ClientHello may be split over several records. What any two servers could read
+ * differently (two names, lengths that do not fit, something behind the message) is `other`.
+ */
+export function readOpening(bytes: Uint8Array): Opening {
+  const [first] = bytes;
+  if (first === undefined) return { kind: 'more', needed: 1 };
+  // No record of TLS begins with a capital letter, and every method of HTTP does.
+  if (first >= 0x41 && first <= 0x5a) return { kind: 'http' };
+  const message = handshakeIn(bytes);
+  if (!(message instanceof Uint8Array)) return message;
+  try {
+    return { kind: 'tls', name: serverNameIn(message.subarray(MESSAGE_HEADER_BYTES)) };
+  } catch (error) {
+    if (error instanceof RangeError) return OTHER;
+    throw error;
+  }
+}
+
+/** The ClientHello with its header, put together from its records; it ends where the last of them ends. */
+function handshakeIn(bytes: Uint8Array): Uint8Array | Opening {
+  const message: number[] = [];
+  for (let at = 0; ;) {
+    const [type, major, , high = 0, low = 0] = bytes.subarray(at, at + RECORD_HEADER_BYTES);
+    if ((type ?? HANDSHAKE) !== HANDSHAKE || (major ?? 3) !== 3) return OTHER;
+    if (bytes.length < at + RECORD_HEADER_BYTES) return { kind: 'more', needed: at + RECORD_HEADER_BYTES };
+    const length = high * 256 + low;
+    if (length === 0 || length > MAX_RECORD_BYTES) return OTHER;
+    at += RECORD_HEADER_BYTES;
+    message.push(...bytes.subarray(at, at + length));
+    if (message[0] !== undefined && message[0] !== CLIENT_HELLO) return OTHER;
+    if (bytes.length < at + length) return { kind: 'more', needed: at + length };
+    at += length;
+    const whole =
+      message.length < MESSAGE_HEADER_BYTES
+        ? Infinity
+        : MESSAGE_HEADER_BYTES + (message[1] ?? 0) * 65_536 + (message[2] ?? 0) * 256 + (message[3] ?? 0);
+    if (message.length > whole || (message.length === whole && bytes.length > at)) return OTHER;
+    if (message.length === whole) return Uint8Array.from(message);
+  }
+}
+
+/** The name in the body of a ClientHello; throws a RangeError where it is malformed. */
+function serverNameIn(body: Uint8Array): string | null {
+  const hello = reader(body);
+  hello.take(2 + 32);
+  for (const width of [1, 2, 1]) hello.vector(width);
+  if (hello.isOver()) return null;
+  const extensions = reader(hello.vector(2));
+  if (!hello.isOver()) throw new RangeError('bytes behind the extensions');
+  const names: string[] = [];
+  while (!extensions.isOver()) {
+    const type = extensions.number(2);
+    const content = extensions.vector(2);
+    if (type === SERVER_NAME) names.push(hostNameIn(content));
+  }
+  if (names.length > 1) throw new RangeError('two server names');
+  return names[0] ?? null;
+}
+
+function hostNameIn(content: Uint8Array): string {
+  const extension = reader(content);
+  const list = reader(extension.vector(2));
+  const type = list.number(1);
+  const name = list.vector(2);
+  if (type !== HOST_NAME || name.length === 0 || !list.isOver() || !extension.isOver())
+    throw new RangeError('not one host name');
+  return String.fromCharCode(...name);
+}
+
+interface Reader {
+  isOver(): boolean;
+  take(length: number): Uint8Array;
+  number(width: number): number;
+  /** Bytes behind their own length. */
+  vector(width: number): Uint8Array;
+}
+
+function reader(bytes: Uint8Array): Reader {
+  let at = 0;
+  const take = (length: number): Uint8Array => {
+    if (at + length > bytes.length) throw new RangeError('cut off');
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const number = (width: number): number => take(width).reduce((sum, byte) => sum * 256 + byte, 0);
+  return { isOver: () => at === bytes.length, take, number, vector: (width) => take(number(width)) };
+}
+
+/** Why an opening is not one to the host that was asked for, behind the host's name: ` as other.example`; null: it is. */
+export function strangerIn(opening: Exclude<Opening, { kind: 'more' }>, { host, port }: Target): string | null {
+  switch (opening.kind) {
+    case 'tls':
+      // An address has no server name, but some programs send it as one.
+      if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
+      return asHost(opening.name) === host ? null : strangeName(opening.name);
+    case 'http':
+      // What its requests ask for is looked at one by one.
+      return port === HTTPS_PORT ? WITHOUT_TLS : null;
+    case 'other':
+      return WITHOUT_TLS;
+  }
+}
+
+/** Behind the name of a host: another one was named on a connection to it. */
+export function strangeName(name: string): string {
+  return ` as ${asHost(name) ?? 'another name'}`;
+}
+
+/** What stands behind `host:port` where a connection to it was refused for what was sent on it. */
+export const STRANGER = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
+
+const HTTPS_PORT = 443;
+/** See `strangerIn`. */
+export const WITHOUT_TLS = ' without TLS';
+
+/** In the notation of targets; null: no host. */
+function asHost(name: string): string | null {
+  return parseTarget(name.includes(':') ? `[${name}]` : name, HTTPS_PORT)?.host ?? null;
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { noOwnMachine } from '../../own-machine.ts';
+import { createScene, type Run, type Scene } from '../e2e-fixture.ts';
+import { attackBy, leftBy } from './attack-fixture.ts';
+
+// What neither a user nor a namespace keeps apart: each row came through before there was a seal on what runs in a room.
+
+const WORD = 'word-of-a-daemon';
+/** What a runner may have inherited and stored: an open file, and a key in the keyring of its session. */
+const INHERITS = [
+  ...['bash', '-c', `exec 20< <(echo open-file-of-the-runner); exec "$@"`, 'bash'],
+  ...[
+    'perl',
+    '-e',
+    `syscall(250, 1, 0); syscall(248, "user", "ralph-test", "${WORD}", ${String(WORD.length)}, -3); exec @ARGV`,
+  ],
+];
+/** Listens at each path, and says a word to whoever comes; the second time later than the room. */
+const DAEMON = `
+  const { createServer } = require('node:net');
+  const { chmodSync } = require('node:fs');
+  for (const path of process.argv.slice(1))
+    createServer((socket) => socket.end('${WORD}')).listen(path, () => { chmodSync(path, 0o777); console.log(path); });`;
+
+/** Makes a system call of a 64-bit Intel processor and says what came of it. */
+const call = (name: string, ...words: readonly (string | number)[]): string =>
+  `perl -e 'my @words = map { /^-?\\d+$/ ? $_ + 0 : $_ } @ARGV; my $got = syscall(shift @words, @words); print $got < 0 ? "error ".($!+0) : "taken"' ${words.map((word) => `'${String(word)}'`).join(' ')} > "$scratch/${name}"`;
+
+const ask = (name: string, path: string): string =>
+  `perl -MIO::Socket::UNIX -e 'my $to = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!; print <$to>' ${path} > "$scratch/${name}" 2>/dev/null || true`;
+
+/** Asks the proxy for an allowed host, and another one for its certificate there. */
+const FRONT = (allowed: string, named: string): string => `
+  node -e '
+    const request = require("node:http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "${allowed}:443" }).end();
+    request.on("connect", (answer, socket) => {
+      const tls = require("node:tls").connect({ socket, servername: "${named}" });
+      tls.on("error", () => process.exit()).on("close", () => process.exit());
+      setTimeout(() => process.exit(), 1000);
+    });'`;
+
+describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and namespaces', () => {
+  let scene: Scene;
+  let run: Run;
+  const throughProxy: string[] = [];
+  beforeAll(async () => {
+    scene = await createScene({ level: 'namespace', through: INHERITS });
+    scene.openIssue('Count');
+    const company = createServer().on('connect', (request, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk: Buffer) => {
+          throughProxy.push(`${request.url ?? ''} ${chunk.toString('latin1')}`);
+          socket.destroy();
+        });
+    });
+    company.listen(0, '127.0.0.1');
+    await once(company, 'listening');
+    const [first = '', ...around] = scene.own?.around ?? [];
+    const daemon = spawn(first, [...around, process.execPath, '-e', DAEMON, '/etc/ralph-daemon.sock'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(daemon.stdout, 'data');
+    scene.own?.run('mkfifo', '-m', '666', '/etc/ralph-daemon.pipe');
+    const script = [
+      'cat <&20 > "$scratch/open-file" 2>/dev/null',
+      'ls /proc/self/fd | tr "\\n" " " > "$scratch/descriptors"',
+      'cat /proc/keys > "$scratch/keys"',
+      call('add_key', 248, 'user', 'mine', 'x', 1, -2),
+      call('request_key', 249, 'user', 'ralph-test', 0, 0),
+      call('keyctl', 250, 10, -3, 'user', 'ralph-test', 0),
+      call('vsock', 41, 40, 1, 0),
+      call('io_uring', 425, 1, 0),
+      call('other-abi', 0x40000000 + 41, 40, 1, 0),
+      ask('daemon', '/etc/ralph-daemon.sock'),
+      'timeout 1 sh -c "echo x 1<> /etc/ralph-daemon.pipe" 2>/dev/null && echo written > "$scratch/pipe"',
+      FRONT('api.example.com', 'evil.example'),
+      FRONT('api.example.com', 'api.example.com'),
+      'true',
+    ].join('\n');
+    const proxy = `http://127.0.0.1:${String((company.address() as AddressInfo).port)}`;
+    run = await scene.run({
+      inputs: {
+        'max-iterations': '1',
+        'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS',
+        'allowed-hosts': 'api.example.com',
+      },
+      env: { HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', RALPH_AIMS: '/dev/null' },
+      agent: [attackBy(script)],
+    });
+    daemon.kill();
+    company.close();
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+
+  test.each([
+    ['reads a file that the runner had open', 'open-file', ''],
+    ['adds a key', 'add_key', 'error 1'],
+    ['asks for a key of the runner', 'request_key', 'error 1'],
+    ['looks for a key of the runner', 'keyctl', 'error 1'],
+    ['opens a socket to the hypervisor', 'vsock', 'error 97'],
+    ['opens a ring, which makes sockets unseen', 'io_uring', 'error 38'],
+    ['opens a socket by another table of calls', 'other-abi', 'error 38'],
+    ['asks a daemon by its socket in a folder that is shown', 'daemon', ''],
+  ])('the agent %s: refused', (_, name, expected) => {
+    expect(leftBy(run, name) ?? '', run.main.log).toBe(expected);
+  });
+
+  test('the agent has its three descriptors, and no key of anybody is to be seen', () => {
+    expect(leftBy(run, 'descriptors')?.trim()).toBe('0 1 2 3');
+    expect(leftBy(run, 'keys')).not.toContain('ralph-test');
+  });
+
+  test('the agent writes into a pipe of a daemon: refused', () => {
+    expect(leftBy(run, 'pipe')).toBeNull();
+  });
+
+  test('the agent names another host on a connection to an allowed one: refused, counted, named', () => {
+    const hellos = throughProxy.filter((said) => said.startsWith('api.example.com:443 '));
+    expect(hellos.filter((said) => said.includes('evil.example'))).toEqual([]);
+    expect(hellos).toHaveLength(1);
+    expect(run.summary).toContain('`api.example.com:443 as evil.example` (1×)');
+  });
+
+  test('and the isolation holds as far as it was measured', () => {
+    expect(run.summary).toContain('Isolation: namespace — own user, processes, files and network');
+    expect(run.main.log).not.toContain('it can ');
+  });
+});
