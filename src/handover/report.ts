@@ -9,7 +9,7 @@ import type { CircuitOpener } from '../core/others/opened-by.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
-import type { Receipt } from './intake.ts';
+import type { HeldHead, Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
@@ -151,6 +151,8 @@ export interface LaneFacts {
   readonly answers: Feedback;
   /** Of its head; null: nobody looked. */
   readonly checks: ChecksSummary | null;
+  /** What people had decided of its head as the run began; null: nothing, or nobody looked. */
+  readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
   /** What opened the circuit last. */
   readonly openedBy: CircuitOpener;

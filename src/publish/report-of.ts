@@ -135,7 +135,7 @@ function laneFactsOf(
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
 ): Pick<
   LaneFacts,
-  'tasks' | 'feedback' | 'answers' | 'checks' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'
+  'tasks' | 'feedback' | 'answers' | 'checks' | 'held' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'
 > {
   return {
     tasks: tasksWithProgress(tasks.filter(isListed), state, context),
@@ -146,6 +146,7 @@ function laneFactsOf(
     ),
     answers: provenAnswers(state),
     checks: notes.checks,
+    held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),

@@ -107,7 +107,9 @@ function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
 /** Whether this run can have worked there. A pull request where a command was given may be of any of our branches. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   const { config, context } = deps;
-  const isNamed = lanesOf(deps).includes(lane.id) || intentOf({ context, config }).kind === 'command';
+  // A run of the queue may work on the branch of any issue: one that goes on, or whose pull request needs work.
+  const mayBeAny = ['command', 'work-queue', 'dispatched-command'].includes(intentOf({ context, config }).kind);
+  const isNamed = mayBeAny || lanesOf(deps).includes(lane.id);
   return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
 }
 
