@@ -223,7 +223,8 @@ async function standsAs(
     if (draft) await forge.markReady(number);
     return { ...pullRequest, draft: false };
   }
-  if (draft || !config.draft || !isKnownRed(state, head)) return pullRequest;
+  const isRed = state.change.failingSince !== null || isKnownRed(state, head);
+  if (draft || !config.draft || !isRed) return pullRequest;
   try {
     await forge.makeDraft(number);
     return { ...pullRequest, draft: true };

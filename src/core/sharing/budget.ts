@@ -68,7 +68,7 @@ const schema = z
     unfinished: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
     /** The same, of which somebody asked something while no run could read it; earlier versions wrote none. */
     unanswered: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
-    /** Pull requests for which a run had nothing to do; earlier versions wrote none. */
+    /** Pull requests that a run looked after; earlier versions wrote none. */
     looked: z.array(lookedSchema).max(MAX_LOOKED).default([]),
   })
   .transform(({ circuits, waiting, ...budget }) => {

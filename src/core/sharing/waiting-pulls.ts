@@ -7,7 +7,7 @@ import { HOUR_MS } from '../time.ts';
 
 /** Lanes whose last look is remembered. */
 export const MAX_LOOKED = 50;
-/** After this a pull request that nothing could be done for is looked at again, although it stands as it did: a task that was set aside may have another turn. */
+/** After this a pull request is looked at again although it stands as it did: a task that was set aside may have another turn. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
 export const lookedSchema = z.object({
@@ -17,7 +17,7 @@ export const lookedSchema = z.object({
   at: instant,
 });
 
-/** A pull request that a run looked at and had nothing to do for. */
+/** A pull request that a run worked on, or had nothing to do for. */
 export type Looked = Immutable<z.infer<typeof lookedSchema>>;
 
 /** An open pull request that conflicts with its base, or whose checks fail. */
@@ -26,7 +26,7 @@ export interface LaneInNeed {
   readonly seen: string;
 }
 
-/** The lanes whose pull requests need work, those that nobody looked at for longest first. What stands as it did when a run had nothing to do for it is left out. */
+/** The lanes whose pull requests need work, those that nobody looked at for longest first. What stands as it did when a run looked after it is left out: no pull request keeps the queue from its tasks run after run. */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
   { prefix, looked, now }: { readonly prefix: string; readonly looked: readonly Looked[]; readonly now: number },

@@ -1,5 +1,6 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { hasLabel } from '../../core/people/labels.ts';
+import { withAnswering } from '../../core/sharing/budget.ts';
 import { lanesInNeed, withLook, type LaneInNeed, type Looked } from '../../core/sharing/waiting-pulls.ts';
 import { issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -56,6 +57,9 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
+        // Where this run gets nowhere, the next ones are the queue's for some hours. Should it die, the lane goes on.
+        await remember(deps, one);
+        await deps.budget?.update((budget) => withAnswering(budget, one.lane));
         return { ...notLookedAfter, work: own };
       }
       if (isUnheard(deps, own)) unheard ??= own;

@@ -166,7 +166,8 @@ describe('what is asked of a head that is held', () => {
     forge.saidOf.set(BRANCH, { ...ARMED, reviews: asked.reviews, threads: [thread([comment(13, 'And that.')])] });
     expect(await next(project)).toMatchObject({ calls: 1 });
     expect(notices(project).filter((text) => text.includes('Auto-merge of pull request'))).toHaveLength(1);
-    expect(forge.writes.filter((write) => write === 'settled on #101').length).toBeGreaterThan(0);
+    // The first of the two is settled, and the second arming makes a comment of its own.
+    expect(forge.writes).toContain('settled in part on #101');
   });
 
   test('stays as it is where the token may not free the head: no call, one notification of what to do', async () => {
@@ -178,7 +179,7 @@ describe('what is asked of a head that is held', () => {
     expect(headOf(project)).toBe(head);
     const told = notices(project).filter((text) => text.includes('Switch auto-merge off and convert'));
     expect(told).toHaveLength(1);
-    expect(told[0]).toContain('did not let us make pull request #101 a draft again');
+    expect(told[0]).toMatch(/GitHub did not let us make pull request .* a draft again/);
   });
 
   test('leaves it ready, with auto-merge off, where nothing came of it', async () => {
