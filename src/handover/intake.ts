@@ -92,9 +92,10 @@ export interface Notes {
   readonly held: HeldHead | null;
 }
 
-/** `refusal`: why the head could not be freed for what is asked of it, as a sentence; null: nobody tried, or it was freed. */
+/** `isDraft`: whether the pull request was a draft then. `refusal`: why the head could not be freed for what is asked of it, as a sentence; null: nobody tried, or it was freed. */
 export interface HeldHead {
   readonly hold: Hold;
+  readonly isDraft: boolean;
   readonly refusal: string | null;
 }
 

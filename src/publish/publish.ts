@@ -217,9 +217,11 @@ async function standsAs(
   pullRequest: PullRequest,
 ): Promise<PullRequest> {
   const { number, draft } = pullRequest;
-  // What was made a draft for this run, and nothing was pushed to, is what people had decided of.
+  // A draft that somebody armed is not ready just because it was freed.
+  const wasDraft = notes.held?.isDraft === true && outcome.kind !== 'complete';
+  // Nothing was pushed, so the head is still the one that people decided on.
   const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
-  if (isForReview(outcome) || isAsBefore) {
+  if (!wasDraft && (isForReview(outcome) || isAsBefore)) {
     if (draft) await forge.markReady(number);
     return { ...pullRequest, draft: false };
   }

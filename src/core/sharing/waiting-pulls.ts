@@ -49,7 +49,7 @@ export function withLook(looked: readonly Looked[], look: Looked): readonly Look
   return [...looked.filter(({ lane }) => lane !== look.lane), look].slice(-MAX_LOOKED);
 }
 
-export function needsWork({ mergeable, checks }: Pick<WaitingPullRequest, 'mergeable' | 'checks'>): boolean {
+function needsWork({ mergeable, checks }: Pick<WaitingPullRequest, 'mergeable' | 'checks'>): boolean {
   return mergeable === 'conflicting' || checks === 'failed';
 }
 

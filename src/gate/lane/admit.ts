@@ -152,7 +152,7 @@ async function freeForWork(
   } catch (error) {
     if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
     deps.log.warning(`${name} is held by people's decision, and this token could not end that: ${error.message}`);
-    return { kind: 'held', notes: { ...notes, held: { hold, refusal: error.message } } };
+    return { kind: 'held', notes: { ...notes, held: { hold, isDraft: standing.isDraft, refusal: error.message } } };
   }
   deps.log.info(`${name} is a draft again, with auto-merge off: what is asked of it is worked on.`);
   const feedback = overtake(state.feedback, hold, deps.clock.now());

@@ -189,7 +189,7 @@ const unread = { warnings: [], checks: null, standing: null };
 
 function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
   const hold = standing === null ? null : holdOf(standing);
-  return hold === null ? null : { hold, refusal: null };
+  return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
 }
 
 interface Restored {

@@ -312,3 +312,19 @@ test("an issue's own pull request that is armed waits as the queue's does", asyn
   expect(project.origin.branches.get(branch)).toBe(head);
   expect(notices(project)).toHaveLength(1);
 });
+
+test('a draft with unfinished work that somebody armed, and in which something is asked, stays a draft without auto-merge', async () => {
+  let isHalf = true;
+  const project = createProject({
+    agent: [(call) => (isHalf ? half : worker)(call)],
+    inputs: { 'max-iterations': '1' },
+  });
+  expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)' });
+  project.forge.saidOf.set(BRANCH, { ...asked, autoMerge: true });
+  isHalf = false;
+  expect(await next(project)).toMatchObject({ calls: 1 });
+  expect(pullOf(project)?.draft).toBe(true);
+  expect(project.forge.saidOf.get(BRANCH)?.autoMerge).toBe(false);
+  expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  expect(pullOf(project)?.draft).toBe(false);
+});
