@@ -20,6 +20,7 @@ import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
 import { analyzeOutput } from './analyze-output.ts';
+import { noPullRequest } from './simulator/machine.ts';
 
 const GOAL = 3;
 const ROUNDS = 7;
@@ -107,7 +108,7 @@ async function loopOn(
     config,
     agents: [{ name: 'claude' as const, open: () => Promise.resolve(opened), opened: () => opened }] as const,
     repository,
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } } as const,
+    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken }, forge: noPullRequest } as const,
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' } as const) },
     sleep: () => Promise.resolve(),
@@ -165,7 +166,7 @@ async function loopOn(
         claimedAt: Date.now(),
         pipeline: null,
         mcpServers: [],
-        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
+        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);

@@ -114,7 +114,7 @@ function intakeOf(
     },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },
-    notes: { restored: 'simulated', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
+    notes: { restored: 'simulated', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
   };
 }
 

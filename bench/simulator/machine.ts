@@ -91,10 +91,17 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
         ),
     },
     repository: repositoryOf(scene),
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } },
+    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken }, forge: noPullRequest },
     agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
   };
 }
+
+/** What is asked of GitHub before a push: these lanes have no pull request. */
+export const noPullRequest = {
+  headNow: () => Promise.resolve(null),
+  freeHead: () => Promise.resolve(),
+  makeDraft: () => Promise.resolve(),
+};
 
 function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
   return Promise.resolve({ kind: 'pushed', along: null });

@@ -5,10 +5,11 @@ export interface Slice {
   readonly last?: number | null;
   /** Cursor: where an entry stands. */
   readonly before?: string | null;
+  readonly after?: string | null;
 }
 
 /** A part of a list. GitHub wants to know how many, and gives at most 100. */
-export function connection(entries: readonly object[], { first, last, before }: Slice): object {
+export function connection(entries: readonly object[], { first, last, before, after }: Slice): object {
   const size = first ?? last ?? 0;
   if (size < 1 || size > 100)
     throw failure(
@@ -17,13 +18,14 @@ export function connection(entries: readonly object[], { first, last, before }: 
     );
   const end = before == null ? entries.length : placeOf(before);
   const fromStart = typeof first === 'number';
-  const start = fromStart ? 0 : Math.max(0, end - size);
-  const nodes = entries.slice(start, fromStart ? Math.min(end, size) : end);
+  const behind = after == null ? 0 : placeOf(after) + 1;
+  const start = fromStart ? behind : Math.max(0, end - size);
+  const nodes = entries.slice(start, fromStart ? Math.min(end, start + size) : end);
   return {
     totalCount: entries.length,
     nodes,
     pageInfo: {
-      hasNextPage: fromStart && nodes.length < end,
+      hasNextPage: fromStart && start + nodes.length < end,
       hasPreviousPage: !fromStart && start > 0,
       startCursor: nodes.length === 0 ? null : cursorOf(start),
       endCursor: nodes.length === 0 ? null : cursorOf(start + nodes.length - 1),

@@ -1,10 +1,10 @@
 import type { GraphQLError } from 'graphql';
 import { accountOf, type Person } from './accounts.ts';
-import { commitFields, pullFields, refFields } from './feedback/pull-fields.ts';
+import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { editComment } from './people.ts';
 import type { Call } from './route.ts';
-import type { StoredComment, StoredEdit, StoredEvent, StoredIssue } from './state.ts';
+import type { StoredComment, StoredEdit, StoredEvent, StoredIssue, StoredPull } from './state.ts';
 
 /** GitHub's GraphQL for one repository: the fields that a run asks for. Those that are functions get their arguments from the query. */
 export function createRoot(call: Call): object {
@@ -26,6 +26,10 @@ export function createRoot(call: Call): object {
           if (token.permissions.contents === undefined) throw forbidden();
           return commitFields(await pullSurroundings(), oid);
         },
+        pullRequests: async ({ states, ...slice }: Slice & { readonly states?: readonly string[] | null }) => {
+          if (token.permissions.pull_requests === undefined) throw forbidden();
+          return pullsFields(await pullSurroundings(), { states: states ?? null, slice });
+        },
         pullRequest: async ({ number }: Numbered) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();
           const pull = state.pulls.find((candidate) => candidate.number === number);
@@ -38,12 +42,33 @@ export function createRoot(call: Call): object {
     },
 
     markPullRequestReadyForReview: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
-      if (token.permissions.pull_requests !== 'write') throw forbidden();
-      const pull = state.pulls.find(({ id }) => input.pullRequestId === `PR_${String(id)}`);
-      if (pull === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
+      const pull = pullToChange(input.pullRequestId);
       pull.draft = false;
-      return { pullRequest: { isDraft: false } };
+      return { pullRequest: { id: input.pullRequestId, isDraft: false } };
+    },
+
+    convertPullRequestToDraft: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
+      const pull = pullToChange(input.pullRequestId);
+      if (!state.settings.draftsSupported)
+        throw failure('UNPROCESSABLE', 'Draft pull requests are not supported in this repository.');
+      pull.draft = true;
+      return { pullRequest: { id: input.pullRequestId, isDraft: true } };
+    },
+
+    disablePullRequestAutoMerge: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
+      const pull = pullToChange(input.pullRequestId);
+      if (token.permissions.contents !== 'write') throw forbidden();
+      if (!state.autoMerge.delete(pull.number))
+        throw failure('UNPROCESSABLE', "Can't disable auto-merge for this pull request.");
+      return { pullRequest: { id: input.pullRequestId } };
+    },
+
+    dequeuePullRequest: ({ input }: { readonly input: { readonly id: string } }) => {
+      const pull = pullToChange(input.id);
+      if (token.permissions.contents !== 'write') throw forbidden();
+      if (!state.mergeQueue.delete(pull.number))
+        throw failure('UNPROCESSABLE', 'The pull request is not in the merge queue.');
+      return { mergeQueueEntry: null };
     },
 
     resolveReviewThread: ({ input }: { readonly input: { readonly threadId: string } }) => {
@@ -82,6 +107,13 @@ export function createRoot(call: Call): object {
       };
     },
   };
+
+  function pullToChange(nodeId: string): StoredPull {
+    if (token.permissions.pull_requests !== 'write') throw forbidden();
+    const pull = state.pulls.find(({ id }) => nodeId === `PR_${String(id)}`);
+    if (pull === undefined) throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
+    return pull;
+  }
 
   async function pullSurroundings() {
     return { call, branches: await call.branches(), actor, forbidden };

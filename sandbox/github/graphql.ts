@@ -5,6 +5,8 @@ import { type Answer, type Call, text } from './route.ts';
 export async function answerGraphql(call: Call): Promise<Answer> {
   const { graphql, createRoot, schema } = await loadSchema();
   const { query, variables } = call.body;
+  const unknown = call.state.settings.unknownFields.filter((name) => new RegExp(`\\b${name}\\b`).test(text(query)));
+  if (unknown.length > 0) return { status: 200, body: { errors: unknown.map(unknownField) } };
   const result = await graphql.graphql({
     schema,
     source: text(query),
@@ -20,6 +22,14 @@ export async function answerGraphql(call: Call): Promise<Answer> {
   return {
     status: 200,
     body: { ...(result.data === undefined ? {} : { data: result.data }), ...(errors === undefined ? {} : { errors }) },
+  };
+}
+
+function unknownField(name: string): object {
+  return {
+    path: ['query', name],
+    extensions: { code: 'undefinedField', typeName: 'PullRequest', fieldName: name },
+    message: `Field '${name}' doesn't exist on type 'PullRequest'`,
   };
 }
 

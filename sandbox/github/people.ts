@@ -107,6 +107,15 @@ export function minimizeComment(state: GitHubState, id: number): void {
   commentOf(state, id).minimized = true;
 }
 
+/** Has a pull request merged as soon as nothing keeps it from that. */
+export function armAutoMerge(state: GitHubState, number: number, { by }: Pick<Deed, 'by'>): void {
+  state.autoMerge.set(number, personOf(state, by));
+}
+
+export function enqueue(state: GitHubState, number: number): void {
+  state.mergeQueue.add(number);
+}
+
 function takeAway(state: GitHubState, number: number, how: Gone): void {
   state.issues.splice(state.issues.indexOf(issueOf(state, number)), 1);
   state.gone.set(number, how);

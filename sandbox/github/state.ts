@@ -24,6 +24,10 @@ export interface GitHubState extends KnownAccounts {
   readonly statuses: StoredStatus[];
   /** Whether a pull request can be merged, by number; what is not named is found out. */
   readonly mergeable: Map<number, Mergeability>;
+  /** Pull requests that are merged once nothing keeps them from it, by number, with who armed them. */
+  readonly autoMerge: Map<number, Person>;
+  /** Pull requests in the merge queue, by number. */
+  readonly mergeQueue: Set<number>;
   /** The first parent of a commit, by its id; what is not named is found out. */
   readonly parents: Map<string, string>;
   readonly reactions: StoredReaction[];
@@ -45,6 +49,10 @@ interface Settings {
   draftsSupported: boolean;
   /** Whether the server knows issue dependencies and sub-issues at all; an old Enterprise server does not. */
   dependenciesKnown: boolean;
+  /** How many approvals the base branch's rules ask for; 0: there is no such rule. */
+  requiredApprovals: number;
+  /** Fields of GraphQL that the server does not know; an old Enterprise server lacks some. */
+  readonly unknownFields: string[];
 }
 
 /** What people set a repository up with. */
@@ -192,7 +200,10 @@ export function shelfOf(caches: StoredCache[]): CacheShelf {
 export function createState(repository: GitHubState['repository'], now: number): GitHubState {
   return {
     repository,
-    settings: { actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
+    settings: {
+      ...{ actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
+      ...{ requiredApprovals: 0, unknownFields: [] },
+    },
     // 1,000 an hour is GITHUB_TOKEN's limit in one repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
     graphqlRate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
@@ -208,6 +219,8 @@ export function createState(repository: GitHubState['repository'], now: number):
     suites: [],
     statuses: [],
     mergeable: new Map(),
+    autoMerge: new Map(),
+    mergeQueue: new Set(),
     parents: new Map(),
     reactions: [],
     jobs: [],

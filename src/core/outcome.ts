@@ -66,6 +66,11 @@ export const outcomeKinds: readonly OutcomeKind[] = [
 /** How GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 
+/** Whether a run that ended so leaves its pull request to people. */
+export function isForReview({ kind, reason }: Outcome): boolean {
+  return kind === 'complete' || reason === 'waiting_for_review';
+}
+
 /** How GitHub shows the end. A run that only met a circuit which an earlier one opened is not a failure of its own. */
 export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';

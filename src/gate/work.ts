@@ -2,11 +2,13 @@ import { hasLabel } from '../core/people/labels.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
+import { hasTimeForOthers } from '../core/sharing/elsewhere.ts';
 import { admit, preview, type Preview } from './lane/admit.ts';
+import { lookAfterWaiting, notLookedAfter, type LookedAfter } from './lane/waiting-pulls.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
-import { forTasks, type Request } from './tasks/sources.ts';
+import { forTasks, type Purpose, type Request } from './tasks/sources.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -22,15 +24,36 @@ export interface AskedIssue {
 
 /** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
-  const request = await queueRequest(deps, by);
-  return request === null
-    ? withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
-    : admit(deps, request);
+  const issues = await queuedIssues(deps);
+  const request = await queueRequest(deps, by, issues);
+  const waiting = await lookAfter(deps, by, { issues, request });
+  if (waiting.work !== null) return waiting.work;
+  const own =
+    request === null
+      ? await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
+      : await admit(deps, request);
+  const notes = { ...own.notes, warnings: [...own.notes.warnings, ...waiting.warnings] };
+  if (own.kind === 'work' || !hasTimeForOthers(own.outcome)) return { ...own, notes };
+  if (waiting.problem !== null) throw waiting.problem;
+  return waiting.unheard ?? { ...own, notes };
+}
+
+/** Pull requests that wait come before new tasks; whoever asks for the queue by name means the queue. */
+async function lookAfter(
+  deps: GateDeps,
+  { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  { issues, request }: { readonly issues: readonly Issue[]; readonly request: Request | null },
+): Promise<LookedAfter> {
+  if (asked || purpose.kind !== 'tasks') return notLookedAfter;
+  const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
+  const queue = request === null ? await queueRequest(deps, { asked, byHand, purpose: answers }, issues) : null;
+  return lookAfterWaiting(deps, { issues, request: queue, admit });
 }
 
 /** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
-  const request = await queueRequest(deps, { asked: false, byHand: true, purpose: forTasks });
+  const by = { asked: false, byHand: true, purpose: forTasks };
+  const request = await queueRequest(deps, by, await queuedIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
     : preview(deps, request);
@@ -39,8 +62,8 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
 async function queueRequest(
   deps: GateDeps,
   { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  issues: readonly Issue[],
 ): Promise<Request | null> {
-  const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
   // What is said of its pull request is answered, whether or not any task is left.

@@ -3,6 +3,7 @@ import type { Log } from '../ports/machine.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
+import { makeDraft, markReady } from './feedback/free-head.ts';
 import { cut } from '../core/text/cut.ts';
 
 type PullRequestMethods = Pick<
@@ -15,12 +16,14 @@ type PullRequestMethods = Pick<
   | 'openPullRequest'
   | 'updatePullRequest'
   | 'markReady'
+  | 'makeDraft'
   | 'requestReview'
   | 'assign'
 >;
 type Request = Parameters<Forge['openPullRequest']>[0];
 
-export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
+export function createPullRequests(client: Client, log: Log): PullRequestMethods {
+  const { ask } = client;
   /** GraphQL ids by number, of pull requests that were seen already. */
   const nodeIds = new Map<number, string>();
   /** Logins of authors, who cannot review what they opened. */
@@ -30,6 +33,13 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
     if (answer.user) authors.set(answer.number, answer.user.login);
     return toPullRequest(answer);
   };
+
+  const idOf = async (number: number): Promise<string> =>
+    nodeIds.get(number) ??
+    ask({ doing: `read pull request #${String(number)}`, needs: ['pull-requests: read'] }, async (octokit, at) => {
+      const { data } = await octokit.rest.pulls.get({ ...at, pull_number: number });
+      return data.node_id;
+    });
 
   return {
     pullRequestOf: (branch) =>
@@ -87,20 +97,8 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
         await octokit.rest.pulls.update({ ...at, pull_number: number, title: fitTitle(title), body: fitBody(body) });
       }),
 
-    markReady: (number) =>
-      ask(
-        {
-          doing: `mark pull request #${String(number)} as ready for review`,
-          needs: ['pull-requests: write', 'contents: write'],
-        },
-        async (octokit, at) => {
-          const id = nodeIds.get(number) ?? (await octokit.rest.pulls.get({ ...at, pull_number: number })).data.node_id;
-          await octokit.graphql(
-            'mutation ($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } } }',
-            { id },
-          );
-        },
-      ),
+    markReady: async (number) => markReady(client, number, await idOf(number)),
+    makeDraft: async (number) => makeDraft(client, number, await idOf(number)),
 
     async requestReview(number, { logins, teams }) {
       const reviewers = logins.filter((login) => !sameLogin(login, authors.get(number)));

@@ -3,6 +3,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { Settlement } from '../core/people/needs.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
+import type { Hold } from '../core/feedback/held-head.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks-summary.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { McpServer } from '../core/mcp/server.ts';
@@ -87,6 +88,15 @@ export interface Notes {
   readonly found: readonly string[];
   /** Of the pull request's head; null: nobody looked. */
   readonly checks: ChecksSummary | null;
+  /** What people had decided of the pull request's head as the run began; null: nothing, or nobody looked. */
+  readonly held: HeldHead | null;
+}
+
+/** `isDraft`: whether the pull request was a draft then. `refusal`: why the head could not be freed for what is asked of it, as a sentence; null: nobody tried, or it was freed. */
+export interface HeldHead {
+  readonly hold: Hold;
+  readonly isDraft: boolean;
+  readonly refusal: string | null;
 }
 
 /** A run that ends in the gate, before it knows anything of a lane. */
@@ -99,6 +109,6 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [], checks: null },
+    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
   };
 }

@@ -10,7 +10,7 @@ import type { CircuitOpener } from '../core/others/opened-by.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
-import type { Receipt } from './intake.ts';
+import type { HeldHead, Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
@@ -154,6 +154,8 @@ export interface LaneFacts {
   readonly checks: ChecksSummary | null;
   /** How `verify` fails on the base branch; null: it passes, or nobody asked. */
   readonly redBase: RedBase | null;
+  /** What people had decided of its head as the run began; null: nothing, or nobody looked. */
+  readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
   /** What opened the circuit last. */
   readonly openedBy: CircuitOpener;

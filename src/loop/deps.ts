@@ -13,6 +13,7 @@ import type { Policy } from '../core/policy.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Windows } from '../core/lane/windows.ts';
 import type { Seal, StateStore, Unavailable } from '../ports/state.ts';
+import type { HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/work.ts';
 
 /** An iteration that begins (1-based), and the orders that people gave since the run began. */
@@ -24,7 +25,11 @@ interface Beginning {
 
 /** Where an iteration's work is safe: on the branch, or with the job that publishes it. */
 type Outlet =
-  | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
+  | {
+      readonly kind: 'push';
+      readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
+      readonly forge: HeadDeps['forge'];
+    }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
 /** `policy`: the user's, without what its reservation makes of it. `renew`: what a run whose time is `maxRunMs` in all may use from now on, which is then reserved; never throws. */

@@ -3,6 +3,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
+import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult } from '../ports/repository.ts';
@@ -38,14 +39,18 @@ export async function openBranch(deps: PushDeps, work: Work): Promise<Pushed> {
 }
 
 /** After an iteration: what it made is safe on the branch before the next one begins. */
-export async function pushIteration(deps: RideDeps, work: Work): Promise<Pushed> {
-  const { lane, head, remoteHead, base } = work;
+export async function pushIteration(deps: RideDeps, made: Work): Promise<Pushed> {
+  const { lane, head, remoteHead, base } = made;
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
-    await outlet.handOver(work);
-    return { work, end: null };
+    await outlet.handOver(made);
+    return { work: made, end: null };
   }
-  if (head === (remoteHead ?? base)) return { work, end: null };
+  if (head === (remoteHead ?? base)) return { work: made, end: null };
+  const cleared = await clearHead({ ...deps, forge: outlet.forge }, made);
+  if (cleared.kind === 'held') return { work: made, end: heldHead(made, cleared.why) };
+  if (cleared.kind === 'unknown') return concluded(deps, made, { kind: 'unreachable', why: cleared.why });
+  const work = { ...made, state: { ...made.state, feedback: cleared.feedback } };
   const ride = await deps.store.ride(lane.id, {
     after: work.state.sequence,
     document: (sequence) => documentOnTheWay(deps, work, sequence),
@@ -125,6 +130,15 @@ function concluded(deps: PushDeps, work: Work, pushed: PushResult | PushedOn): P
 /** Nothing is lost by an error: the commits wait for the next push. */
 function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
+}
+
+function heldHead({ lane: { pullRequest } }: Work, why: string): Outcome {
+  const name = `pull request #${String(pullRequest?.number ?? 0)}`;
+  return {
+    kind: 'failed',
+    reason: 'configuration',
+    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and that could not be taken back. ${sentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
+  };
 }
 
 function failed(message: string): Outcome {

@@ -1,5 +1,6 @@
 import type { ObjectId } from '../core/evidence.ts';
-import type { CheckDetails, CheckNow, PullRequestNow } from '../core/feedback/pull-request-now.ts';
+import type { Standing } from '../core/feedback/held-head.ts';
+import type { CheckDetails, CheckNow, PullRequestNow, WaitingPullRequest } from '../core/feedback/pull-request-now.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
@@ -92,6 +93,12 @@ export interface Forge {
   pullRequestOf(branch: string): Promise<PullRequest | null>;
   /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
+  /** What people have decided of the open pull request whose head is `branch` of this repository; null: there is none. One request. */
+  headNow(branch: string): Promise<Standing | null>;
+  /** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, as far as it stands otherwise. Throws UserError where one of it is refused. */
+  freeHead(number: number, standing: Standing): Promise<void>;
+  /** The open pull requests of this repository whose head begins with `prefix`, of the 200 that changed last. One request as a rule. */
+  waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
   /** Checks of the five commits that the base branch had before `tip`, the oldest first; empty where they cannot be read. One request. */
   checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
   /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
@@ -118,6 +125,8 @@ export interface Forge {
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Draft → ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
+  /** Ready for review → draft (GraphQL). */
+  makeDraft(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. `body` may be made from what the comment says now; null: there is none. */
   upsertComment(
     number: number,

@@ -1,10 +1,13 @@
 import { recordRound } from '../core/feedback/answered.ts';
+import type { Feedback } from '../core/feedback/memory.ts';
 import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
-import type { Outcome } from '../core/outcome.ts';
+import { isKnownRed } from '../core/lane/check.ts';
+import { isForReview, type Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import { clearHead, type Cleared } from '../handover/clear-head.ts';
 import { documentOf, verifiedState, transcriptBefore } from '../handover/stored.ts';
 import { hasConversation } from '../core/lane/session.ts';
 import type { Work } from '../handover/work.ts';
@@ -22,6 +25,7 @@ import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
+import { requestReviewAgain } from './review-again.ts';
 import { within } from './within.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -45,7 +49,10 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   });
   const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
-  const worked = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
+  const worked =
+    branch.kind === 'lost'
+      ? withoutProgress(finished, deps.config.policy, deps.clock.now())
+      : { ...finished, state: { ...finished.state, feedback: branch.feedback } };
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
@@ -76,7 +83,12 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
   const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
   const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
-  const notified = { ...work, state: { ...work.state, ...remembered, sequence } };
+  const isReady = end.published && pull.pullRequest !== null && !pull.pullRequest.draft && isForReview(end.outcome);
+  const again =
+    isReady && pull.pullRequest !== null
+      ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
+      : { feedback: work.state.feedback, warnings: [] };
+  const notified = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
   const { saved, lane } = await saveState(deps, notified, end);
   await settleUsage(deps, notified, !isUnheard && answers.unposted === 0 && !isCutOff(end));
   const report = reportWith(saved);
@@ -85,7 +97,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     notifyIssues(deps, { work, report, known: remembered.notified }),
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
-  const unsaid = [...answers.warnings, ...unnotified, ...unlabelled, ...warnings];
+  const unsaid = [...answers.warnings, ...unnotified, ...again.warnings, ...unlabelled, ...warnings];
   return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
@@ -94,11 +106,15 @@ interface PublishedBranch {
   readonly kind: 'published' | 'lost';
   readonly remoteHead: string | null;
   readonly outcome: Outcome;
+  readonly feedback: Feedback;
 }
 
 async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBranch> {
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
-  if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome };
+  const { feedback } = work.state;
+  if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, feedback };
+  const cleared: Cleared = head === remoteHead ? { kind: 'clear', feedback } : await clearHead(deps, work);
+  if (cleared.kind !== 'clear') return lostBranch(deps, work, cleared.why);
   // The loop has pushed what it could: from there on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const pushed = await within(
@@ -108,12 +124,18 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
   if (pushed.kind === 'pushed') {
     // The loop said so of what it pushed itself.
     if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
-    return { kind: 'published', remoteHead: head, outcome };
+    return { kind: 'published', remoteHead: head, outcome, feedback: cleared.feedback };
   }
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(pushed.why)}`;
+  return lostBranch(deps, work, pushed.why);
+}
+
+async function lostBranch(deps: PublishDeps, work: Work, why: string): Promise<PublishedBranch> {
+  const { lane, base, remoteHead, state } = work;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(why)}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
-  return { kind: 'lost', remoteHead: left, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  const outcome = { kind: 'failed', reason: 'infrastructure', message } as const;
+  return { kind: 'lost', remoteHead: left, outcome, feedback: state.feedback };
 }
 
 /** A branch that was made for work that did not come is taken away again. */
@@ -172,11 +194,9 @@ async function publishPullRequest(
  * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
-async function openOrUpdate(
-  { forge, config, redact }: PublishDeps,
-  { lane, outcome }: Work,
-  report: WorkedReport,
-): Promise<PullRequest> {
+async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest> {
+  const { forge, config, redact } = deps;
+  const { lane } = work;
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
@@ -187,9 +207,33 @@ async function openOrUpdate(
   const pullRequest = isOurs
     ? newest
     : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
-  const isForReview = outcome.kind === 'complete' || outcome.reason === 'waiting_for_review';
-  if (isForReview && pullRequest.draft) await forge.markReady(pullRequest.number);
-  return pullRequest;
+  return standsAs(deps, work, pullRequest);
+}
+
+/** The pull request as a draft or ready, by how the run ended. */
+async function standsAs(
+  { forge, config, log }: PublishDeps,
+  { outcome, state, head, hasNewCommits, notes }: Work,
+  pullRequest: PullRequest,
+): Promise<PullRequest> {
+  const { number, draft } = pullRequest;
+  // A draft that somebody armed is not ready just because it was freed.
+  const wasDraft = notes.held?.isDraft === true && outcome.kind !== 'complete';
+  // Nothing was pushed, so the head is still the one that people decided on.
+  const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
+  if (!wasDraft && (isForReview(outcome) || isAsBefore)) {
+    if (draft) await forge.markReady(number);
+    return { ...pullRequest, draft: false };
+  }
+  const isRed = state.change.failingSince !== null || isKnownRed(state, head);
+  if (draft || !config.draft || !isRed) return pullRequest;
+  try {
+    await forge.makeDraft(number);
+    return { ...pullRequest, draft: true };
+  } catch (error) {
+    log.warning(`\`verify\` fails, and the pull request could not be made a draft again: ${sentence(textOf(error))}`);
+    return pullRequest;
+  }
 }
 
 /** Only what the remote has is answered for: a commit that people cannot see is none. */

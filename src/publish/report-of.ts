@@ -135,7 +135,16 @@ function laneFactsOf(
   { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
 ): Pick<
   LaneFacts,
-  'tasks' | 'feedback' | 'answers' | 'checks' | 'redBase' | 'circuit' | 'openedBy' | 'callsRemaining' | 'restored'
+  | 'tasks'
+  | 'feedback'
+  | 'answers'
+  | 'checks'
+  | 'redBase'
+  | 'held'
+  | 'circuit'
+  | 'openedBy'
+  | 'callsRemaining'
+  | 'restored'
 > {
   return {
     tasks: tasksWithProgress(tasks.filter(isListed), state, context),
@@ -147,6 +156,7 @@ function laneFactsOf(
     answers: provenAnswers(state),
     checks: notes.checks,
     redBase: state.redBase,
+    held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: openedBy(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),

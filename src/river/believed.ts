@@ -44,6 +44,7 @@ export function believedWork(work: Work, known: Known): Work {
       claimedBy: null,
       found: [],
       checks: null,
+      held: null,
     },
     warnings: [FINISHED_BY_POST],
     // That of an earlier version has none.

@@ -111,6 +111,11 @@ function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   return isNamed && isLaneId(lane.id) && lane.branch === config.branchPrefix + lane.id;
 }
 
+/** Whether the store says that this run has the lane of the record. */
+async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
+  return isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id && (await isOurs(deps, lane.id));
+}
+
 async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
   try {
     const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
@@ -134,7 +139,8 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
     return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
   }
-  if (!isPossible(deps, work))
+  // A run of the queue may have claimed the branch of an issue: one that goes on, or whose pull request needs work.
+  if (!isPossible(deps, work) && !(await isClaimed(deps, work)))
     return unusable(
       deps,
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',

@@ -68,9 +68,9 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const agents = agentsOf(deps.connect, intake, () => undefined);
   await openFirst(agents, intake, deps.clock.now());
   const begun = await acknowledge(stages.forge, intake);
-  const { remote, store } = stages;
+  const { remote, store, forge } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
-  const outlet = { kind: 'push', remote } as const;
+  const outlet = { kind: 'push', remote, forge } as const;
   const policy = withPipelineOf(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,

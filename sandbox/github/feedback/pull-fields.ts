@@ -39,6 +39,22 @@ export function refFields(at: Surroundings, qualifiedName: string): object | nul
   };
 }
 
+/** Pull requests of the repository, those that changed last first. */
+export function pullsFields(
+  at: Surroundings,
+  { states, slice }: { readonly states: readonly string[] | null; readonly slice: Slice },
+): object {
+  const { issues, pulls } = at.call.state;
+  const updatedAt = ({ number }: StoredPull): number => issues.find((issue) => issue.number === number)?.updatedAt ?? 0;
+  const found = pulls
+    .filter((pull) => states?.includes(stateOf(at, pull)) ?? true)
+    .toSorted((left, right) => updatedAt(right) - updatedAt(left));
+  return connection(
+    found.map((pull) => pullFields(at, pull)),
+    slice,
+  );
+}
+
 /** What people and CI say of a pull request. */
 export function pullFields(at: Surroundings, pull: StoredPull): object {
   const { state, render } = at.call;
@@ -46,7 +62,19 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
   const head = headOf(at, pull);
   return {
     __typename: 'PullRequest',
+    id: `PR_${String(pull.id)}`,
     number: pull.number,
+    reviewDecision: () => decisionOf(at, pull),
+    latestOpinionatedReviews: ({ writersOnly, ...slice }: Slice & { readonly writersOnly?: boolean | null }) =>
+      connection(
+        opinionsOn(at, pull, writersOnly === true).map((review) => reviewFields(at, review)),
+        slice,
+      ),
+    autoMergeRequest: () => {
+      const by = state.autoMerge.get(pull.number);
+      return by === undefined ? null : { enabledAt: instant(at.call.now), enabledBy: at.actor(by) };
+    },
+    isInMergeQueue: state.mergeQueue.has(pull.number),
     url: render.site(`/pull/${String(pull.number)}`),
     isCrossRepository: pull.fork !== null,
     isDraft: pull.draft,
@@ -70,6 +98,26 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
         slice,
       ),
   };
+}
+
+/** The newest opinion of each reviewer, the oldest first: a comment is none. */
+function opinionsOn({ call: { state } }: Surroundings, pull: StoredPull, writersOnly: boolean): readonly StoredReview[] {
+  const opinions = ['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED'];
+  const said = state.reviews.filter((review) => review.pull === pull.number && opinions.includes(review.state));
+  const isWriter = (login: string): boolean =>
+    ['admin', 'write'].includes(state.collaborators.get(login)?.permission ?? 'read');
+  const newest = [...new Map(said.map((review) => [review.author.login, review])).values()];
+  return newest.filter(({ author }) => !writersOnly || isWriter(author.login));
+}
+
+/** By the rules of the base branch; null: they ask for no review. */
+function decisionOf(at: Surroundings, pull: StoredPull): string | null {
+  const { requiredApprovals } = at.call.state.settings;
+  if (requiredApprovals === 0) return null;
+  const opinions = opinionsOn(at, pull, true).map(({ state }) => state);
+  if (opinions.includes('CHANGES_REQUESTED')) return 'CHANGES_REQUESTED';
+  const approvals = opinions.filter((opinion) => opinion === 'APPROVED').length;
+  return approvals >= requiredApprovals ? 'APPROVED' : 'REVIEW_REQUIRED';
 }
 
 function stateOf({ call: { state } }: Surroundings, { number, mergedAt }: StoredPull): 'OPEN' | 'CLOSED' | 'MERGED' {
@@ -147,6 +195,11 @@ export function commitFields(at: Surroundings, oid: string): object {
         slice,
       );
     },
+    statusCheckRollup: () => {
+      if (token.permissions.checks === undefined) throw at.forbidden();
+      const rollup = rollupOf(at, oid);
+      return rollup === null ? null : { state: rollup };
+    },
     status: () => {
       if (token.permissions.statuses === undefined) throw at.forbidden();
       const newest = new Map(state.statuses.filter(({ head }) => head === oid).map((one) => [one.context, one]));
@@ -154,6 +207,19 @@ export function commitFields(at: Surroundings, oid: string): object {
       return { contexts: [...newest.values()].map((one) => ({ ...one, createdAt: instant(one.createdAt) })) };
     },
   };
+}
+
+/** All checks and statuses of a commit as one word; null: there are none. */
+function rollupOf({ call: { state } }: Surroundings, oid: string): string | null {
+  const runs = state.suites
+    .filter(({ head }) => head === oid)
+    .flatMap((suite) => [...new Map(suite.runs.map((run) => [run.name, run])).values()])
+    .map(({ status, conclusion }) => (status === 'COMPLETED' ? (conclusion ?? '') : 'PENDING'));
+  const statuses = new Map(state.statuses.filter(({ head }) => head === oid).map((one) => [one.context, one.state]));
+  const all: readonly string[] = [...runs, ...statuses.values()];
+  if (all.length === 0) return null;
+  if (all.some((one) => ['FAILURE', 'TIMED_OUT', 'STARTUP_FAILURE', 'CANCELLED', 'ERROR'].includes(one))) return 'FAILURE';
+  return all.some((one) => ['PENDING', 'EXPECTED', 'ACTION_REQUIRED'].includes(one)) ? 'PENDING' : 'SUCCESS';
 }
 
 function suiteFields(at: Surroundings, suite: StoredSuite): object {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
+import { holdSchema } from './held-head.ts';
 import { lockFilesSchema } from './conflict/lock-files.ts';
 import { storedTaskId } from '../tasks/ids.ts';
 import { capped } from '../text/cut.ts';
@@ -82,13 +83,15 @@ export const feedbackSchema = z.object({
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is said once; null: they start. */
   unstarted: objectId.nullable(),
+  /** What people had decided of a head that Ralph's commits have replaced since; null: nothing. Earlier states of version 7 do not say. */
+  overtaken: holdSchema.extend({ at: instant }).nullable().default(null),
 });
 
 /** What was asked of a lane's pull request and answered. */
 export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 
 /** Of a pull request that nobody has said anything about. */
-export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null };
+export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
 /** The same items, the newest last, at most so many: what was answered in public goes first, what is open last. A thread itself says that it is answered; of a review as a whole only the memory does. */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {

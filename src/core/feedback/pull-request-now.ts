@@ -1,4 +1,5 @@
 import type { ObjectId } from '../evidence.ts';
+import type { Standing } from './held-head.ts';
 
 /** Who wrote something; `id`: GitHub's own number, null where it does not say. */
 export interface Author {
@@ -8,12 +9,12 @@ export interface Author {
 }
 
 /** What people and CI say of an open pull request now: raw text of strangers. Instants in ms. */
-export interface PullRequestNow {
+export interface PullRequestNow extends Standing {
   readonly number: number;
   readonly url: string;
   readonly head: ObjectId;
   readonly base: { readonly branch: string; readonly tip: ObjectId };
-  /** `unknown`: GitHub is still computing it. */
+  /** `unknown`: GitHub is still computing it, and was asked twice. */
   readonly mergeable: 'mergeable' | 'conflicting' | 'unknown';
   /** The newest 100 that are not resolved, oldest first. */
   readonly threads: readonly ThreadNow[];
@@ -22,6 +23,17 @@ export interface PullRequestNow {
   /** The newest 100, oldest first. */
   readonly reviews: readonly ReviewNow[];
   readonly checks: ChecksNow;
+}
+
+/** An open pull request of one of Ralph's branches, as a list of them shows it. */
+export interface WaitingPullRequest {
+  readonly number: number;
+  readonly branch: string;
+  readonly head: ObjectId;
+  readonly base: ObjectId;
+  readonly mergeable: PullRequestNow['mergeable'];
+  /** Of all checks of the head together; `unknown`: they run, there are none, or the token may not read them. */
+  readonly checks: 'passed' | 'failed' | 'unknown';
 }
 
 /** A thread of a review that is not resolved. */

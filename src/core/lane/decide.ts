@@ -15,7 +15,7 @@ import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { awake } from '../tasks/set-aside.ts';
-import { isSettled, type QueuedTask, type Task } from '../tasks/task.ts';
+import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
 import { MINUTE_MS } from '../time.ts';
@@ -284,6 +284,7 @@ function checksLeft(situation: Situation): Outcome | null {
 /** The queue's pull request has as much as people can review at once: nothing more is begun. What they say of it is answered all the same. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
+  if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
   if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
   const goesOn = taskToWork(situation);
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
@@ -294,6 +295,14 @@ function waitingForReview(situation: Situation): Outcome | null {
   return next !== null && (goesOn === null || !isShareOf(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;
+}
+
+/** True if everything that is left waits for the merge of an approved pull request. What was asked of that and needs a person is said first. */
+function isHeldOnly(situation: Situation): boolean {
+  const { state, tasks } = situation;
+  const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(progressOf(state.tasks, id)));
+  const isWaiting = tasks.some(({ id, obstacle }) => obstacle === 'held' && !isSettled(progressOf(state.tasks, id)));
+  return isSaid && isWaiting && taskToWork(situation) === null;
 }
 
 /** Nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */

@@ -128,10 +128,16 @@ function needsOf(end: LaneEnd): readonly Need[] {
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
-  const ofTasks = [...begun, ...inVain, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
+  const ofTasks: Need[] = [...begun, ...inVain, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
   const ofLane = laneKindOf(outcome, pullRequest);
+  if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
+}
+
+/** Whether a person has to arm the pull request again if it is to merge by itself. */
+function isDisarmed({ feedback: { overtaken } }: Standing): boolean {
+  return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
 /** What was asked of the pull request and had the end of its last round in this run, whatever came of it. */
@@ -192,6 +198,11 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (isHeldUpSince(at, end)) return 'held_up';
       // What was ready was less than what is there now. Post finishes a run that has notified people already.
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
+    case 'auto_merge_off':
+      if (pullRequest !== thread) return 'pull_request_over';
+      // Somebody armed it again, and it was ended once more.
+      if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
+      return isDisarmed(after) ? null : 'works_again';
     case 'waiting_for_review':
       return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
     case 'needs_approval': {

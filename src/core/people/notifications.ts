@@ -23,6 +23,7 @@ export const notificationKinds = [
   'configuration',
   'ready',
   'waiting_for_review',
+  'auto_merge_off',
 ] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
 
@@ -99,7 +100,8 @@ export function needsOfTask(about: TaskId): readonly Need[] {
 /** What a person can be needed for by a pull request that is open. The queue may wait for that of any lane. */
 export function needsOfPullRequest(lane: LaneId): readonly Need[] {
   const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({ kind: 'waiting_for_review', about: aboutLane(id) }));
-  return [{ kind: 'ready', about: aboutLane(lane) }, ...waiting];
+  const own = (['ready', 'auto_merge_off'] as const).map((kind): Need => ({ kind, about: aboutLane(lane) }));
+  return [...own, ...waiting];
 }
 
 const MARKER_START = '<!-- ralph-action:notification ';

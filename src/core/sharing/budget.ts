@@ -18,6 +18,7 @@ import { progressOf } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS } from './lease.ts';
+import { lookedSchema, MAX_LOOKED } from './waiting-pulls.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';
 import {
   MAX_WAITING,
@@ -67,6 +68,8 @@ const schema = z
     unfinished: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
     /** The same, of which somebody asked something while no run could read it; earlier versions wrote none. */
     unanswered: z.array(z.string().max(120)).max(MAX_WAITING).default([]),
+    /** Pull requests that a run looked after; earlier versions wrote none. */
+    looked: z.array(lookedSchema).max(MAX_LOOKED).default([]),
   })
   .transform(({ circuits, waiting, ...budget }) => {
     const isKnown = (id: TaskId): boolean => waiting.some(({ task }) => task === id);
@@ -90,6 +93,7 @@ export const emptyBudget: Budget = {
   waiting: [],
   unfinished: [],
   unanswered: [],
+  looked: [],
 };
 
 export type ParsedBudget =

@@ -33,6 +33,7 @@ export interface TaskComment {
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
  * `unchecked`: so far down the queue that this run did not look who approved it.
  * `unread`: a failed check that this run did not read, since it works on others first: they may have one cause.
+ * `held`: the lane's pull request is approved, or about to be merged, and nobody asks for this task by name.
  * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
@@ -43,6 +44,7 @@ export const taskObstacles = [
   'unchecked',
   'unreadable',
   'unread',
+  'held',
   'circuit-open',
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];

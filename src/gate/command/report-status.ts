@@ -35,6 +35,7 @@ export async function reportStatus(
       warnings: restored.warnings,
       claimedBy: restored.claimedBy,
       checks: null,
+      held: null,
       found: [],
     },
   };

@@ -25,7 +25,8 @@ export async function answerFeedback(
     );
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
   }
-  const purpose: Purpose = { kind: 'answers', failedOn: about === 'check' ? pullRequest.head : null };
+  const failedOn = about === 'check' ? pullRequest.head : null;
+  const purpose: Purpose = { kind: 'answers', failedOn, of: 'event' };
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
     ? workQueue(deps, { asked: false, byHand: false, purpose })

@@ -10,6 +10,7 @@ import {
 } from '../../core/feedback/checks/checks.ts';
 import { checksToRead } from '../../core/feedback/checks/reading.ts';
 import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
+import type { Standing } from '../../core/feedback/held-head.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../core/feedback/pull-request-now.ts';
 import { subjectFound, takeIn } from '../../core/feedback/rounds.ts';
 import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
@@ -20,6 +21,8 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
 
@@ -38,7 +41,12 @@ export interface ReadFeedback {
   /** null: nobody looked. */
   readonly checks: ChecksSummary | null;
   readonly warnings: readonly string[];
+  /** What people have decided of the pull request; null: there is none, or it could not be read. */
+  readonly standing: PullRequestStanding | null;
 }
+
+/** `number`: of the pull request. */
+export type PullRequestStanding = Standing & { readonly number: number };
 
 /** Reads what people and CI say of the pull request of a branch: one request, one for each person who is to be asked about, one where the base branch's tip does not say how a failed check stands there, and three for a failed check. */
 export async function readFeedback(
@@ -47,13 +55,30 @@ export async function readFeedback(
     branch,
     hasBranch,
     state: known,
-  }: { readonly branch: string; readonly hasBranch: boolean; readonly state: LaneState },
+    isAsked,
+  }: {
+    readonly branch: string;
+    readonly hasBranch: boolean;
+    readonly state: LaneState;
+    /** The event asks for an answer, so a run that cannot read what was said ends. */
+    readonly isAsked: boolean;
+  },
 ): Promise<ReadFeedback> {
   const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
-  const nothing: ReadFeedback = { tasks: [], asksForWork: false, state: known, checks: null, warnings: [] };
-  if (!hasBranch || (!reviews && !answersChecks)) return nothing;
-  const now = await deps.forge.pullRequestNow(branch);
+  const nothing: ReadFeedback = {
+    ...{ tasks: [], asksForWork: false, state: known, checks: null, warnings: [], standing: null },
+  };
+  if (!hasBranch) return nothing;
+  let now: PullRequestNow | null;
+  try {
+    now = await deps.forge.pullRequestNow(branch);
+  } catch (error) {
+    if (isAsked || !(error instanceof UserError)) throw error;
+    const why = `What people and CI say of the pull request of ${branch} could not be read, so this run does not answer it. ${sentence(error.message)}`;
+    return { ...nothing, checks: { ...noChecks, unreadable: error.message }, warnings: [why] };
+  }
   if (now === null) return nothing;
+  if (!reviews && !answersChecks) return { ...nothing, standing: now };
   const people = reviews ? await saidByPeople(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
@@ -101,6 +126,7 @@ export async function readFeedback(
     asksForWork: taken.open.some((id) => taken.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
     checks: seen?.summary ?? null,
+    standing: now,
     warnings: [
       ...(people.more === 0
         ? []

@@ -7,10 +7,13 @@ import type { McpServer } from '../../core/mcp/server.ts';
 import { workedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
-import { withinReach } from '../../core/tasks/queue.ts';
+import { isEligible, withinReach } from '../../core/tasks/queue.ts';
 import { awakeInRun } from '../../core/tasks/set-aside.ts';
 import { formatInstant } from '../../core/time.ts';
-import { endIntake, type Intake, type Notes } from '../../handover/intake.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { UserError } from '../../errors.ts';
+import { overtake } from '../../handover/clear-head.ts';
+import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import { unheardReviews } from '../feedback/unheard-reviews.ts';
 import type { Request } from '../tasks/sources.ts';
@@ -117,7 +120,45 @@ async function open(
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  const freed = await freeForWork(deps, decided, { tasks, state, notes });
+  if (freed.kind === 'held') {
+    await releaseLane(deps, lane.id);
+    const outcome = { kind: 'idle', reason: 'waiting_for_review' } as const;
+    return { ...decided.end(outcome), state, notes: freed.notes };
+  }
   const { pipeline, mcpServers } = read;
   const { policy, at: claimedAt } = claim;
-  return { kind: 'work', lane, opened, tasks, state, policy, claimedAt, pipeline, mcpServers, notes };
+  const begun = { lane: freed.lane, opened, tasks, state: freed.state, policy, claimedAt };
+  return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes };
+}
+
+type Freed =
+  | { readonly kind: 'free'; readonly lane: Lane; readonly state: LaneState; readonly notes: Notes }
+  | { readonly kind: 'held'; readonly notes: Notes };
+
+/** Before the first call: ends what holds the head that this run is to push onto, so that nothing is merged without what is asked of it. Where that is refused, nothing is worked on. */
+async function freeForWork(
+  deps: GateDeps,
+  { lane, standing }: Admissible,
+  { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes },
+): Promise<Freed> {
+  const hold = notes.held?.hold ?? null;
+  const progress = awakeInRun(state.tasks, deps.config.policy, deps.clock.now());
+  const isToWork = tasks.some((task) => isEligible(task, progress));
+  if (standing === null || hold === null || !isToWork) return { kind: 'free', lane, state, notes };
+  const name = `Pull request #${String(standing.number)}`;
+  try {
+    await deps.forge.freeHead(standing.number, standing);
+  } catch (error) {
+    if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
+    deps.log.warning(`${name} is held by people's decision, and this token could not end that: ${error.message}`);
+    return { kind: 'held', notes: { ...notes, held: { hold, isDraft: standing.isDraft, refusal: error.message } } };
+  }
+  deps.log.info(`${name} is a draft again, with auto-merge off: what is asked of it is worked on.`);
+  const feedback = overtake(state.feedback, hold, deps.clock.now());
+  const pullRequest = lane.pullRequest === null ? null : { ...lane.pullRequest, draft: true };
+  const ended = hold.queued ? 'was taken out of the merge queue' : 'no longer merges automatically';
+  const warning = `${name} ${ended}, since what is asked of it needs new commits. Switch that on again once you have reviewed them.`;
+  const warnings = hold.queued || hold.autoMerge ? [...notes.warnings, warning] : notes.warnings;
+  return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };
 }

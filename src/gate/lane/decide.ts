@@ -1,3 +1,4 @@
+import { holdOf } from '../../core/feedback/held-head.ts';
 import { owesWords } from '../../core/feedback/owed.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
@@ -14,13 +15,13 @@ import { issuesToGoOn, waitForOthers } from '../../core/sharing/elsewhere.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { wakeEdited } from '../../core/tasks/preparation.ts';
-import { isPlanComplete } from '../../core/tasks/queue.ts';
-import type { Task } from '../../core/tasks/task.ts';
+import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
+import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { readFeedback, type ReadFeedback } from '../feedback/read.ts';
+import { readFeedback, type PullRequestStanding, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/approvals.ts';
 import { findTasks, issuesOfLane, issuesWithBranch, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
@@ -47,6 +48,8 @@ export interface Admissible {
   readonly ownWindows: Windows;
   /** Whether people wait for words of an earlier run. */
   readonly owes: boolean;
+  /** What people have decided of its open pull request; null: there is none, or it could not be read. */
+  readonly standing: PullRequestStanding | null;
   readonly notes: Notes;
   readonly end: (outcome: Outcome) => EndIntake;
 }
@@ -69,10 +72,16 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
 
   // What people and CI say of the lane's pull request comes before everything that it was made for.
   const { branch, remoteHead } = look;
-  const said = await readFeedback(deps, { branch, hasBranch: remoteHead !== null, state: restored.state });
+  const said = await readFeedback(deps, {
+    branch,
+    hasBranch: remoteHead !== null,
+    state: restored.state,
+    isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
+  });
   const owes = owesWords(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) return ended(nothingAsked(branch, notesOf(restored, said)));
+  if (isLeftToRest(request, said.state)) return ended(nothingAsked(branch, notesOf(restored, said)));
 
   const rests = !isAsked && doesRest(deps, request, { look, restored });
   const work = await findWork(deps, request, { look, restored, said, rests });
@@ -164,7 +173,7 @@ function restoreFrom({ kept, branches, remoteHead }: Look, deps: GateDeps, { id,
 
 function notesOf(
   restored: RestoredLane,
-  said: Pick<ReadFeedback, 'warnings' | 'checks'>,
+  said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
   { warnings, notices }: Pick<Notes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
 ): Notes {
   return {
@@ -174,10 +183,16 @@ function notesOf(
     claimedBy: restored.claimedBy,
     found: [],
     checks: said.checks,
+    held: heldBy(said),
   };
 }
 
-const unread = { warnings: [], checks: null };
+const unread = { warnings: [], checks: null, standing: null };
+
+function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
+  const hold = standing === null ? null : holdOf(standing);
+  return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
+}
 
 interface Restored {
   readonly look: Look;
@@ -200,6 +215,12 @@ async function paused(
 function nothingAsked(branch: string, notes: Notes): EndIntake {
   const message = `Nothing on the pull request of ${branch} asks for an answer now.`;
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
+}
+
+/** Whether the issue of a lane is closed or has lost its label before it was done: that was a person's no. Of one that is done the pull request still waits. */
+function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boolean {
+  if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
+  return !issues.every(({ number }) => progressOf(tasks, taskIdOfIssue(number)).state === 'done');
 }
 
 /** Whether the lane rests unless there are new tasks: what it has done is all published, and people know. Then where it begins matters only to task files. */
@@ -235,7 +256,17 @@ async function findWork(
   const judged = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened });
   const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
-  return { tasks: [...said.tasks, ...judged.tasks], state, judged, notes: notesOf(restored, said, judged), found };
+  const notes = notesOf(restored, said, judged);
+  // Who asks for a task by name, or answers in the pull request, wants its head to move.
+  const tasks = notes.held === null || request.asked ? judged.tasks : heldBack(judged.tasks, state);
+  return { tasks: [...said.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
+}
+
+/** New tasks wait for as long as the pull request is approved, or about to be merged. */
+function heldBack(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
+  return tasks.map((task) =>
+    task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
+  );
 }
 
 function findStart(deps: GateDeps, { look, restored }: Restored): Promise<FoundStart> {
@@ -344,5 +375,7 @@ async function admissible(
     state: prepared.state,
     notes: notesOf(restored, said, { ...judged, warnings: [...judged.warnings, ...prepared.warnings] }),
   };
-  return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, owes, end: endOn(lane, eligible) };
+  const { ownWindows } = restored;
+  const { standing } = said;
+  return { kind: 'admissible', lane, ...eligible, ownWindows, owes, standing, end: endOn(lane, eligible) };
 }

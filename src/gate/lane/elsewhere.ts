@@ -1,4 +1,5 @@
 import { needsAtRest } from '../../core/people/needs.ts';
+import { aboutLane } from '../../core/people/notifications.ts';
 import { withNothingToDo } from '../../core/sharing/budget.ts';
 import { hasTimeForOthers } from '../../core/sharing/elsewhere.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
@@ -30,8 +31,11 @@ export async function goOnElsewhere(
 }
 
 /** Whether the lane needs a person who does not know. */
-function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome }: Ended['intake']): boolean {
+export function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome, notes }: Ended['intake']): boolean {
   if (config.notify.kind === 'none' || lane === null || state === null) return false;
+  const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
+  const about = aboutLane(lane.id);
+  if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);
   const { maxRounds } = config.answers;
   return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
 }

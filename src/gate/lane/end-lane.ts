@@ -10,7 +10,9 @@ import { hasTaskLabel } from '../work.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId } from '../../core/tasks/ids.ts';
+import { namesOf } from '../../core/text/lists.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { UserError } from '../../errors.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -48,9 +50,10 @@ export async function endLane(
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
+  const others = await othersWords(deps, branch);
   const end = updated(
     deps,
-    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(state, deleted)}` : ''}`,
+    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(state, deleted)}` : ''}${others}`,
   );
   return {
     ...end,
@@ -79,6 +82,19 @@ async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue)) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
+}
+
+/** What becomes of the other open pull requests, which may conflict with what was merged. */
+async function othersWords({ forge, config }: GateDeps, merged: string): Promise<string> {
+  if (!config.answers.checks) return '';
+  const open = await forge.waitingPullRequests(config.branchPrefix).catch((error: unknown) => {
+    if (!(error instanceof UserError)) throw error;
+    return [];
+  });
+  const names = open.filter(({ branch }) => branch !== merged).map(({ number }) => `#${String(number)}`);
+  return names.length === 0
+    ? ''
+    : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
 /** The conversation was about what is merged now. Returns what went wrong, as a sentence. */

@@ -3,11 +3,14 @@ import { fitBody } from '../body.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { detailsOf } from './check-details.ts';
 import { checksBefore } from './earlier-checks.ts';
+import { freeHead } from './free-head.ts';
 import { readPullRequest } from './pull-request-now.ts';
+import { headOf } from './standing.ts';
+import { waitingPullRequests } from './waiting.ts';
 
 type FeedbackMethods = Pick<
   Forge,
-  'pullRequestNow' | 'checksBefore' | 'checkDetails' | 'replyInThread' | 'resolveThread'
+  'pullRequestNow' | 'headNow' | 'freeHead' | 'waitingPullRequests' | 'checksBefore' | 'checkDetails' | 'replyInThread' | 'resolveThread'
 >;
 
 /** What people and CI say of a pull request, and answers to it. */
@@ -18,6 +21,13 @@ export function createFeedback(
   const { ask } = client;
   return {
     pullRequestNow: readPullRequest(client, options.log),
+    headNow: (branch) =>
+      ask(
+        { doing: `read what was decided of the pull request of ${branch}`, needs: ['pull-requests: read'] },
+        (octokit, at) => headOf(octokit, at, branch),
+      ),
+    freeHead: (number, standing) => freeHead(client, number, standing),
+    waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     checksBefore: (tip) => checksBefore(client, tip),
     checkDetails: (check) => detailsOf(client, check, options),
 

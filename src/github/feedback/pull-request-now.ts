@@ -6,8 +6,8 @@ import { checksOf } from './checks-now.ts';
 import {
   type CommentAnswer,
   MOST_THREADS,
-  PULL_REQUEST_QUERY,
   type PullAnswer,
+  pullRequestQuery,
   type PullRequestAnswer,
   type ReviewAnswer,
   shown,
@@ -17,6 +17,7 @@ import {
   type ThreadsAnswer,
 } from './pull-request-query.ts';
 import { besideRefused, type RefusedParts } from './refused-parts.ts';
+import { besideUnknown, headOf, mergeabilityOf, toStanding } from './standing.ts';
 
 /** Pages of threads beyond the first: 500 threads in all. */
 const MORE_PAGES = 4;
@@ -27,15 +28,19 @@ export function readPullRequest({ ask }: Client, log: Log): (branch: string) => 
     ask(
       { doing: `read what is said of the pull request of ${branch}`, needs: ['pull-requests: read'] },
       async (octokit, at) => {
-        const { data, refused } = await besideRefused(
-          octokit.graphql<PullRequestAnswer>(PULL_REQUEST_QUERY, { ...at, branch: `refs/heads/${branch}` }),
+        const { data, refused } = await besideUnknown((lacking) =>
+          besideRefused(
+            octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+          ),
         );
         const [pull] = shown(data.repository.ref?.associatedPullRequests);
         if (pull === undefined || pull.isCrossRepository) return null;
         if (refused.checks === null && refused.statuses !== null)
           log.info(`Commit statuses are not read. ${refused.statuses}`);
         const threads = await allThreads(octokit, at, pull);
-        return toPullRequest({ pull, threads, refused });
+        const mergeable = mergeabilityOf(pull.mergeable);
+        const askedTwice = mergeable === 'unknown' ? ((await headOf(octokit, at, branch))?.mergeable ?? mergeable) : mergeable;
+        return toPullRequest({ pull, threads, refused, mergeable: askedTwice });
       },
     );
 }
@@ -78,18 +83,21 @@ function toPullRequest({
   pull,
   threads,
   refused,
+  mergeable,
 }: {
   readonly pull: PullAnswer;
   readonly threads: Threads;
   readonly refused: RefusedParts;
+  readonly mergeable: PullRequestNow['mergeable'];
 }): PullRequestNow {
   const base = pull.baseRef?.target ?? null;
   return {
+    ...toStanding(pull),
     number: pull.number,
     url: pull.url,
     head: pull.headRefOid,
     base: { branch: pull.baseRefName, tip: base?.oid ?? pull.baseRefOid },
-    mergeable: mergeability[pull.mergeable],
+    mergeable,
     threads: threads.open,
     moreThreads: threads.more,
     reviews: shown(pull.reviews).flatMap(toReview),
@@ -99,8 +107,6 @@ function toPullRequest({
         : { kind: 'unreadable', why: refused.checks },
   };
 }
-
-const mergeability = { MERGEABLE: 'mergeable', CONFLICTING: 'conflicting', UNKNOWN: 'unknown' } as const;
 
 /** null: nothing of it was submitted yet. */
 function toThread(answer: ThreadAnswer): ThreadNow | null {

@@ -1,4 +1,5 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../accounts.ts';
+import { standing, type Lacking, type StandingAnswer } from './standing.ts';
 
 /** Of threads that are not resolved; and the most of a page. */
 export const MOST_THREADS = 100;
@@ -40,12 +41,12 @@ const BASE_FRAGMENT = `fragment Base on Commit {
 fragment Run on CheckRun { databaseId name status conclusion startedAt completedAt detailsUrl title }`;
 
 /** All of it at once. A branch of this repository is asked for its pull request: a fork may have a branch of the same name. */
-export const PULL_REQUEST_QUERY = `query ($owner: String!, $repo: String!, $branch: String!) {
+export const pullRequestQuery = (lacking: Lacking) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
         nodes {
-          number url isCrossRepository headRefOid mergeable baseRefName baseRefOid
+          number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standing(lacking)}
           baseRef { target { oid ...Base } }
           commits(last: 1) { nodes { commit { ...Head } } }
           reviewThreads(last: ${String(MOST_THREADS)}) { ${THREADS} }
@@ -107,7 +108,7 @@ export interface Nodes<T> {
   readonly nodes: readonly (T | null)[] | null;
 }
 
-export interface PullAnswer {
+export interface PullAnswer extends StandingAnswer {
   readonly number: number;
   readonly url: string;
   readonly isCrossRepository: boolean;

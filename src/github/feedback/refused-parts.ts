@@ -42,7 +42,7 @@ export async function besideRefused<Answer extends { readonly repository: object
 
 /** What the field at the end of this path belongs to; null: to neither. */
 function partAt(path: readonly unknown[]): Part | null {
-  if (path.includes('checkSuites')) return 'checks';
+  if (path.includes('checkSuites') || path.includes('statusCheckRollup')) return 'checks';
   return path.includes('status') ? 'statuses' : null;
 }
 

@@ -129,6 +129,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   const task = allTasksOf(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
+  if (kind === 'auto_merge_off') return renderDisarmed(report);
   return [
     headline(report),
     ...(kind === 'circuit_open' || kind === 'halted' ? stopWords(notification) : []),
@@ -305,6 +306,15 @@ function howToChange(report: RunReport): string {
   if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return 'add a task for it';
   const asked = 'describe it in the issue and comment `/ralph run` there';
   return isQueue(report) ? `${asked} (that opens a pull request of its own)` : asked;
+}
+
+function renderDisarmed(report: RunReport): string {
+  const pull = laneOf(report)?.pullRequest ?? null;
+  const name = pull === null ? 'the pull request' : `pull request ${link(`#${String(pull.number)}`, pull.url)}`;
+  return [
+    `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
+    '**Next:** Review the new commits. Then switch auto-merge on again, or merge.',
+  ].join('\n\n');
 }
 
 function renderReady(report: RunReport): string {

@@ -1,6 +1,7 @@
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind, ParkReason, RunBound } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
@@ -424,7 +425,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
       return {
         title: 'Waiting for review',
         what: waitingForReview(report),
-        next: 'Review and merge what is open, or close it: then the queue continues by itself.',
+        next: afterReview(report),
       };
     case 'not_for_us':
       return {
@@ -441,12 +442,41 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
 function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
+  if (lane !== null && lane.held !== null && pull !== null) return waitingForMerge(report, lane.held, pull.number);
   const open = tasksOf(report).length - doneTasks(report).length;
   const left =
     open === 0 || isPromptAlone(report) ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
   return pull === null && report.kind !== 'worked'
     ? `Ralph has as many open pull requests as \`max-open-prs\` allows, so the queue opens no more.${left}`
     : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} is as large as one review should be (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
+}
+
+/** Why nothing new is pushed to a pull request, and what waits for that. */
+function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number: number): string {
+  const held = tasksOf(report).filter(({ task }) => task.obstacle === 'held').length;
+  const left = held === 0 ? '' : ` ${count(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
+  const name = `Pull request #${number}`;
+  if (report.kind === 'worked') return `${name} has new commits to review.${left}`;
+  const decided = `${name} is ${holdWords(hold)}`;
+  return refusal === null
+    ? `${decided}, so nothing new is pushed to it.${left}`
+    : `${decided}. What is asked of it needs new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
+}
+
+/** `approved and set to merge automatically` */
+function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string {
+  const merging = queued ? 'in the merge queue' : autoMerge ? 'set to merge automatically' : '';
+  if (merging === '') return 'approved';
+  return approvedBy.length > 0 ? `approved and ${merging}` : merging;
+}
+
+function afterReview(report: RunReport): string {
+  const held = laneOf(report)?.held ?? null;
+  if (held === null || report.kind === 'worked')
+    return 'Review and merge what is open, or close it: then the queue continues by itself.';
+  return held.refusal === null
+    ? 'Merge it: then work continues by itself. To have more work in it first, switch auto-merge off and convert it to a draft, or comment `/ralph run`.'
+    : 'Switch auto-merge off and convert the pull request to a draft by hand, or merge it: then the next run continues.';
 }
 
 /** Which tasks wait for what: the first five, each in a line of its own. */

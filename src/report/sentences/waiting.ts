@@ -53,6 +53,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
     'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,
   unread: 'other failed checks are worked on first, since they may have the same cause',
+  held: 'it waits until the pull request is merged',
   unreadable:
     'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',
 };

@@ -21,7 +21,7 @@ export async function gateJob(
 ): Promise<RunEnd> {
   const { clock, log, debug } = deps;
   const begun = await acknowledge(stages.forge, intake);
-  const outlet = { kind: 'push', remote: stages.remote } as const;
+  const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
   const unbegun = beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
   recording.keep(unbegun);
   const { work, end } = await openBranch({ outlet, clock, log }, unbegun);

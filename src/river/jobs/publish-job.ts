@@ -60,8 +60,8 @@ export async function publishJob(deps: RiverDeps, recording: Recording): Promise
 
 /** The branch and the state in one push, as main does it after each iteration: whoever is killed behind it, both say the same. */
 async function pushWithState({ config, clock, log, redact }: RiverDeps, stages: Stages, work: Work): Promise<Work> {
-  const { remote, store } = stages;
-  const outlet = { kind: 'push', remote } as const;
+  const { remote, store, forge } = stages;
+  const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
   const pushed = await pushIteration({ config, outlet, store, clock, log, redact, journalHash }, work);
   return pushed.end === null ? pushed.work : { ...pushed.work, outcome: pushed.end };

@@ -49,6 +49,7 @@ function readOnly(forge: Forge): Forge {
       if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
       // What is said of one is answered where answers can be posted.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
+      if (name === 'waitingPullRequests') return () => Promise.resolve([]);
       return READS.has(name) ? Reflect.get(target, name, receiver) : notHere(name);
     },
   });

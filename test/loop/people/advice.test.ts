@@ -209,8 +209,8 @@ const rows: readonly [string, Row][] = [
 
 test('each kind of need has its row', () => {
   const kinds = rows.map(([, { need }]) => need.split(':')[0]);
-  // What a pull request was asked has rounds of its own, and its own tests.
-  expect(notificationKinds.filter((kind) => !kinds.includes(kind))).toEqual(['feedback_rounds']);
+  // What a pull request was asked has rounds of its own, and what people had decided of it its own tests (held-head.test.ts).
+  expect(notificationKinds.filter((kind) => !kinds.includes(kind))).toEqual(['feedback_rounds', 'auto_merge_off']);
 });
 
 test.each(rows)('who does what the comment says has the work continue: %s', async (_, row) => {

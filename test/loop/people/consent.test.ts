@@ -405,12 +405,12 @@ describe('how many are asked about', () => {
     expect((await runOnce(project)).end).toBe('limit (iterations)');
   });
 
-  test('with everything done: one list, one question about all of them, one about the pull request, and nobody is asked about', async () => {
+  test('with everything done: one list, one question about all of them, one about the pull request, one about those that are open, and nobody is asked about', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
     await runOnce(project);
     const sent = project.forge.requests().sent;
     expect((await runOnce(project)).end).toBe('idle (all_done)');
-    expect(project.forge.requests().sent - sent).toBe(3);
+    expect(project.forge.requests().sent - sent).toBe(4);
   });
 
   test('one that waits for approval already keeps its label where nobody looks again', async () => {

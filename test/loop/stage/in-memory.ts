@@ -3,6 +3,7 @@ import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { isLockFile } from '../../../src/core/review/lock-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
+import type { Standing } from '../../../src/core/feedback/held-head.ts';
 import type { CheckDetails, CheckNow, PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
@@ -452,7 +453,7 @@ export interface FakeForge extends Forge {
   /** Those that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
   /** What people and CI say of the open pull request of a branch. */
-  readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'number' | 'url' | 'head'>>>;
+  readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
   /** By name of the check. */
   readonly details: Map<string, CheckDetails>;
   /** Of the commits before a tip of the base branch. */
@@ -539,6 +540,11 @@ export function createForge({ branches }: Origin): FakeForge {
     const at = pulls.findIndex((pull) => pull.number === number);
     pulls[at] = { ...(pulls[at] ?? fail(`There is no pull request ${String(number)}.`)), ...update };
   };
+  const standingOf = (branch: string, number: number, isDraft: boolean): Standing => {
+    const { decision = null, approvedBy = [], changesRequestedBy = [], ...said } = saidOf.get(branch) ?? {};
+    const { autoMerge = false, isQueued = false } = said;
+    return { id: `PR_${String(number)}`, isDraft, decision, approvedBy, changesRequestedBy, autoMerge, isQueued };
+  };
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
@@ -618,8 +624,9 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('pullRequestNow', () => {
         const pull = pulls.filter((one) => one.branch === branch && one.state === 'open' && !one.fromFork).at(-1);
         if (pull === undefined) return null;
-        const { number, url, headSha } = current(pull);
+        const { number, url, headSha, draft } = current(pull);
         return {
+          ...standingOf(branch, number, draft),
           number,
           url,
           head: headSha,
@@ -632,6 +639,34 @@ export function createForge({ branches }: Origin): FakeForge {
           ...saidOf.get(branch),
         };
       }),
+    headNow: (branch) =>
+      ask('headNow', () => {
+        const pull = pulls.filter((one) => one.branch === branch && one.state === 'open' && !one.fromFork).at(-1);
+        return pull === undefined ? null : standingOf(branch, pull.number, pull.draft);
+      }),
+    freeHead: (number, { isDraft, autoMerge, isQueued }) =>
+      ask('freeHead', () => {
+        const { branch } = pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
+        change(number, { draft: true });
+        saidOf.set(branch, { ...saidOf.get(branch), autoMerge: false, isQueued: false });
+        const ended = [...(isQueued ? ['queue'] : []), ...(isDraft ? [] : ['ready']), ...(autoMerge ? ['auto-merge'] : [])];
+        writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
+      }),
+    waitingPullRequests: (prefix) =>
+      ask('waitingPullRequests', () =>
+        pulls
+          .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)
+          .map(current)
+          .map(({ number, branch, headSha, base }) => {
+            const said = saidOf.get(branch);
+            const checks = said?.checks?.kind === 'known' ? said.checks.head.map(({ result }) => result) : [];
+            return {
+              ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha },
+              mergeable: said?.mergeable ?? 'mergeable',
+              checks: checks.includes('failed') ? 'failed' : 'unknown',
+            } as const;
+          }),
+      ),
     checksBefore: (tip) => ask('checksBefore', () => earlierChecks.get(tip) ?? []),
     checkDetails: ({ name }) =>
       ask(
@@ -684,6 +719,11 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('updatePullRequest', () => {
         change(number, text);
         writes.push(`update #${String(number)}`);
+      }),
+    makeDraft: (number) =>
+      ask('makeDraft', () => {
+        change(number, { draft: true });
+        writes.push(`draft #${String(number)}`);
       }),
     markReady: (number) =>
       ask('markReady', () => {

@@ -206,6 +206,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     feedback: [],
     answers: noFeedback,
     checks: null,
+    held: null,
     unlisted: [],
     unmarked: [],
     shown: null,

@@ -43,6 +43,8 @@ describe('what is said of a pull request', () => {
       now,
     );
     expect(await at.forge.pullRequestNow('ralph/queue')).toEqual({
+      ...{ id: expect.stringMatching(/^PR_/), isDraft: true, decision: null, autoMerge: false, isQueued: false },
+      ...{ approvedBy: [], changesRequestedBy: ['octo'] },
       number: 1,
       url: `${at.github.url}/octo/demo/pull/1`,
       head: HEAD,

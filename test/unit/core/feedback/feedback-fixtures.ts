@@ -1,3 +1,4 @@
+import type { Standing } from '../../../../src/core/feedback/held-head.ts';
 import type {
   Author,
   PullRequestNow,
@@ -73,8 +74,20 @@ export function review(
   };
 }
 
+/** A pull request that is ready, and of which nobody has decided anything. */
+export const standing: Standing = {
+  id: 'PR_5',
+  isDraft: false,
+  decision: null,
+  approvedBy: [],
+  changesRequestedBy: [],
+  autoMerge: false,
+  isQueued: false,
+};
+
 export function pullRequestNow(change: Partial<PullRequestNow> = {}): PullRequestNow {
   return {
+    ...standing,
     number: 5,
     url: 'https://example.test/pull/5',
     head: 'a'.repeat(40),

@@ -393,6 +393,7 @@ describe('a stored budget', () => {
       windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
       reservations,
       waiting: [],
+      looked: [],
       unfinished: [],
       unanswered: [],
     });

@@ -215,6 +215,14 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       { maxLength: 10 },
     ),
     unstarted: fc.option(id),
+    overtaken: fc.option(
+      fc.record({
+        approvedBy: fc.array(text, { maxLength: 20 }),
+        autoMerge: fc.boolean(),
+        queued: fc.boolean(),
+        at: instant,
+      }),
+    ),
   }),
   steps: fc.record({
     markers: fc.uniqueArray(text, { maxLength: 20 }),

@@ -1,0 +1,109 @@
+import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import { hasLabel } from '../../core/people/labels.ts';
+import { withAnswering } from '../../core/sharing/budget.ts';
+import { lanesInNeed, withLook, type LaneInNeed, type Looked } from '../../core/sharing/waiting-pulls.ts';
+import { issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { UserError } from '../../errors.ts';
+import type { Intake } from '../../handover/intake.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { GateDeps } from '../deps.ts';
+import { byItself, type Purpose, type Request } from '../tasks/sources.ts';
+import { isUnheard } from './elsewhere.ts';
+
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
+/** Lanes that are looked at in one run: each takes a few requests. */
+const MAX_LANES = 3;
+
+/** What came of looking after the pull requests that wait for people. */
+export interface LookedAfter {
+  /** Work on one of them; null: none needs any that this run can do. */
+  readonly work: Intake | null;
+  /** One of them needs a person who does not know; null: none does. */
+  readonly unheard: EndIntake | null;
+  /** Why one of them that needs work cannot be worked on; null: nothing is wrong. */
+  readonly problem: UserError | null;
+  readonly warnings: readonly string[];
+}
+
+export const notLookedAfter: LookedAfter = { work: null, unheard: null, problem: null, warnings: [] };
+
+interface Queue {
+  readonly issues: readonly Issue[];
+  /** The queue as it would answer its own pull request; null: this run decides on the queue anyway. */
+  readonly request: Request | null;
+  readonly admit: (deps: GateDeps, request: Request) => Promise<Intake>;
+}
+
+/** Looks at all open pull requests of Ralph's branches, also those of finished issues, with one request, and takes up the first that conflicts or whose checks fail. A list that cannot be read is a warning. */
+export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<LookedAfter> {
+  if (!deps.config.answers.checks) return notLookedAfter;
+  let open: readonly WaitingPullRequest[];
+  try {
+    open = await listTwice(deps);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const why = `The open pull requests could not be looked at: ${sentence(error.message)}`;
+    return { ...notLookedAfter, warnings: [why] };
+  }
+  const inNeed = await inNeedOf(deps, open);
+  let unheard: EndIntake | null = null;
+  let problem: UserError | null = null;
+  for (const one of inNeed.slice(0, MAX_LANES)) {
+    const request = await requestFor(deps, one, queue);
+    if (request === null) continue;
+    try {
+      const own = await queue.admit(deps, request);
+      if (own.kind === 'work') {
+        deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
+        // Where this run gets nowhere, the next ones are the queue's for some hours. Should it die, the lane goes on.
+        await remember(deps, one);
+        await deps.budget?.update((budget) => withAnswering(budget, one.lane));
+        return { ...notLookedAfter, work: own };
+      }
+      if (isUnheard(deps, own)) unheard ??= own;
+      else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await remember(deps, one);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problem ??= error;
+    }
+  }
+  return { work: null, unheard, problem, warnings: [] };
+}
+
+/** GitHub works out whether something can be merged when it is asked for the first time. */
+async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingPullRequest[]> {
+  const open = await forge.waitingPullRequests(config.branchPrefix);
+  const isUnknown = open.some(({ mergeable }) => mergeable === 'unknown');
+  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : open;
+}
+
+async function inNeedOf(
+  { budget, clock, config }: GateDeps,
+  open: readonly WaitingPullRequest[],
+): Promise<readonly LaneInNeed[]> {
+  const at = { prefix: config.branchPrefix, now: clock.now() };
+  if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
+  const known = await budget?.read();
+  const looked: readonly Looked[] = known?.kind === 'budget' ? known.budget.looked : [];
+  return lanesInNeed(open, { ...at, looked });
+}
+
+/** null: the run decides on the queue anyway, or the issue is gone. */
+async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): Promise<Request | null> {
+  if (lane === QUEUE) return queue.request;
+  const number = issueOfId(lane);
+  if (number === null) return null;
+  const listed = queue.issues.find((one) => one.number === number);
+  const issue = listed ?? (await deps.forge.issue(number));
+  if (issue === null) return null;
+  const isTask = issue.state === 'open' && (listed !== undefined || hasLabel(issue.labels, deps.config.taskLabel));
+  const purpose: Purpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
+  return byItself(issue, purpose);
+}
+
+async function remember({ budget, clock }: GateDeps, { lane, seen }: LaneInNeed): Promise<void> {
+  const look = { lane, seen, at: clock.now() };
+  await budget?.update((newest) => ({ ...newest, looked: withLook(newest.looked, look) }));
+}

@@ -1,0 +1,118 @@
+import type { Standing } from '../../core/feedback/held-head.ts';
+import type { PullRequestNow } from '../../core/feedback/pull-request-now.ts';
+import { ACCOUNT_FRAGMENT, toAccount, type Actor } from '../accounts.ts';
+import type { Octokit, RepositoryName } from '../client.ts';
+
+/** Fields of a pull request that an older Enterprise server may not know: without them it has no auto-merge, or no merge queue. */
+const OPTIONAL = {
+  autoMergeRequest: 'autoMergeRequest { enabledAt }',
+  isInMergeQueue: 'isInMergeQueue',
+} as const;
+type OptionalField = keyof typeof OPTIONAL;
+
+/** The fields that this server turned out not to know. */
+export type Lacking = ReadonlySet<string>;
+const nothingLacks: Lacking = new Set();
+
+/** What people have decided of a pull request, for a query that holds `ACCOUNT_FRAGMENT`. */
+export function standing(lacking: Lacking): string {
+  const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
+  return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
+    latestOpinionatedReviews(first: 50, writersOnly: true) { nodes { state author { ...Account } } }`;
+}
+
+export interface StandingAnswer {
+  readonly id: string;
+  readonly isDraft: boolean;
+  readonly reviewDecision: 'APPROVED' | 'CHANGES_REQUESTED' | 'REVIEW_REQUIRED' | null;
+  readonly autoMergeRequest?: { readonly enabledAt: string | null } | null;
+  readonly isInMergeQueue?: boolean;
+  readonly latestOpinionatedReviews: {
+    readonly nodes:
+      | readonly ({
+          readonly state: string;
+          readonly author: Actor | null;
+        } | null)[]
+      | null;
+  } | null;
+}
+
+export function toStanding(answer: StandingAnswer): Standing {
+  const { id, isDraft, reviewDecision, autoMergeRequest = null, isInMergeQueue = false } = answer;
+  const opinions = (answer.latestOpinionatedReviews?.nodes ?? []).filter((node) => node !== null);
+  const peopleWho = (wanted: string): readonly string[] =>
+    opinions.flatMap(({ state, author }) => {
+      const account = state === wanted ? toAccount(author) : null;
+      return account?.kind === 'user' ? [account.login] : [];
+    });
+  return {
+    id,
+    isDraft,
+    decision: reviewDecision === null ? null : decisions[reviewDecision],
+    approvedBy: peopleWho('APPROVED'),
+    changesRequestedBy: peopleWho('CHANGES_REQUESTED'),
+    autoMerge: autoMergeRequest !== null,
+    isQueued: isInMergeQueue,
+  };
+}
+
+const decisions = {
+  APPROVED: 'approved',
+  CHANGES_REQUESTED: 'changes-requested',
+  REVIEW_REQUIRED: 'review-required',
+} as const;
+
+/** Asks with all fields, and where the server does not know some of them, once more without those. */
+export async function besideUnknown<T>(ask: (lacking: Lacking) => Promise<T>): Promise<T> {
+  try {
+    return await ask(nothingLacks);
+  } catch (error) {
+    const { errors = [] } = (error instanceof Error ? error : {}) as {
+      readonly errors?: readonly { readonly message?: string }[];
+    };
+    const unknown = errors.flatMap(({ message = '' }) => /^Field '(\w+)' doesn't exist/.exec(message)?.[1] ?? []);
+    if (unknown.length === 0 || !unknown.every((name): name is OptionalField => name in OPTIONAL)) throw error;
+    return ask(new Set(unknown));
+  }
+}
+
+const headQuery = (lacking: Lacking) => `query ($owner: String!, $repo: String!, $branch: String!) {
+  repository(owner: $owner, name: $repo) {
+    ref(qualifiedName: $branch) {
+      associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
+        nodes { isCrossRepository mergeable ${standing(lacking)} }
+      }
+    }
+  }
+}
+${ACCOUNT_FRAGMENT}`;
+
+interface HeadAnswer {
+  readonly repository: {
+    readonly ref: {
+      readonly associatedPullRequests: {
+        readonly nodes:
+          | readonly ((StandingAnswer & { readonly isCrossRepository: boolean; readonly mergeable: string }) | null)[]
+          | null;
+      };
+    } | null;
+  };
+}
+
+/** What people have decided of the open pull request of a branch, and whether it can be merged; null: there is none. One request. */
+export async function headOf(
+  octokit: Octokit,
+  at: RepositoryName,
+  branch: string,
+): Promise<(Standing & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
+  const { repository } = await besideUnknown((lacking) =>
+    octokit.graphql<HeadAnswer>(headQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+  );
+  const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
+  if (pull === null || pull.isCrossRepository) return null;
+  return { ...toStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
+}
+
+export function mergeabilityOf(answer: string): PullRequestNow['mergeable'] {
+  return answer === 'MERGEABLE' ? 'mergeable' : answer === 'CONFLICTING' ? 'conflicting' : 'unknown';
+}

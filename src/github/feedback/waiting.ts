@@ -1,0 +1,71 @@
+import type { PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import type { Client } from '../client.ts';
+import { besideRefused } from './refused-parts.ts';
+import { shown, type Nodes } from './pull-request-query.ts';
+import { mergeabilityOf } from './standing.ts';
+
+/** Pages of 50: what is open beyond 200 pull requests, the oldest changes, waits until others are merged. */
+const MAX_PAGES = 4;
+
+const QUERY = `query ($owner: String!, $repo: String!, $after: String) {
+  repository(owner: $owner, name: $repo) {
+    pullRequests(states: OPEN, first: 50, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
+      pageInfo { hasNextPage endCursor }
+      nodes {
+        number isCrossRepository headRefName headRefOid baseRefOid mergeable baseRef { target { oid } }
+        commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
+      }
+    }
+  }
+}`;
+
+interface PageAnswer {
+  readonly repository: {
+    readonly pullRequests: Nodes<PullAnswer> & {
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    };
+  };
+}
+
+interface PullAnswer {
+  readonly number: number;
+  readonly isCrossRepository: boolean;
+  readonly headRefName: string;
+  readonly headRefOid: string;
+  readonly baseRefOid: string;
+  readonly mergeable: string;
+  readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
+  readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
+}
+
+/** The open pull requests of this repository whose branch begins with `prefix`. One request where there are at most 50 open ones in all. */
+export function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly WaitingPullRequest[]> {
+  return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
+    const found: WaitingPullRequest[] = [];
+    let after: string | null = null;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const answer: Promise<PageAnswer> = octokit.graphql<PageAnswer>(QUERY, { ...at, after });
+      const { pullRequests }: PageAnswer['repository'] = (await besideRefused(answer)).data.repository;
+      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, prefix)));
+      after = pullRequests.pageInfo.endCursor;
+      if (!pullRequests.pageInfo.hasNextPage || after === null) break;
+    }
+    return found;
+  });
+}
+
+function toWaiting(pull: PullAnswer, prefix: string): readonly WaitingPullRequest[] {
+  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, isCrossRepository } = pull;
+  if (isCrossRepository || !branch.startsWith(prefix)) return [];
+  const state = shown(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
+  const mergeable: PullRequestNow['mergeable'] = mergeabilityOf(pull.mergeable);
+  return [
+    { number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, mergeable, checks: rollups[state] ?? 'unknown' },
+  ];
+}
+
+const rollups: Readonly<Record<string, WaitingPullRequest['checks']>> = {
+  SUCCESS: 'passed',
+  FAILURE: 'failed',
+  ERROR: 'failed',
+};

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { submitReview } from '../../../../sandbox/github/feedback/reviews.ts';
+import { addCheck } from '../../../../sandbox/github/feedback/checks.ts';
+import { armAutoMerge, enqueue } from '../../../../sandbox/github/people.ts';
+import { newId, newIssue } from '../../../../sandbox/github/state.ts';
+import type { TokenIdentity } from '../../../../sandbox/github/route.ts';
+import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
+
+const HEAD = 'b'.repeat(40);
+const BASE = 'a'.repeat(40);
+const BRANCH = 'ralph/queue';
+const everything: TokenIdentity['permissions'] = {
+  ...{ metadata: 'read', contents: 'write', pull_requests: 'write', checks: 'read', actions: 'read', statuses: 'read' },
+};
+
+describe('what people have decided of a pull request', () => {
+  test('is its reviews by people with write permission, auto-merge and the merge queue, also with all that is said of it', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    state.collaborators.set('ben', { permission: 'write', roleName: 'write' });
+    state.collaborators.set('eve', { permission: 'read', roleName: 'read' });
+    for (const by of ['octo', 'ben', 'eve']) submitReview(state, { pull: 1, by, state: 'APPROVED' }, now);
+    submitReview(state, { pull: 1, by: 'ben', state: 'CHANGES_REQUESTED' }, now + 1);
+    armAutoMerge(state, 1, { by: 'octo' });
+    const standing = {
+      isDraft: true,
+      decision: null,
+      approvedBy: ['octo'],
+      changesRequestedBy: ['ben'],
+      autoMerge: true,
+      isQueued: false,
+    };
+    expect(await at.forge.headNow(BRANCH)).toMatchObject(standing);
+    expect(await at.forge.pullRequestNow(BRANCH)).toMatchObject(standing);
+    expect(at.sent()).toHaveLength(2);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test.each([
+    [[], 'review-required'],
+    [['APPROVED'], 'approved'],
+    [['APPROVED', 'CHANGES_REQUESTED'], 'changes-requested'],
+    [['CHANGES_REQUESTED', 'APPROVED'], 'approved'],
+    [['APPROVED', 'DISMISSED'], 'review-required'],
+  ] as const)('is by a rule that asks for one approval, after %j: %s', async (opinions, decision) => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    for (const [index, state] of opinions.entries())
+      submitReview(at.github.state, { pull: 1, by: 'octo', state }, now + index);
+    expect((await at.forge.headNow(BRANCH))?.decision).toBe(decision);
+  });
+
+  test('is read without what an older server does not know', async () => {
+    await using at = await openPull();
+    at.github.state.settings.unknownFields.push('isInMergeQueue', 'autoMergeRequest');
+    submitReview(at.github.state, { pull: 1, by: 'octo', state: 'APPROVED' }, now);
+    const standing = { approvedBy: ['octo'], autoMerge: false, isQueued: false };
+    expect(await at.forge.headNow(BRANCH)).toMatchObject(standing);
+    expect(await at.forge.pullRequestNow(BRANCH)).toMatchObject({ ...standing, number: 1 });
+  });
+
+  test('is null where the branch has no pull request', async () => {
+    await using at = await openPull();
+    expect(await at.forge.headNow('main')).toBeNull();
+  });
+});
+
+describe('freeing a head', () => {
+  test('takes it out of the queue, makes it a draft and switches auto-merge off', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    const [pull] = state.pulls;
+    if (pull === undefined) throw new Error('There is no pull request.');
+    pull.draft = false;
+    armAutoMerge(state, 1, { by: 'octo' });
+    enqueue(state, 1);
+    const standing = await at.forge.headNow(BRANCH);
+    if (standing === null) throw new Error('It was not found.');
+    await at.forge.freeHead(1, standing);
+    expect(pull.draft).toBe(true);
+    expect([state.autoMerge.size, state.mergeQueue.size]).toEqual([0, 0]);
+    expect(at.sent()).toHaveLength(4);
+    await at.forge.markReady(1);
+    expect(pull.draft).toBe(false);
+    await at.forge.makeDraft(1);
+    expect(pull.draft).toBe(true);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('leaves it ready where auto-merge may not be switched off', async () => {
+    await using at = await openPull({ ...everything, contents: 'read' });
+    const [pull] = at.github.state.pulls;
+    if (pull === undefined) throw new Error('There is no pull request.');
+    pull.draft = false;
+    armAutoMerge(at.github.state, 1, { by: 'octo' });
+    const standing = await at.forge.headNow(BRANCH);
+    if (standing === null) throw new Error('It was not found.');
+    const error = await refusedWith(at.forge.freeHead(1, standing));
+    expect(error.message).toMatch(
+      /^GitHub did not let us switch off auto-merge of pull request #1 .*`contents: write`/,
+    );
+    expect([pull.draft, at.github.state.autoMerge.size]).toEqual([false, 1]);
+  });
+
+  test('is refused where the repository has no drafts', async () => {
+    await using at = await openPull();
+    const [pull] = at.github.state.pulls;
+    if (pull === undefined) throw new Error('There is no pull request.');
+    pull.draft = false;
+    at.github.state.settings.draftsSupported = false;
+    submitReview(at.github.state, { pull: 1, by: 'octo', state: 'APPROVED' }, now);
+    const standing = await at.forge.headNow(BRANCH);
+    if (standing === null) throw new Error('It was not found.');
+    expect((await refusedWith(at.forge.freeHead(1, standing))).message).toContain('Draft pull requests are not supported');
+  });
+});
+
+describe('the open pull requests', () => {
+  test('of our branches come with one request', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    addPull(at, { number: 3, head: 'feature/x' });
+    addPull(at, { number: 4, head: 'ralph/issue-4', fork: 'eve' });
+    state.mergeable.set(1, 'CONFLICTING').set(2, 'UNKNOWN');
+    addCheck(state, { head: HEAD, name: 'test', conclusion: 'FAILURE' }, now);
+    const found = await at.forge.waitingPullRequests('ralph/');
+    expect(found.toSorted((one, other) => one.number - other.number)).toEqual([
+      { number: 1, branch: BRANCH, head: HEAD, base: BASE, mergeable: 'conflicting', checks: 'failed' },
+      expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),
+    ]);
+    expect(at.sent()).toHaveLength(1);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('of a large repository come in pages of 50', async () => {
+    await using at = await openPull();
+    for (let number = 2; number <= 120; number += 1) addPull(at, { number, head: `ralph/issue-${String(number)}` });
+    expect(await at.forge.waitingPullRequests('ralph/')).toHaveLength(120);
+    expect(at.sent()).toHaveLength(3);
+  });
+
+  test('are listed without their checks, where the token may not read those', async () => {
+    const { checks: _, ...permissions } = everything;
+    await using at = await openPull(permissions);
+    at.github.state.mergeable.set(1, 'CONFLICTING');
+    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ mergeable: 'conflicting', checks: 'unknown' }]);
+  });
+});
+
+test('whether it can be merged is asked once more while GitHub works it out', async () => {
+  await using at = await openPull();
+  at.github.state.mergeable.set(1, 'UNKNOWN');
+  expect((await at.forge.pullRequestNow(BRANCH))?.mergeable).toBe('unknown');
+  expect(at.sent()).toHaveLength(2);
+});
+
+async function openPull(permissions: TokenIdentity['permissions'] = everything): Promise<ForgeFixture> {
+  const at = await openForge({ permissions, retries: 0 });
+  addPull(at, { number: 1, head: BRANCH });
+  return at;
+}
+
+/** A draft; of a fork it is that of its owner. */
+function addPull(
+  { github: { state }, branches }: ForgeFixture,
+  { number, head, fork = null }: { readonly number: number; readonly head: string; readonly fork?: string | null },
+): void {
+  newIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
+  if (fork === null) branches[head] ??= number.toString(16).padStart(40, '0');
+  state.pulls.push({
+    ...{ id: newId(state), number, head, fork, maintainerCanModify: false, base: 'main', draft: true },
+    ...{ headSha: branches[head] ?? HEAD, baseSha: BASE, mergedAt: null, reviewers: [] },
+  });
+}

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { addIssue, commented, createProject, labeled, runOnce, schedule, senderOf, warningsIn, type Event } from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
+import { killAt } from '../stage/tap.ts';
+import { HOUR, next, notices, worker } from './reviewing.ts';
+import { failing } from './said.ts';
+
+const FIRST = 'ralph/issue-1';
+const SECOND = 'ralph/issue-2';
+
+/** Resolves what conflicts, and does every other task. */
+const resolver: Behaviour = (call) => {
+  if (call.task !== 'conflict-base') return worker(call);
+  const marked = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
+  return {
+    writes: Object.fromEntries(marked.map((path) => [path, 'both'])),
+    output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'Both stay.' } },
+  };
+};
+
+/** Gets nowhere. */
+const lost: Behaviour = () => ({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } } });
+
+/** Two issues that are done on branches of their own, each with its pull request. */
+async function twoDone(agent: Behaviour = resolver, inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
+  const project = createProject({
+    issues: [1, 2],
+    agent: [(call) => (/^issue-[12]$/.test(call.task) ? worker : agent)(call)],
+    inputs,
+  });
+  for (const issue of [1, 2])
+    expect(await runOnce(project, { event: labeled(issue) })).toMatchObject({ end: 'complete (plan_complete)' });
+  return project;
+}
+
+/** The base branch gets what conflicts with the second pull request, by the merge of the first. */
+function mergeFirst({ forge, origin }: Project): Event {
+  const { branches, commits } = origin;
+  const parent = branches.get(FIRST) ?? '';
+  const tree = { ...commits.get(parent)?.tree, 'src/issue-2.ts': 'theirs' };
+  branches.set('main', addCommit(origin, { tree, parent, message: 'Merge' }));
+  const pull = forge.pulls[0] ?? expect.fail();
+  forge.pulls[0] = { ...pull, state: 'merged', headSha: parent };
+  const issue = forge.issues.get(1) ?? expect.fail();
+  forge.issues.set(1, { ...issue, state: 'closed' });
+  forge.saidOf.set(SECOND, { mergeable: 'conflicting' });
+  const repo = { full_name: 'acme/shop' };
+  return {
+    name: 'pull_request',
+    payload: {
+      action: 'closed',
+      pull_request: {
+        ...{ number: 101, merged: true, state: 'closed' },
+        ...{ head: { ref: FIRST, sha: parent, repo }, base: { repo } },
+      },
+      sender: senderOf('ann'),
+    },
+  };
+}
+
+function contentOf({ origin }: Project, branch: string): string | undefined {
+  return origin.commits.get(origin.branches.get(branch) ?? '')?.tree['src/issue-2.ts'];
+}
+
+describe('the pull request of another branch that conflicts since one was merged', () => {
+  test('is named by the event of the merge, and merged by the next run with one call', async () => {
+    const project = await twoDone();
+    const merged = mergeFirst(project);
+    const event = await next(project, merged);
+    expect(event.calls).toBe(0);
+    expect(event.outcome).toMatchObject({
+      kind: 'idle',
+      message: expect.stringContaining('The next run looks at the other open pull requests (#102)'),
+    });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(contentOf(project, SECOND)).toBe('both');
+    expect(project.forge.pulls[1]?.body).toContain('✅ [Merge main and resolve the conflicts]');
+    project.forge.saidOf.delete(SECOND);
+    expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
+  test('comes before new tasks of the queue, which the run behind it takes', async () => {
+    const project = await twoDone();
+    mergeFirst(project);
+    addIssue(project.forge, 3);
+    const run = await next(project);
+    expect(run.work?.lane.id).toBe('issue-2');
+    project.forge.saidOf.delete(SECOND);
+    expect((await next(project)).work?.lane.id).toBe('queue');
+  });
+
+  test('does not come before what a person asks the queue for by name', async () => {
+    const project = await twoDone();
+    addIssue(project.forge, 3);
+    expect((await next(project)).work?.lane.id).toBe('queue');
+    mergeFirst(project);
+    addIssue(project.forge, 4);
+    const run = await next(project, commented('/ralph run', { issue: 103, isPullRequest: true }));
+    expect(run.work?.lane.id).toBe('queue');
+  });
+
+  test.each([
+    ['in a run of three jobs', async (project: Project) => void (await runSplit(project, { event: schedule }))],
+    [
+      'by the run behind one that died',
+      async (project: Project) => {
+        await runOnce(project, { event: schedule, tap: killAt((name) => name === 'agent.call', 'before') });
+        project.clock.advance(2 * HOUR);
+        await next(project);
+      },
+    ],
+  ])('is merged %s', async (_, run) => {
+    const project = await twoDone();
+    mergeFirst(project);
+    project.clock.advance(HOUR);
+    await run(project);
+    expect(contentOf(project, SECOND)).toBe('both');
+  });
+
+  test.each([
+    ['whose issue is closed', { state: 'closed' } as const],
+    ['whose issue lost its label', { labels: [] }],
+  ])('is merged as well %s, once that was done', async (_, change) => {
+    const project = await twoDone();
+    mergeFirst(project);
+    project.forge.issues.set(2, { ...(project.forge.issues.get(2) ?? expect.fail()), ...change });
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(contentOf(project, SECOND)).toBe('both');
+  });
+
+  test('rests where its issue was closed before it was done: that was a no', async () => {
+    const half: Behaviour = ({ task }) => ({
+      writes: { [`src/${task}.ts`]: 'half' },
+      output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
+    });
+    const project = createProject({ issues: [2], agent: [half], inputs: { 'max-iterations': '1' } });
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'limit (iterations)' });
+    project.forge.issues.set(2, { ...(project.forge.issues.get(2) ?? expect.fail()), state: 'closed' });
+    project.forge.saidOf.set(SECOND, { mergeable: 'conflicting' });
+    expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
+  test('is freed first where it is approved and armed, and ends ready', async () => {
+    const project = await twoDone();
+    mergeFirst(project);
+    project.forge.saidOf.set(SECOND, { mergeable: 'conflicting', approvedBy: ['ann'], autoMerge: true });
+    expect(await next(project)).toMatchObject({ calls: 1 });
+    expect(project.forge.writes).toContain('freed #102: no ready, no auto-merge');
+    expect(project.forge.writes).toContain('review of #102 by ann');
+    expect(project.forge.pulls[1]?.draft).toBe(false);
+  });
+
+  test('is left to people with `answer-checks: false`, and nobody asks', async () => {
+    const project = await twoDone(resolver, { 'answer-checks': 'false' });
+    mergeFirst(project);
+    expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+});
+
+describe('a failed check on the pull request of another branch', () => {
+  const failed = { checks: { kind: 'known' as const, head: [failing()], base: [] } };
+
+  test('is worked on by the schedule', async () => {
+    const project = await twoDone();
+    project.forge.saidOf.set(SECOND, failed);
+    const run = await next(project);
+    expect(run).toMatchObject({ calls: 1 });
+    expect(run.work?.lane.id).toBe('issue-2');
+  });
+
+  test('that fails on the base as well is looked at once, and not by every run', async () => {
+    const project = await twoDone();
+    project.forge.saidOf.set(SECOND, { checks: { kind: 'known', head: [failing()], base: [failing()] } });
+    const requests: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const { sent } = project.forge.requests();
+      expect(await next(project)).toMatchObject({ calls: 0 });
+      requests.push(project.forge.requests().sent - sent);
+    }
+    expect(requests[1]).toBeLessThan(requests[0] ?? 0);
+    expect(requests[2]).toBe(requests[1]);
+  });
+
+  test('that nobody gets anywhere with is bounded, notified of once, and keeps the queue from nothing', async () => {
+    const project = await twoDone(lost);
+    project.forge.saidOf.set(SECOND, failed);
+    expect((await next(project)).work?.lane.id).toBe('issue-2');
+    addIssue(project.forge, 3);
+    project.script.behaviours = [worker];
+    expect((await next(project)).work?.lane.id).toBe('queue');
+    project.clock.advance(6 * HOUR);
+    expect((await next(project)).work?.lane.id).toBe('issue-2');
+    expect(notices(project).filter((text) => text.includes('check-')).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('a list of pull requests that cannot be read', () => {
+  test('is a warning, and the queue is worked on', async () => {
+    const project = await twoDone();
+    addIssue(project.forge, 3);
+    project.forge.faults.set('waitingPullRequests', new UserError('infrastructure', 'GitHub answers 502.'));
+    const run = await next(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(warningsIn(run).join('\n')).toContain('The open pull requests could not be looked at: GitHub answers 502.');
+  });
+
+  test('keeps the merge of another one from nothing', async () => {
+    const project = await twoDone();
+    const merged = mergeFirst(project);
+    project.forge.faults.set('waitingPullRequests', new UserError('infrastructure', 'GitHub answers 502.'));
+    expect(await next(project, merged)).toMatchObject({ end: 'idle (updated)', calls: 0 });
+  });
+});
+
+test('what is said of a pull request and cannot be read is a warning, where nobody asked', async () => {
+  const project = createProject({ agent: [worker] });
+  await runOnce(project);
+  addIssue(project.forge, 2);
+  project.forge.faults.set('pullRequestNow', new UserError('infrastructure', 'GitHub answers 502.'));
+  const run = await next(project);
+  expect(run).toMatchObject({ calls: 1 });
+  expect(warningsIn(run).join('\n')).toContain('could not be read, so this run does not answer it');
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
+import { lanesInNeed, MAX_LOOKED, withLook, type Looked } from '../../../../src/core/sharing/waiting-pulls.ts';
+
+const HOUR = 3_600_000;
+const now = 100 * HOUR;
+
+function pull(branch: string, change: Partial<WaitingPullRequest> = {}): WaitingPullRequest {
+  return { number: 1, branch, head: 'aaa', base: 'bbb', mergeable: 'conflicting', checks: 'unknown', ...change };
+}
+
+function lanes(open: readonly WaitingPullRequest[], looked: readonly Looked[] = []): readonly string[] {
+  return lanesInNeed(open, { prefix: 'ralph/', looked, now }).map(({ lane }) => lane);
+}
+
+const seen = 'aaa bbb conflicting unknown';
+
+describe('the pull requests that need work', () => {
+  test.each<[string, Partial<WaitingPullRequest>, boolean]>([
+    ['one that conflicts does', {}, true],
+    ['one whose checks fail does', { mergeable: 'mergeable', checks: 'failed' }, true],
+    ['one that can be merged does not', { mergeable: 'mergeable', checks: 'passed' }, false],
+    ['one of which GitHub does not know yet does not', { mergeable: 'unknown' }, false],
+    ['one without checks does not', { mergeable: 'mergeable' }, false],
+  ])('%s', (_, change, expected) => {
+    expect(lanes([pull('ralph/issue-2', change)])).toEqual(expected ? ['issue-2'] : []);
+  });
+
+  test('are of the queue and of issues, and of no branch that a person made', () => {
+    expect(lanes([pull('ralph/queue'), pull('ralph/issue-12'), pull('ralph/spike'), pull('ralph/issue-x')])).toEqual([
+      'queue',
+      'issue-12',
+    ]);
+  });
+
+  test.each<[string, Partial<Looked>, boolean]>([
+    ['stands as it did an hour ago', {}, false],
+    ['has another head', { seen: 'abc bbb conflicting unknown' }, true],
+    ['has another base', { seen: 'aaa abc conflicting unknown' }, true],
+    ['was looked at half a day ago', { at: now - 12 * HOUR }, true],
+    ['was looked at by a machine whose clock is a day ahead', { at: now + 24 * HOUR }, true],
+  ])('one for which nothing could be done and that %s', (_, change, expected) => {
+    const looked = [{ lane: 'issue-2', seen, at: now - HOUR, ...change }];
+    expect(lanes([pull('ralph/issue-2')], looked)).toEqual(expected ? ['issue-2'] : []);
+  });
+
+  test('come in the order in which they were looked at, those that nobody looked at first', () => {
+    const looked = [
+      { lane: 'issue-1', seen: 'x', at: now - HOUR },
+      { lane: 'issue-2', seen: 'x', at: now - 2 * HOUR },
+    ];
+    expect(lanes([pull('ralph/issue-1'), pull('ralph/issue-2'), pull('ralph/issue-3')], looked)).toEqual([
+      'issue-3',
+      'issue-2',
+      'issue-1',
+    ]);
+  });
+
+  test('are remembered once each, the newest fifty', () => {
+    const looks = Array.from({ length: 60 }, (_none, at) => ({ lane: `issue-${String(at % 55)}`, seen, at }));
+    const looked = looks.reduce(withLook, [] as readonly Looked[]);
+    expect(looked).toHaveLength(MAX_LOOKED);
+    expect(looked.at(-1)).toMatchObject({ lane: 'issue-4', at: 59 });
+    expect(new Set(looked.map(({ lane }) => lane)).size).toBe(MAX_LOOKED);
+  });
+});
