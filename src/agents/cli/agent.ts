@@ -198,7 +198,7 @@ async function callCli(
   const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
   await handIn(options.inbox, prepared.files);
   const reader = prepared.openReader({
-    now: startedAt,
+    now: options.now,
     hear: (event) => {
       watch.see(event);
       if (event.line !== '') options.log.info(event.line);
@@ -323,7 +323,8 @@ function stalledTranscript(
 /** Few CLIs pass on how long the provider asks to wait. */
 function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
   if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
-  return { ...limit, resumeAt: new Date(retryAt).toISOString() };
+  const { byPerson: _byPerson, ...known } = limit;
+  return { ...known, resumeAt: new Date(retryAt).toISOString() };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

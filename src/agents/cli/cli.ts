@@ -4,6 +4,7 @@ import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
+import type { Clock } from '../reading/clock.ts';
 import type { CallEvent } from './call-event.ts';
 import type { Retrying } from './stall.ts';
 
@@ -108,9 +109,9 @@ export interface PreparedCall {
   readonly complete: (transcript: Transcript) => Promise<Transcript>;
 }
 
-/** Hears what a call prints as it comes. `now`: the instant (ms) from which reset times are understood. */
+/** Hears what a call prints as it comes. `now`: from when reset times are understood. */
 export interface CallListener {
-  readonly now: number;
+  readonly now: Clock;
   readonly hear: (event: CallEvent) => void;
 }
 

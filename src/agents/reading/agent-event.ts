@@ -52,8 +52,6 @@ export interface Dialect {
   readonly printed: readonly ErrorForm[];
   /** The tool that asks a person; null: none does. */
   readonly questionTool: string | null;
-  /** The instant (ISO) at which the limit that is reported is over; null: unknown. */
-  resetTime(failure: Failure, now: number): string | null;
 }
 
 /** A kind of error, and the texts that say it. */

@@ -97,6 +97,8 @@ export interface ProviderCall {
   readonly end: AgentEnd;
   /** Whether content changed. */
   readonly progress: boolean;
+  /** The call failed, whatever its words, and nothing changed. */
+  readonly agentFailed: boolean;
 }
 
 /** The circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
@@ -106,11 +108,16 @@ export function afterCall(providers: Providers, name: AgentName, call: ProviderC
   return after === before ? providers : { ...providers, [name]: after };
 }
 
-/** Whether the provider failed in a way that may be over soon. */
-export function isFailure({ analysis: { agentError, usageLimit }, end }: Omit<ProviderCall, 'progress'>): boolean {
+/** Whether the provider, or the CLI that calls it, failed in a way that may be over soon. */
+export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'progress'>): boolean {
+  const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;
-  return end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit';
+  if (end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit') return true;
+  return agentFailed && !OF_THE_WORK.includes(agentError?.kind ?? '');
 }
+
+/** Errors with which a provider has answered: they are about what it was asked. */
+const OF_THE_WORK: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
 
 /** Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that nothing is called again at once. */
 function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>, now: number): number {
@@ -178,8 +185,7 @@ function isChanged(provider: Provider): boolean {
 /** Whether the provider is there: a call that was cut off, or whose CLI crashed, may never have reached it. */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
-  const ofTheWork = ['prompt-too-long', 'max-turns', 'budget'];
-  return end.kind === 'exited' && (agentError === null ? end.code === 0 : ofTheWork.includes(agentError.kind));
+  return end.kind === 'exited' && (agentError === null ? end.code === 0 : OF_THE_WORK.includes(agentError.kind));
 }
 
 function openAt(provider: Provider | undefined, now: number): Open | null {

@@ -12,6 +12,7 @@ import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
 import type { Policy } from '../policy.ts';
 import { isTestFile } from '../review/test-files.ts';
+import { answered } from './signals.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
@@ -26,6 +27,8 @@ export const verdictSchema = z.object({
   questionOnly: z.boolean(),
   /** It says that the task is done, nothing has changed since the task was begun, and nothing speaks against it. */
   nothingToDo: z.boolean().default(false),
+  /** The agent gave no result, or one that is an error, and nothing changed. Journals of before this was told apart have none. */
+  agentFailed: z.boolean().default(false),
   /** Why its task was set aside; null: it was not. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
@@ -93,6 +96,9 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
     madeMerge(evidence) ||
     (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
     (taskDone && confirmed);
+  const neutral = isNeutral(state, facts);
+  const agentFailed =
+    policy.agentFailures === 'apart' && !progress && !taskDone && !neutral && hasFailed(facts);
   const denials = judgeDenials(facts.denials, progress, policy);
   const claimsAll = claimsEverything(facts);
   const vetoes = claimsAll
@@ -101,6 +107,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const questionOnly =
     (analysis.question || denials.askedOnly) &&
     !progress &&
+    !agentFailed &&
     denials.counted === 0 &&
     analysis.errors.length === 0 &&
     analysis.agentError === null;
@@ -113,12 +120,13 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       testOnly: analysis.testOnly && evidence.files.every(isTestFile),
       questionOnly,
       nothingToDo: nothingToDo && !confirmed && denials.counted === 0,
+      agentFailed,
       discrepancies: discrepancies.map(({ sentence }) => sentence),
       vetoes: vetoes.map(({ sentence }) => sentence),
       advice: denials.advice,
       countedDenials: denials.counted,
     },
-    neutral: isNeutral(state, facts),
+    neutral,
     providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
     verification,
     claimsEverything: claimsAll,
@@ -132,6 +140,11 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       isAnswered: taskDone && isFeedback(facts.task.id),
     }),
   };
+}
+
+/** True if an agent was called and its call came to no result, or to one that is an error. */
+function hasFailed({ analysis, evidence }: IterationFacts): boolean {
+  return askedAgent(evidence.steps) && !answered({ analysis, evidence });
 }
 
 /** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */

@@ -78,6 +78,20 @@ export function heardTogether(
   };
 }
 
+/** A call that was made again, with what both used; the failed one was refused nothing that counts. */
+export function heardAgain<Call extends Heard>(failed: Heard, again: Call): Call {
+  const analyses = [failed.analysis, again.analysis];
+  return {
+    ...again,
+    analysis: {
+      ...again.analysis,
+      turns: sumOf(analyses.map(({ turns }) => turns)),
+      tokens: sumOf(analyses.map(({ tokens }) => tokens)),
+      costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
+    },
+  };
+}
+
 /** null: none of them is known. */
 function sumOf(amounts: readonly (number | null)[]): number | null {
   const known = amounts.filter((amount) => amount !== null);

@@ -17,6 +17,7 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
+import { failedWords } from './agent-failures.ts';
 import { alarms } from './alarms.ts';
 import { stillAgainst } from './feedback.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
@@ -163,6 +164,10 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
         : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
+    case 'agent_error':
+      return laneOf(report)?.openedBy === 'probe'
+        ? 'the one iteration that tried again failed'
+        : `the agent failed in ${policy === undefined ? 'several' : policy.noProgress} iterations in a row, and nothing changed (${at('noProgress')})`;
     case 'permission_denied':
       return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('permissionDenials')})`;
     case 'output_decline':
@@ -239,11 +244,15 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const retry = 'To continue at once, fix the cause and comment `/ralph retry`.';
+      const isAgents = outcome.circuitReason === 'agent_error';
+      const retry = isAgents
+        ? 'No task is to blame: fix what the error names (the agent, its settings, its MCP servers, its provider), then comment `/ralph retry`.'
+        : 'To continue at once, fix the cause and comment `/ralph retry`.';
+      const words = isAgents ? failedWords(report) : null;
       return outcome.tripped === 'this-run'
         ? {
-            title: 'Stopped: no progress',
-            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).`,
+            title: isAgents ? 'Stopped: the agent fails' : 'Stopped: no progress',
+            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
             next: `${retry} Otherwise one iteration tries again after ${until}.`,
           }
         : {

@@ -15,7 +15,6 @@ export const dialect: Dialect = {
     ['auth', /^Error: (?:No authentication information found|Authentication token found but could not be validated)\./],
   ],
   questionTool: 'ask_user',
-  resetTime: () => null,
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {

@@ -16,7 +16,6 @@ export const dialect: Dialect = {
   ],
   printed: [['unknown-session', /^No saved session found with ID \S+/]],
   questionTool: 'ask_user_question',
-  resetTime: () => null,
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {

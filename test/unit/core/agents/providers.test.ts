@@ -24,10 +24,10 @@ const order: AgentOrder = ['claude', 'codex'];
 const open = (why: ProviderTrouble, until: number): Provider => ({ kind: 'open', why, until });
 
 function call(
-  change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress'>> = {},
+  change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress' | 'agentFailed'>> = {},
 ): ProviderCall {
   const { end = { kind: 'exited', code: 0 }, progress = false, agentError = null, usageLimit = null } = change;
-  return { analysis: { agentError, usageLimit }, end, progress };
+  return { analysis: { agentError, usageLimit }, end, progress, agentFailed: change.agentFailed ?? false };
 }
 const fails = (kind: AgentError['kind'], end: ProviderCall['end'] = { kind: 'exited', code: 1 }): ProviderCall =>
   call({ agentError: { kind, text: kind }, end });

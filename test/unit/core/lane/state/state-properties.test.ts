@@ -54,6 +54,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       denials: count,
       decline: count,
       questionHeld: fc.boolean(),
+      agentFailures: count,
       probes: fc.boolean(),
     }),
     fc.record({

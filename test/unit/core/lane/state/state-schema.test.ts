@@ -32,6 +32,7 @@ const full: LaneState = {
     denials: 1,
     decline: 1,
     questionHeld: true,
+    agentFailures: 1,
     probes: false,
   },
   windows: { hour: { openedAt: noon, calls: 3, tokens: 100 }, day: { openedAt: noon, costUsd: 0.5 } },
