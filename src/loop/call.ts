@@ -11,7 +11,7 @@ import type { MergeToFinish } from '../core/prompt/feedback.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
 import { callObstacle } from '../core/pipeline/call-obstacle.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
-import { mayBeTheConversation } from '../core/lane/fresh-call.ts';
+import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
 import { chargeCallAt, chargeStepUsage } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';

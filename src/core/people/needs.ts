@@ -164,6 +164,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
       return outcome.reason === 'configuration' ? 'configuration' : null;
     case 'idle':
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
+    case 'parked':
+      return outcome.reason === 'usage_limit' && outcome.needsPerson !== undefined ? outcome.reason : null;
     default:
       return null;
   }
@@ -181,6 +183,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
       return goesOn(end) ? 'works_again' : null;
+    case 'usage_limit':
+      return ['failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind) ? null : 'works_again';
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';

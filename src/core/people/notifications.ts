@@ -19,6 +19,7 @@ export const notificationKinds = [
   'circuit_open',
   'halted',
   'configuration',
+  'usage_limit',
   'ready',
   'waiting_for_review',
 ] as const;

@@ -2,7 +2,7 @@ import { agentAttempt } from '../../core/pipeline/next-action.ts';
 import { aimOf, type AgentStep } from '../../core/pipeline/pipeline.ts';
 import { stepNotes } from '../../core/pipeline/step-notes.ts';
 import type { StepCall } from '../../core/pipeline/step-record.ts';
-import { mayBeTheConversation } from '../../core/lane/fresh-call.ts';
+import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
 import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
 import type { Work } from '../../handover/work.ts';
 import { callAgent, setupFor, type FailedCall } from '../call.ts';

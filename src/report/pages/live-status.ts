@@ -8,7 +8,7 @@ import type { Policy } from '../../core/policy.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { count, formatCost, formatDuration } from '../format.ts';
-import { quotedFailure } from '../sentences/agent-failures.ts';
+import { quotedFailure } from '../agent-failures.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
 import { link, prose, text } from '../markdown.ts';
 import { iterationResult } from './progress.ts';

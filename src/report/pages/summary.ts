@@ -8,7 +8,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
-import { quotedFailure } from '../sentences/agent-failures.ts';
+import { quotedFailure } from '../agent-failures.ts';
 import { ruleFor } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';

@@ -3,7 +3,7 @@ import { namesOutOf } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
-import { failedCalls } from './agent-failures.ts';
+import { failedCalls } from '../agent-failures.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 
 const SHOWN = 3;

@@ -17,7 +17,7 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { failedWords } from './agent-failures.ts';
+import { failedWords } from '../agent-failures.ts';
 import { alarms } from './alarms.ts';
 import { stillAgainst } from './feedback.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
@@ -280,6 +280,13 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
       ' The journal has what failed. To try at once, comment `/ralph run`; `reset_after` in the pipeline says how long a step waits.',
     usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
+  const { needsPerson } = { needsPerson: undefined, ...outcome };
+  if (needsPerson !== undefined)
+    return {
+      title: 'Waiting for a limit that needs a person',
+      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+      next: `Raise the limit with the provider, add credit there, or give the agent another key or plan; then comment \`/ralph run\`, or wait. This is a limit of your plan or key, not of this action.${unconfirmedWord(outcome, report)}`,
+    };
   return {
     title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
     what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,

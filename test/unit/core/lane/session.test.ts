@@ -82,7 +82,7 @@ test('an id that the CLI does not know costs neither an attempt nor a count of t
   expect(first.step.kind).toBe('iterate');
 
   const again = play([unknown, unknown], { state });
-  expect(again.state.circuit).toMatchObject({ kind: 'closed', noProgress: 1 });
+  expect(again.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0, agentFailures: 1 });
 });
 
 test('it is reset when the circuit opens', () => {

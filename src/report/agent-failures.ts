@@ -1,8 +1,8 @@
-import { failureWords } from '../../core/analysis/failure-words.ts';
-import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { RunReport } from '../../handover/report.ts';
-import { iterationsOf } from '../facts.ts';
-import { count } from '../format.ts';
+import { failureWords } from '../core/analysis/failure-words.ts';
+import type { JournalEntry } from '../core/journal/journal.ts';
+import type { RunReport } from '../handover/report.ts';
+import { iterationsOf } from './facts.ts';
+import { count } from './format.ts';
 
 /** How the last call failed that came to nothing, with its own words in `backticks`; null: none did. */
 export function failedWords(report: RunReport): string | null {
