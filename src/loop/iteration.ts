@@ -198,6 +198,7 @@ async function conclude(
     doneMarker,
     steps,
     merge: committed.merge,
+    ...(heard.failedServers.length === 0 ? {} : { failedServers: heard.failedServers.slice(0, 20).map(deps.redact) }),
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();

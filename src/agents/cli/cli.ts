@@ -6,6 +6,7 @@ import type { AgentName } from '../../ports/agent.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
 import type { Clock } from '../reading/clock.ts';
 import type { CallEvent } from './call-event.ts';
+import type { Hiding } from './signed-texts.ts';
 import type { Retrying } from './stall.ts';
 
 /** A coding agent's CLI, as far as running it differs from running another. */
@@ -47,11 +48,7 @@ export interface CliPackage {
 
 /** How conversations leave the CLI's folder and come back. */
 export interface CliSessions {
-  /** `redact`: what hides secrets in its texts. */
-  readonly export: (
-    place: SessionPlace,
-    session: { readonly id: string; readonly redact: (text: string) => string },
-  ) => Promise<ExportedSession>;
+  readonly export: (place: SessionPlace, session: { readonly id: string } & Hiding) => Promise<ExportedSession>;
   /** Puts a transcript where the CLI finds it; false when it cannot be one. */
   readonly import: (
     place: SessionPlace,

@@ -43,6 +43,8 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
 
 function callEventOf(event: AgentEvent): CallEvent {
   const line = logLine(describe(event), MAX_LINE);
+  if (event.kind === 'end') return { kind: 'result', line };
+  if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };
   if (event.kind !== 'retry') return { kind: 'work', line };
   const { status, cause } = event;
   return { kind: 'retry', line, retry: { status, cause: logLine(cause, MAX_LINE), waitMs: null } };

@@ -22,6 +22,8 @@ export type AgentEvent =
   | { readonly kind: 'used'; readonly tokens: number; readonly costUsd: number | null }
   /** What the session has used in all, in earlier processes too. */
   | { readonly kind: 'session-used'; readonly tokens: number }
+  /** MCP servers that it cannot use. */
+  | { readonly kind: 'servers'; readonly failed: readonly string[] }
   /** The agent works, and nothing else is to be known. */
   | { readonly kind: 'activity' }
   /** The CLI's own account of how the call ended; null: well. */

@@ -59,6 +59,8 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
       case 'session-used':
         sessionTokens = event.tokens;
         return;
+      case 'servers':
+        return;
       case 'retry':
         lastRetry = event.cause;
         return;
@@ -72,7 +74,7 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
   }
 
   /** The agent works, so whatever was reported before did not end the call. */
-  function goOn(event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'retry' | 'end' }>): void {
+  function goOn(event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>): void {
     end = null;
     lastRetry = null;
     const isPiece = event.kind === 'piece';

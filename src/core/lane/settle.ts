@@ -123,6 +123,9 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
       tree: facts.evidence.after.tree,
       verification: judgement.verification,
       hints: judgement.hints,
+      ...(facts.evidence.failedServers === undefined
+        ? {}
+        : { failedServers: facts.evidence.failedServers.map((name) => name.slice(0, 120)) }),
     },
     steps: rememberSteps(state.steps, facts.evidence.steps),
   };

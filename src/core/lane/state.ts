@@ -57,6 +57,8 @@ const lastIterationSchema = z.object({
   verification: z.enum(verificationKinds),
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
+  /** MCP servers of which the agent had no tools; absent: none. */
+  failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
 });
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;

@@ -81,6 +81,7 @@ export function createAgentOn(
     ],
     servers: [],
     extraArgs: given.extraArgs ?? [],
+    lingerMs: 45_000,
     stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },
     installEnvironment: { ...machine.environment, ...given.environment },
@@ -94,6 +95,7 @@ export function createAgentOn(
     log,
     now: () => Date.now(),
     redact: (text) => text.replaceAll('s3cr3t-value', '***'),
+    holdsSecret: (text) => text.includes('s3cr3t-value'),
   });
   return { agent, runTag, configFolder, log };
 }

@@ -64,17 +64,17 @@ describe('whose turn it is', () => {
     [
       'both are at their limits',
       { claude: open('limit', later), codex: open('limit', noon + MINUTE) },
-      { kind: 'parked', until: noon + MINUTE, why: 'limit' },
+      { kind: 'parked', until: noon + MINUTE, why: 'limit', needsPerson: null },
     ],
     [
       'one is at its limit, and the other fails for now',
       { claude: open('limit', later), codex: open('failing', noon + MINUTE) },
-      { kind: 'parked', until: noon + MINUTE, why: 'limit' },
+      { kind: 'parked', until: noon + MINUTE, why: 'limit', needsPerson: null },
     ],
     [
       'one is at its limit, and the other is refused until before then',
       { claude: open('limit', later), codex: open('auth', noon + MINUTE) },
-      { kind: 'parked', until: later, why: 'limit' },
+      { kind: 'parked', until: later, why: 'limit', needsPerson: null },
     ],
     ['both are refused', { claude: open('auth', later), codex: open('billing', later) }, { kind: 'refused' }],
     [
