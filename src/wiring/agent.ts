@@ -60,7 +60,7 @@ export async function createAgent(
     ...foldersOf(world, name, room),
     runTag: world.runTag,
     log: world.log,
-    now: systemClock.now,
+    now: world.clock.now,
     redact: world.redact,
     holdsSecret: world.secrets.holdsSecret,
   });

@@ -7,8 +7,9 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
+import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
-import { systemClock, type Secrets, type World } from '../world.ts';
+import type { Secrets, World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 
 /** What a run at home is made of. */
@@ -58,7 +59,7 @@ export function homeWorld(setting: HomeSetting): World {
     actionFolder: fileURLToPath(packageRoot),
     secrets,
     redact: secrets.redact,
-    clock: systemClock,
+    clock: createPersonClock(Date.now, () => performance.now()),
     log,
     debug: () => undefined,
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
