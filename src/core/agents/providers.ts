@@ -195,8 +195,9 @@ function judged(before: Provider, call: ProviderCall, now: number): Provider {
   if (usageLimit !== null) {
     const until = limitUntil(usageLimit, before, now);
     const isForPerson = usageLimit.byPerson === true || until - now > LONG_LIMIT_MS;
-    const words = oneLine(agentError?.text ?? "The provider's usage limit is reached", MAX_WORDS_CHARS);
-    return { kind: 'open', why: 'limit', until, ...(isForPerson ? { needsPerson: words } : {}) };
+    const words = oneLine(agentError?.text ?? '', MAX_WORDS_CHARS);
+    const needsPerson = words === '' ? "The provider's usage limit is reached" : words;
+    return { kind: 'open', why: 'limit', until, ...(isForPerson ? { needsPerson } : {}) };
   }
   if (agentError?.kind === 'auth' || agentError?.kind === 'billing')
     return { kind: 'open', why: agentError.kind, until: now + REFUSED_MS };

@@ -128,12 +128,19 @@ describe('what a call makes of a circuit', () => {
   test.each<[string, Provider, ProviderCall, Provider]>([
     ['a limit opens it until its end', closed, limited(noon + 2 * HOUR), open('limit', noon + 2 * HOUR)],
     ['a limit without an end: an hour', closed, limited(null), open('limit', noon + HOUR)],
-    ['a limit that is over: a minute', closed, limited(noon - HOUR), open('limit', noon + MINUTE)],
+    ['a limit that is over: a try within minutes', closed, limited(noon - HOUR), open('limit', noon + 5 * MINUTE)],
+    [
+      'a limit that is over, tried: the usual hour',
+      open('limit', noon),
+      limited(noon - HOUR),
+      open('limit', noon + HOUR),
+    ],
+    ['a limit that has ended as was said: a try within minutes', open('limit', noon - HOUR), limited(noon - HOUR), open('limit', noon + 5 * MINUTE)],
     [
       'a limit of years: as long as the longest',
       closed,
       limited(noon + 900 * 24 * HOUR),
-      open('limit', noon + MAX_USAGE_WAIT_MS),
+      { ...open('limit', noon + MAX_USAGE_WAIT_MS), needsPerson: "The provider's usage limit is reached" },
     ],
     ['a limit of days by one sign: six hours', closed, limited(noon + 90 * HOUR, true), open('limit', noon + 6 * HOUR)],
     ['no credit opens it at once', closed, fails('billing'), open('billing', noon + HOUR)],
