@@ -12,6 +12,8 @@ import { stateFolder } from './checkout-state.ts';
 import type { Secrets, World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
 
+const personClock = createPersonClock(Date.now, () => performance.now());
+
 /** What a run at home is made of. */
 export interface HomeSetting {
   readonly config: Config;
@@ -59,7 +61,7 @@ export function homeWorld(setting: HomeSetting): World {
     actionFolder: fileURLToPath(packageRoot),
     secrets,
     redact: secrets.redact,
-    clock: createPersonClock(Date.now, () => performance.now()),
+    clock: personClock,
     log,
     debug: () => undefined,
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
@@ -85,14 +87,14 @@ export async function homeStore(
   ]);
   const lease = () => ({
     ...{ runTag, runId: context.runId, runAttempt: context.runAttempt, runUrl: '' },
-    acquiredAt: systemClock.now(),
+    acquiredAt: personClock.now(),
     durationMs: leaseMs(config.policy.maxRunMs, 'one'),
   });
   return createLayeredStore({
-    guarded: createGuardedStore({ cells, carry: null, lease, now: systemClock.now }),
+    guarded: createGuardedStore({ cells, carry: null, lease, now: personClock.now }),
     copies: null,
     blobs: createDirectoryBlobs({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
-    now: systemClock.now,
+    now: personClock.now,
   });
 }
 

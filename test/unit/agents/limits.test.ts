@@ -4,26 +4,27 @@ import { dialect as copilot } from '../../../src/agents/copilot/events/dialect.t
 import { dialect as gemini } from '../../../src/agents/gemini/events/dialect.ts';
 import { dialect as opencode } from '../../../src/agents/opencode/events/dialect.ts';
 import { dialect as qwen } from '../../../src/agents/qwen/events/dialect.ts';
+import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 
 /** How each CLI ends an output with an error: as it prints it. */
 const ends = {
-  codex: (message: string) => [codex, jsonLines({ type: 'turn.failed', error: { message } })],
-  gemini: (message: string) => [gemini, jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } })],
-  copilot: (message: string) => [
+  codex: (message: string): readonly [Dialect, string] => [codex, jsonLines({ type: 'turn.failed', error: { message } })],
+  gemini: (message: string): readonly [Dialect, string] => [gemini, jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } })],
+  copilot: (message: string): readonly [Dialect, string] => [
     copilot,
     jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
   ],
-  opencode: (message: string) => [
+  opencode: (message: string): readonly [Dialect, string] => [
     opencode,
     jsonLines({ type: 'error', sessionID: 'ses_00000000000000000000000000', error: { name: 'APIError', data: { message } } }),
   ],
-  qwen: (message: string) => [
+  qwen: (message: string): readonly [Dialect, string] => [
     qwen,
     jsonLines({ type: 'result', subtype: 'error_during_execution', is_error: true, error: { message } }),
   ],
-} as const;
+} satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;
 
 const failedWith = (agent: keyof typeof ends, message: string) => {
   const [dialect, output] = ends[agent](message);

@@ -140,7 +140,12 @@ describe('what a call makes of a circuit', () => {
       'a limit of years: as long as the longest',
       closed,
       limited(noon + 900 * 24 * HOUR),
-      { ...open('limit', noon + MAX_USAGE_WAIT_MS), needsPerson: "The provider's usage limit is reached" },
+      {
+        kind: 'open',
+        why: 'limit',
+        until: noon + MAX_USAGE_WAIT_MS,
+        needsPerson: "The provider's usage limit is reached",
+      },
     ],
     ['a limit of days by one sign: six hours', closed, limited(noon + 90 * HOUR, true), open('limit', noon + 6 * HOUR)],
     ['no credit opens it at once', closed, fails('billing'), open('billing', noon + HOUR)],

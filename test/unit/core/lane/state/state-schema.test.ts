@@ -92,6 +92,7 @@ const full: LaneState = {
     runs: 2,
     iterations: 3,
     costUsd: 0.5,
+    unpriced: 1,
     tokens: 100,
     durationMs: MINUTE,
     tasks: {
@@ -99,6 +100,7 @@ const full: LaneState = {
         title: 'Greet people',
         iterations: 3,
         costUsd: 0.5,
+        unpriced: 1,
         tokens: 100,
         durationMs: MINUTE,
         commits: ['d'],
