@@ -167,7 +167,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
     analysis,
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
-      failedServers: [],
+    failedServers: [],
     durationMs,
     end: isTimeout ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.end === 'crashed' ? 1 : 0 },
   };

@@ -352,7 +352,8 @@ function lastWords(complaint: string): string {
   return logLine(said ?? lines.at(-1) ?? '', 500);
 }
 
-const OF_A_TRACE = /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
+const OF_A_TRACE =
+  /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
 
 /** Judged as if the CLI had given up by itself. */
 function stalledTranscript(
@@ -373,8 +374,9 @@ function stalledTranscript(
 /** Few CLIs pass on how long the provider asks to wait. */
 function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
   if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
-  const { byPerson: _byPerson, ...known } = limit;
-  return { ...known, resumeAt: new Date(retryAt).toISOString() };
+  const { window, unconfirmed } = limit;
+  const resumeAt = new Date(retryAt).toISOString();
+  return { window, resumeAt, ...(unconfirmed === undefined ? {} : { unconfirmed }) };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

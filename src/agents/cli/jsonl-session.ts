@@ -19,11 +19,7 @@ export interface SessionForm {
  * Reads a transcript of lines of JSON without secrets, at most MAX_SESSION_BYTES of it: a longer one begins
  * at the first prompt that fits.
  */
-export async function exportLines(
-  path: string,
-  hiding: Hiding,
-  form: SessionForm,
-): Promise<ExportedSession> {
+export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return leftBehind('it is missing, empty or not a plain file');
   if (tail.isCut && form.isPrompt === null) return leftBehind(TOO_LARGE);

@@ -12,9 +12,7 @@ export interface Hiding {
 
 /** An entry without secrets, as JSON. `unchanged`: it holds none. `signed`: one is in what its provider signed or encrypted, of which nothing may change. */
 export type HiddenEntry =
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'changed'; readonly json: string }
-  | { readonly kind: 'signed' };
+  { readonly kind: 'unchanged' } | { readonly kind: 'changed'; readonly json: string } | { readonly kind: 'signed' };
 
 /**
  * Hides secrets in an entry of a transcript, text by text and once more as a whole, since the names of properties may be
@@ -24,9 +22,9 @@ export type HiddenEntry =
 export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding): HiddenEntry {
   const signed: string[] = [];
   const mark = randomUUID();
-  let holdsAny = false;
+  const found = { secret: false };
   const masked = mask(entry, '', false);
-  if (holdsAny) return { kind: 'signed' };
+  if (found.secret) return { kind: 'signed' };
   let changes = 0;
   const texts = mapTexts(masked, (text) => {
     const rest = redact(text);
@@ -52,7 +50,7 @@ export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding):
 
   function setAside(text: string, key: string): string {
     const isOpaque = isSignedKey(key, text) || key === 'data';
-    holdsAny ||= isOpaque && holdsSecret !== undefined ? holdsSecret(text) : redact(text) !== text;
+    found.secret ||= isOpaque && holdsSecret !== undefined ? holdsSecret(text) : redact(text) !== text;
     signed.push(text);
     return `${mark}-${String(signed.length - 1)}`;
   }

@@ -74,7 +74,9 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
   }
 
   /** The agent works, so whatever was reported before did not end the call. */
-  function goOn(event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>): void {
+  function goOn(
+    event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>,
+  ): void {
     end = null;
     lastRetry = null;
     const isPiece = event.kind === 'piece';

@@ -25,7 +25,10 @@ const SPAN = new RegExp(
 const ONE_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})(?![a-z])`, 'gi');
 const GLUED_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})`, 'gi');
 /** One `an hour`, `a minute`. */
-const ONE = new RegExp(String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:an?|one) (minute|hour|day|week)\b`, 'i');
+const ONE = new RegExp(
+  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:an?|one) (minute|hour|day|week)\b`,
+  'i',
+);
 /** A field of the provider, or a header. */
 const FIELD =
   /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;

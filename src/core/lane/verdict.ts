@@ -97,8 +97,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
     (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
     (taskDone && confirmed);
   const neutral = isNeutral(state, facts);
-  const agentFailed =
-    policy.agentFailures === 'apart' && !progress && !taskDone && !neutral && hasFailed(facts);
+  const agentFailed = policy.agentFailures === 'apart' && !progress && !taskDone && !neutral && hasFailed(facts);
   const denials = judgeDenials(facts.denials, progress, policy);
   const claimsAll = claimsEverything(facts);
   const vetoes = claimsAll

@@ -64,7 +64,8 @@ export function heardTogether(
   const last =
     calls.find((call) => endsTheRun(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
-  if (last === undefined) return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false, failedServers: [] };
+  if (last === undefined)
+    return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false, failedServers: [] };
   const analyses = calls.map(({ analysis }) => analysis);
   return {
     ...last,

@@ -245,7 +245,9 @@ function problemLines(report: RunReport): readonly string[] {
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
-      ...(evidence.failedServers ?? []).map((name) => prose(`The agent had no tools of the MCP server ${oneLine(name, 100)}.`, 300)),
+      ...(evidence.failedServers ?? []).map((name) =>
+        prose(`The agent had no tools of the MCP server ${oneLine(name, 100)}.`, 300),
+      ),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
   );

@@ -39,7 +39,13 @@ describe('a CLI that gave its result and does not exit', () => {
 
   test('is waited for while a task of it runs in the background', async () => {
     const task = line({ type: 'system', subtype: 'task_started', session_id: 's-1', task_id: 't' });
-    const over = line({ type: 'system', subtype: 'task_notification', session_id: 's-1', task_id: 't', status: 'completed' });
+    const over = line({
+      type: 'system',
+      subtype: 'task_notification',
+      session_id: 's-1',
+      task_id: 't',
+      status: 'completed',
+    });
     const late = result.replace('All done.', 'Now all is done.');
     await using scene = await createScene(claude, `${init()}\n${task}\n${result}\nsleep 1\n${over}\n${late}`, 300);
     const { end, outputChars } = await scene.agent.call(callOf({ prompt: 'x' }));
@@ -50,8 +56,20 @@ describe('a CLI that gave its result and does not exit', () => {
 
 test.each([
   [[{ name: 'docs', status: 'failed' }], ['docs (failed)']],
-  [[{ name: 'docs', status: 'needs-auth' }, { name: 'db', status: 'connected' }], ['docs (needs-auth)']],
-  [[{ name: 'db', status: 'connected' }, { name: 'slow', status: 'pending' }], []],
+  [
+    [
+      { name: 'docs', status: 'needs-auth' },
+      { name: 'db', status: 'connected' },
+    ],
+    ['docs (needs-auth)'],
+  ],
+  [
+    [
+      { name: 'db', status: 'connected' },
+      { name: 'slow', status: 'pending' },
+    ],
+    [],
+  ],
 ])('MCP servers %j: without tools are %j', async (servers, failed) => {
   await using scene = await createScene(claude, `${init(servers)}\n${result}`);
   const { failedServers } = await scene.agent.call(callOf({ prompt: 'x' }));
@@ -77,7 +95,12 @@ exit 1`;
 describe('a call without a result', () => {
   test.each<[string, AgentCli, string, string]>([
     ['a trace of Node', claude, NODE_TRACE, 'TypeError: cannot read the conversation'],
-    ['a trace of Python', claude, `printf 'Traceback:\\n  File "a.py", line 3\\nValueError: disk on fire\\n' >&2; exit 1`, 'ValueError: disk on fire'],
+    [
+      'a trace of Python',
+      claude,
+      `printf 'Traceback:\\n  File "a.py", line 3\\nValueError: disk on fire\\n' >&2; exit 1`,
+      'ValueError: disk on fire',
+    ],
     ['no word at all', claude, 'exit 1', 'it ended without a result'],
     ['a cut stream', claude, `${init()}\necho 'out of memory' >&2; exit 134`, 'out of memory'],
     ['a command of the user', command, NODE_TRACE, 'cannot read the conversation'],

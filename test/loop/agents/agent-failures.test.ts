@@ -5,13 +5,18 @@ import { crashing, endless, finisher, steadyWorker, stuck, type Behaviour } from
 import type { Project } from '../stage/project.ts';
 import { commented, createProject, runOnce, savedState } from '../stage/river.ts';
 
-const THINKING = 'API Error: 400 messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified';
+const THINKING =
+  'API Error: 400 messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified';
 const SCHEMA = 'API Error: 400 tools.3.custom.input_schema: JSON schema is invalid';
 
 type Output = NonNullable<ReturnType<Behaviour>['output']>;
 const fails =
   (text: string, output: Output = {}): Behaviour =>
-  () => ({ exitCode: 1, chars: 0, output: { agentError: { kind: 'other', text }, tokens: 0, costUsd: 0.01, ...output } });
+  () => ({
+    exitCode: 1,
+    chars: 0,
+    output: { agentError: { kind: 'other', text }, tokens: 0, costUsd: 0.01, ...output },
+  });
 
 /** Works where it begins a conversation, and ends like the other one where it continues one. */
 const onlyFresh =
@@ -20,7 +25,9 @@ const onlyFresh =
     call.resume === null ? fresh(call) : resumed(call);
 
 const notified = ({ forge }: Project): readonly string[] =>
-  [...forge.notifications.values()].flatMap((texts) => [...texts].flatMap(([marker, body]) => (marker.startsWith('settled') ? [] : [body])));
+  [...forge.notifications.values()].flatMap((texts) =>
+    [...texts].flatMap(([marker, body]) => (marker.startsWith('settled') ? [] : [body])),
+  );
 
 describe('a conversation that cannot go on is dropped (L9)', () => {
   test.each<[string, Behaviour]>([
@@ -28,8 +35,14 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
     ['the CLI crashes', crashing],
     ['the CLI is killed', () => ({ exitCode: 137, chars: 0, output: { sessionId: null } })],
     ['the provider fails', fails('API Error: 500', { agentError: { kind: 'server', text: 'API Error: 500' } })],
-    ['it has become too long', fails('Prompt is too long', { agentError: { kind: 'prompt-too-long', text: 'too long' } })],
-    ['it runs out of turns', fails('', { agentError: { kind: 'max-turns', text: 'Reached maximum number of turns (30)' } })],
+    [
+      'it has become too long',
+      fails('Prompt is too long', { agentError: { kind: 'prompt-too-long', text: 'too long' } }),
+    ],
+    [
+      'it runs out of turns',
+      fails('', { agentError: { kind: 'max-turns', text: 'Reached maximum number of turns (30)' } }),
+    ],
     ['its call hangs', endless],
   ])('%s: the call is made again in a new one, in the same iteration', async (_, resumed) => {
     const project = createProject({
@@ -51,8 +64,14 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
   });
 
   test('what the failed call cost is in the books', async () => {
-    const priced: Behaviour = (call) => ({ ...finisher(call), output: { ...finisher(call).output, costUsd: 1, tokens: 10 } });
-    const project = createProject({ issues: [1, 2], agent: [onlyFresh(fails(THINKING, { costUsd: 0.5, tokens: 5 }), priced)] });
+    const priced: Behaviour = (call) => ({
+      ...finisher(call),
+      output: { ...finisher(call).output, costUsd: 1, tokens: 10 },
+    });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails(THINKING, { costUsd: 0.5, tokens: 5 }), priced)],
+    });
     const run = await runOnce(project);
     expect(run.work?.journal.map(({ analysis }) => [analysis.costUsd, analysis.tokens])).toEqual([
       [1, 10],
@@ -65,11 +84,18 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
   test.each<[string, Output]>([
     ['a refused login', { agentError: { kind: 'auth', text: 'Invalid API key' } }],
     ['no credit', { agentError: { kind: 'billing', text: 'Credit balance is too low' } }],
-    ['a usage limit', { agentError: { kind: 'rate-limit', text: 'limit' }, usageLimit: { window: 'weekly', resumeAt: null } }],
+    [
+      'a usage limit',
+      { agentError: { kind: 'rate-limit', text: 'limit' }, usageLimit: { window: 'weekly', resumeAt: null } },
+    ],
     ['a rate limit', { agentError: { kind: 'rate-limit', text: '429' } }],
     ['the end of its money', { agentError: { kind: 'budget', text: 'The call reached its limit' } }],
   ])('not after %s', async (_, output) => {
-    const project = createProject({ issues: [1, 2], agent: [onlyFresh(fails('', output))], inputs: { 'max-iterations': '2' } });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails('', output))],
+      inputs: { 'max-iterations': '2' },
+    });
     const run = await runOnce(project);
     expect(run.calls).toBe(2);
   });
@@ -94,7 +120,13 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
 
   test('a cancel ends it', async () => {
     const stop = new AbortController();
-    const cancelled: Behaviour = () => ({ meanwhile: () => { stop.abort(); }, exitCode: 143, chars: 0 });
+    const cancelled: Behaviour = () => ({
+      meanwhile: () => {
+        stop.abort();
+      },
+      exitCode: 143,
+      chars: 0,
+    });
     const project = createProject({ issues: [1, 2], agent: [onlyFresh(cancelled)] });
     expect(await runOnce(project, { signal: stop.signal })).toMatchObject({ end: 'cancelled (signal)', calls: 2 });
   });
@@ -146,11 +178,24 @@ describe("the surroundings' errors are not the task's (L11)", () => {
   test.each<[string, Behaviour]>([
     ['an exit code without a word', crashing],
     ['a signal', () => ({ exitCode: 137, chars: 0, output: { sessionId: null } })],
-    ['no result', () => ({ chars: 0, output: { agentError: { kind: 'other', text: 'The CLI ended without a result.' } } })],
-    ['different words each time', ({ turn }) => ({ exitCode: 1, output: { agentError: { kind: 'other', text: `broken pipe of ${'abc'.charAt(turn % 3)}` } } })],
+    [
+      'no result',
+      () => ({ chars: 0, output: { agentError: { kind: 'other', text: 'The CLI ended without a result.' } } }),
+    ],
+    [
+      'different words each time',
+      ({ turn }) => ({
+        exitCode: 1,
+        output: { agentError: { kind: 'other', text: `broken pipe of ${'abc'.charAt(turn % 3)}` } },
+      }),
+    ],
     ['a call without an end', endless],
   ])('%s is a failure of the agent', async (_, behaviour) => {
-    const project = createProject({ issues: [1, 2], agent: [behaviour], inputs: { session: 'fresh', 'max-minutes': '200' } });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [behaviour],
+      inputs: { session: 'fresh', 'max-minutes': '200' },
+    });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { circuitReason: 'agent_error' } });
     expect(run.work?.journal.every(({ verdict }) => verdict.agentFailed && verdict.setAside === null)).toBe(true);
@@ -164,12 +209,20 @@ describe("the surroundings' errors are not the task's (L11)", () => {
   });
 
   test('idle iterations are counted as ever', async () => {
-    const project = createProject({ agent: [stuck, fails(SCHEMA), stuck, fails(SCHEMA), stuck], inputs: { session: 'fresh' } });
+    const project = createProject({
+      agent: [stuck, fails(SCHEMA), stuck, fails(SCHEMA), stuck],
+      inputs: { session: 'fresh' },
+    });
     expect(await runOnce(project)).toMatchObject({ calls: 5, outcome: { circuitReason: 'no_progress' } });
   });
 
   test('with another agent, that one has its chance', async () => {
-    const project = createProject({ issues: [1, 2], agent: [fails(SCHEMA)], others: { codex: [finisher] }, inputs: { session: 'fresh' } });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [fails(SCHEMA)],
+      others: { codex: [finisher] },
+      inputs: { session: 'fresh' },
+    });
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
     expect(run.work?.journal.map(({ agent }) => agent)).toEqual(['claude', 'claude', 'codex', 'codex']);
@@ -177,9 +230,9 @@ describe("the surroundings' errors are not the task's (L11)", () => {
 });
 
 describe('limits (L12)', () => {
-  const SPEND = "You've hit your monthly spend limit · raise it at claude.ai/settings/usage";
+  const spendLimit = "You've hit your monthly spend limit · raise it at claude.ai/settings/usage";
   const spent: Behaviour = fails('', {
-    agentError: { kind: 'rate-limit', text: SPEND },
+    agentError: { kind: 'rate-limit', text: spendLimit },
     usageLimit: { window: 'unknown', resumeAt: null, byPerson: true },
   });
 

@@ -10,15 +10,25 @@ import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 
 /** How each CLI ends an output with an error: as it prints it. */
 const ends = {
-  codex: (message: string): readonly [Dialect, string] => [codex, jsonLines({ type: 'turn.failed', error: { message } })],
-  gemini: (message: string): readonly [Dialect, string] => [gemini, jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } })],
+  codex: (message: string): readonly [Dialect, string] => [
+    codex,
+    jsonLines({ type: 'turn.failed', error: { message } }),
+  ],
+  gemini: (message: string): readonly [Dialect, string] => [
+    gemini,
+    jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } }),
+  ],
   copilot: (message: string): readonly [Dialect, string] => [
     copilot,
     jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
   ],
   opencode: (message: string): readonly [Dialect, string] => [
     opencode,
-    jsonLines({ type: 'error', sessionID: 'ses_00000000000000000000000000', error: { name: 'APIError', data: { message } } }),
+    jsonLines({
+      type: 'error',
+      sessionID: 'ses_00000000000000000000000000',
+      error: { name: 'APIError', data: { message } },
+    }),
   ],
   qwen: (message: string): readonly [Dialect, string] => [
     qwen,
@@ -35,13 +45,37 @@ const DAY = 24 * HOUR;
 
 describe('a limit that ends by itself', () => {
   test.each<[keyof typeof ends, string, number]>([
-    ['gemini', '[API Error: You have exhausted your capacity on this model. Your quota will reset after 14h32m10s.]', 14 * HOUR + 32 * MINUTE + 10_000],
-    ['gemini', '[API Error: [{ "error": { "code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 8h44m7s." } }]]', 8 * HOUR + 44 * MINUTE + 7_000],
-    ['copilot', "Sorry, you've hit a rate limit that restricts the number of Copilot model requests you can make within a specific time period. Please try again in 58 hours. Please review our Terms of Service (https://docs.github.com/x).", 58 * HOUR],
-    ['copilot', "You've hit your global rate limit. Please upgrade your plan or wait 6 seconds for your limit to reset.", 6_000],
-    ['codex', "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 5 days 22 hours 3 minutes.", 5 * DAY + 22 * HOUR + 3 * MINUTE],
+    [
+      'gemini',
+      '[API Error: You have exhausted your capacity on this model. Your quota will reset after 14h32m10s.]',
+      14 * HOUR + 32 * MINUTE + 10_000,
+    ],
+    [
+      'gemini',
+      '[API Error: [{ "error": { "code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 8h44m7s." } }]]',
+      8 * HOUR + 44 * MINUTE + 7_000,
+    ],
+    [
+      'copilot',
+      "Sorry, you've hit a rate limit that restricts the number of Copilot model requests you can make within a specific time period. Please try again in 58 hours. Please review our Terms of Service (https://docs.github.com/x).",
+      58 * HOUR,
+    ],
+    [
+      'copilot',
+      "You've hit your global rate limit. Please upgrade your plan or wait 6 seconds for your limit to reset.",
+      6_000,
+    ],
+    [
+      'codex',
+      "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 5 days 22 hours 3 minutes.",
+      5 * DAY + 22 * HOUR + 3 * MINUTE,
+    ],
     ['codex', 'You’ve hit your usage limit. Try again at 3:05 PM.', 6 * HOUR + 5 * MINUTE],
-    ['codex', '{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_in_seconds":7200}}', 2 * HOUR],
+    [
+      'codex',
+      '{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_in_seconds":7200}}',
+      2 * HOUR,
+    ],
     ['opencode', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
     ['qwen', '[API Error: 429 You exceeded your current quota, please retry in 3600s]', HOUR],
   ])('%s: %s', (agent, message, ms) => {
@@ -51,14 +85,18 @@ describe('a limit that ends by itself', () => {
   });
 
   test('a date: copilot', () => {
-    const text = "You've reached your weekly rate limit. Please wait for your limit to reset on November 24, 2026 at 2:00 AM or switch to auto model to continue.";
+    const text =
+      "You've reached your weekly rate limit. Please wait for your limit to reset on November 24, 2026 at 2:00 AM or switch to auto model to continue.";
     expect(failedWith('copilot', text).usageLimit?.resumeAt).toBe('2026-11-24T02:00:00.000Z');
   });
 });
 
 test.each<[keyof typeof ends, string]>([
   ['codex', 'Quota exceeded. Check your plan and billing details.'],
-  ['qwen', '[API Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details.]'],
+  [
+    'qwen',
+    '[API Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details.]',
+  ],
   ['copilot', '402 You have no quota'],
   ['opencode', "You've hit your monthly spend limit"],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
@@ -77,9 +115,21 @@ test.each<[keyof typeof ends, string, string]>([
   ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
   ['copilot', 'Model "gpt-9" is not available.', 'model'],
   ['qwen', '[API Error: 400 The model `qwen9` does not exist or you do not have access to it.]', 'model'],
-  ['codex', 'Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.', 'auth'],
-  ['codex', 'Failed to refresh token: 401 Unauthorized: Your refresh token has already been used to generate a new access token.', 'auth'],
-  ['gemini', '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]', 'auth'],
+  [
+    'codex',
+    'Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.',
+    'auth',
+  ],
+  [
+    'codex',
+    'Failed to refresh token: 401 Unauthorized: Your refresh token has already been used to generate a new access token.',
+    'auth',
+  ],
+  [
+    'gemini',
+    '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
+    'auth',
+  ],
   ['opencode', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
   ['qwen', '[API Error: 402 Insufficient Balance]', 'billing'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
@@ -91,7 +141,14 @@ test.each<[keyof typeof ends, string, string]>([
 describe('Claude Code', () => {
   const read = (text: string) => {
     const reader = createOutputReader({ now: NOW, onEvent: null });
-    const result = { type: 'result', subtype: 'success', is_error: true, api_error_status: 429, result: text, session_id: 's' };
+    const result = {
+      type: 'result',
+      subtype: 'success',
+      is_error: true,
+      api_error_status: 429,
+      result: text,
+      session_id: 's',
+    };
     reader.push(new TextEncoder().encode(jsonLines(result)));
     return reader.end();
   };
@@ -108,11 +165,17 @@ describe('Claude Code', () => {
   });
 
   test.each([
-    ["You've hit your monthly spend limit · your session limit resets 2:40pm (Asia/Jakarta)", '2026-11-23T07:40:00.000Z'],
+    [
+      "You've hit your monthly spend limit · your session limit resets 2:40pm (Asia/Jakarta)",
+      '2026-11-23T07:40:00.000Z',
+    ],
     ["You're out of extra usage · resets 9pm (UTC)", '2026-11-22T21:00:00.000Z'],
     ["You've hit your weekly limit · resets Nov 22, 8:54am (UTC)", '2026-11-22T08:54:00.000Z'],
     ["You've hit your weekly limit · resets Jan 3, 2027 at 5pm (UTC)", '2027-01-03T17:00:00.000Z'],
-    ['API Error: 400 You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.', '2026-12-01T00:00:00.000Z'],
+    [
+      'API Error: 400 You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      '2026-12-01T00:00:00.000Z',
+    ],
   ])('%s ends at %s', (text, resumeAt) => {
     const { usageLimit } = read(text);
     expect(usageLimit?.resumeAt).toBe(resumeAt);

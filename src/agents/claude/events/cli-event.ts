@@ -36,12 +36,7 @@ export type CliEvent =
   /** MCP servers that the CLI cannot use. */
   | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
   /** Tasks in the background: how many run, or how many more (`running` null). */
-  | {
-      readonly kind: 'tasks';
-      readonly session: string | null;
-      readonly running: number | null;
-      readonly more: number;
-    }
+  | { readonly kind: 'tasks'; readonly session: string | null; readonly running: number | null; readonly more: number }
   | { readonly kind: 'other'; readonly session: string | null };
 
 export interface ToolUse {

@@ -12,7 +12,8 @@ const SHORT_WINDOW_MS = 5 * HOUR_MS;
 export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
-  const whole = limit.resumeAt === null && isByPerson(limitIn(failure?.text ?? '')) ? { ...limit, byPerson: true as const } : limit;
+  const whole =
+    limit.resumeAt === null && isByPerson(limitIn(failure?.text ?? '')) ? { ...limit, byPerson: true as const } : limit;
   return confirmed(whole, failure, { rejected, now });
 }
 

@@ -16,12 +16,15 @@ describe('what a provider signed or encrypted stays as it is', () => {
     ['a thought signature of Gemini', { parts: [{ functionCall: { name: 'ls' }, thoughtSignature: SIGNED }] }],
     ['one in snake case', { parts: [{ text: 'x', thought_signature: SIGNED }] }],
     ['opaque reasoning of Copilot', { data: { reasoningOpaque: SIGNED, encryptedContent: SIGNED } }],
-    ['metadata of OpenCode', { part: { type: 'reasoning', text: 'Look.', metadata: { anthropic: { signature: SIGNED } } } }],
+    [
+      'metadata of OpenCode',
+      { part: { type: 'reasoning', text: 'Look.', metadata: { anthropic: { signature: SIGNED } } } },
+    ],
     ['encrypted reasoning of OpenCode', { metadata: { openai: { reasoningEncryptedContent: SIGNED } } }],
   ])('%s', (_, entry) => {
     expect(hideSecrets(entry as never, hiding)).toEqual({ kind: 'unchanged' });
     const beside = { ...entry, note: `${SECRET} and ${KEY}` };
-    const hidden = hideSecrets(beside as never, hiding);
+    const hidden = hideSecrets(beside, hiding);
     expect(hidden.kind === 'changed' && JSON.parse(hidden.json)).toEqual({ ...entry, note: '*** and ***' });
   });
 });

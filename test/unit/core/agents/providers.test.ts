@@ -135,7 +135,12 @@ describe('what a call makes of a circuit', () => {
       limited(noon - HOUR),
       open('limit', noon + HOUR),
     ],
-    ['a limit that has ended as was said: a try within minutes', open('limit', noon - HOUR), limited(noon - HOUR), open('limit', noon + 5 * MINUTE)],
+    [
+      'a limit that has ended as was said: a try within minutes',
+      open('limit', noon - HOUR),
+      limited(noon - HOUR),
+      open('limit', noon + 5 * MINUTE),
+    ],
     [
       'a limit of years: as long as the longest',
       closed,

@@ -27,7 +27,11 @@ test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds,
 );
 
 describe('after a call', () => {
-  const call = (change: Parameters<typeof analysis>[0]) => ({ analysis: analysis(change), taskId: 'issue-1', agentFailed: false });
+  const call = (change: Parameters<typeof analysis>[0]) => ({
+    analysis: analysis(change),
+    taskId: 'issue-1',
+    agentFailed: false,
+  });
   const failed = (kind: AgentError['kind']): { agentError: AgentError } => ({ agentError: { kind, text: 'x' } });
 
   test('the same session keeps its start', () => {

@@ -54,20 +54,23 @@ describe('the calls of an iteration together', () => {
     analysis: analysis({ tokens: 10, costUsd: 1, denials: [{ tool: 'Bash', command: 'a' }] }),
     end: { kind: 'exited', code: 0 },
     outputChars: 5,
-    fencedBlock: true, failedServers: [],
+    fencedBlock: true,
+    failedServers: [],
   } as const;
   const two = {
     ...one,
     analysis: analysis({ tokens: null, costUsd: 2, signal: { status: 'COMPLETE' } }),
     outputChars: 9,
-    fencedBlock: false, failedServers: [],
+    fencedBlock: false,
+    failedServers: [],
   };
 
   test('say what the last one says, and used what all of them used', () => {
     expect(heardTogether([one, two], { failed: [], sessionId: 's', cancelled: false })).toMatchObject({
       analysis: { signal: { status: 'COMPLETE' }, tokens: 10, costUsd: 3, denials: [{ command: 'a' }], sessionId: 's' },
       outputChars: 9,
-      fencedBlock: false, failedServers: [],
+      fencedBlock: false,
+      failedServers: [],
     });
   });
 

@@ -74,7 +74,9 @@ function today({ tasks, circuit, change, session }: Record<string, unknown>): ob
     agent: session === null ? null : 'claude',
     circuit: {
       ...(circuit as { readonly kind: string }),
-      ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false, agentFailures: 0 }),
+      ...((circuit as { readonly kind: string }).kind === 'open'
+        ? { taskId: null }
+        : { probes: false, agentFailures: 0 }),
     },
   };
 }
