@@ -55,8 +55,8 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
 
 /** Nobody knows who worked on what. */
 function withAgents(change: Change): object {
-  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [] }]);
-  return { ...change, tasks: Object.fromEntries(tasks) as object };
+  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [], unpriced: 0 }]);
+  return { ...change, unpriced: 0, tasks: Object.fromEntries(tasks) as object };
 }
 
 /** What tasks and circuits have had since. */
