@@ -64,7 +64,8 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
       state = storedAndRestored(recordPublished(ended, { head: work.head, pullRequest: null }));
       outcome = work.outcome;
     }
-    ends.push({ run, startedAt, outcome, calls: scene.done.length, world: scene.world });
+    // What was made again in the same iteration is one call for the rules.
+    ends.push({ run, startedAt, outcome, calls: entries.length, world: scene.world });
     if (outcome.reason === 'all_done') break;
     // People merge what waits for them.
     if (outcome.reason === 'waiting_for_review') state = { ...state, change: noChange };
