@@ -184,7 +184,14 @@ function writingAgent(workspace: string): Agent {
     prepare: () => Promise.resolve({ name: '', version: '' }),
     call: async () => {
       await writeNextFile(workspace);
-      return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, fencedBlock: false, durationMs: 0 };
+      return {
+        analysis,
+        end: { kind: 'exited', code: 0 },
+        outputChars: 30,
+        fencedBlock: false,
+        failedServers: [],
+        durationMs: 0,
+      };
     },
     coAuthor: 'Claude <noreply@anthropic.com>',
     kindOfDenial: () => 'forbidden',

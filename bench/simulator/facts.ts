@@ -22,7 +22,7 @@ export interface Fact {
   readonly blocked: boolean;
   /** It put a question to a person. */
   readonly asks: boolean;
-  /** The provider failed, not the agent: no attempt at the task. */
+  /** The agent failed (no result, or an error) and changed nothing: no attempt at the task (spec §5). */
   readonly unavailable: boolean;
   /** It said that the task is done, nothing contradicted it, and its own work had changed content, or a passing `verify` says so (spec §15.14). */
   readonly credited: boolean;
@@ -90,14 +90,17 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
     const isAnswer = claimsDone && !untrue && to === started && from === to && !denied && claims.status !== 'BLOCKED';
     const isCredited = claimsDone && !untrue && !isRed && (to !== started || (isAnswer && verifies));
     if (isCredited) credited.add(task);
+    const isNeutral =
+      output.kind === 'usage-limit' || output.kind === 'overloaded' || (end.kind === 'timeout' && end.of === 'run');
+    const isFailure =
+      output.kind === 'unavailable' || output.kind === 'silence' || end.kind !== 'exited' || end.code !== 0;
     const open = played.before.tasks.some(({ id }) => !credited.has(id));
     facts.push({
       task,
       run: played.run,
       startedAt: played.entry.startedAt,
       at: played.entry.endedAt,
-      neutral:
-        output.kind === 'usage-limit' || output.kind === 'overloaded' || (end.kind === 'timeout' && end.of === 'run'),
+      neutral: isNeutral,
       progress: from !== to,
       useful: stepsLeft(played.after) < stepsLeft(played.before),
       questionOnly: words?.kind === 'prose' && words.text.endsWith('?') && from === to && words.denied.length === 0,
@@ -106,7 +109,7 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
       testOnly: claims?.work === 'TESTING' && (from === to || deed.startsWith('test')) && !isCredited,
       blocked: claims?.status === 'BLOCKED' && !isCredited,
       asks: claims !== null && claims.asks !== null,
-      unavailable: output.kind === 'unavailable',
+      unavailable: isFailure && !isNeutral && from === to,
       credited: isCredited,
       nothingToDo: isAnswer,
       red: isRed,

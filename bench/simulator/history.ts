@@ -1,7 +1,7 @@
 import type { Config } from '../../src/config/config.ts';
 import { noChange } from '../../src/core/lane/change.ts';
 import { nextStep, startRun } from '../../src/core/lane/decide.ts';
-import type { JournalEntry } from '../../src/core/journal/journal.ts';
+import { callsOf, type JournalEntry } from '../../src/core/journal/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import { endRun, recordPublished } from '../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../src/core/lane/state.ts';
@@ -64,15 +64,20 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
       state = storedAndRestored(recordPublished(ended, { head: work.head, pullRequest: null }));
       outcome = work.outcome;
     }
-    ends.push({ run, startedAt, outcome, calls: scene.done.length, world: scene.world });
+    // What was made again in the same iteration is one call for the rules.
+    ends.push({ run, startedAt, outcome, calls: entries.length, world: scene.world });
     if (outcome.reason === 'all_done') break;
     // People merge what waits for them.
     if (outcome.reason === 'waiting_for_review') state = { ...state, change: noChange };
     scene.now += of.gapMs;
   }
-  const calls = entries.map((entry, at) => ({ ...entry, ...doneAt(scene, at) }));
-  if (calls.length !== scene.done.length)
-    throw new Error(`${String(scene.done.length)} calls, but ${String(calls.length)} journal entries`);
+  let made = 0;
+  const calls = entries.map(({ run, entry }) => {
+    made += callsOf(entry);
+    return { run, entry, ...doneAt(scene, made - 1) };
+  });
+  if (made !== scene.done.length)
+    throw new Error(`${String(scene.done.length)} calls, but ${String(made)} in the journal`);
   return { of, config, calls, ends };
 }
 

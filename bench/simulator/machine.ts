@@ -178,6 +178,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
     analysis,
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
+    failedServers: [],
     durationMs,
     end: isTimeout ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.end === 'crashed' ? 1 : 0 },
   };

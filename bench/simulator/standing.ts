@@ -81,7 +81,9 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   // The first that only asks is forgiven, and decides nothing, but for a circuit that was open.
   const forgiven = wasOpened && !policy.circuit.autoReset ? undefined : firstQuestion();
   const heard = streak.filter((one) => one !== forgiven);
-  const probe = decides && heard.length <= 1;
+  // A call that failed says nothing of its task, but of a circuit that was open.
+  const decided = wasOpened ? heard : heard.filter(({ unavailable }) => !unavailable);
+  const probe = decides && decided.length <= (fact.unavailable && !wasOpened ? 0 : 1);
   const isOther = tasks.some(
     (task) => task !== fact.task && mayWork(task, { facts: earlier, standings: before, now: fact.at }, situation),
   );
@@ -90,14 +92,17 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   if (!counts(fact) || fact.progress || fact === forgiven)
     return { ...standing, aside: again && fact === forgiven ? 'again' : null, opens: [] };
 
-  const idle = heard.filter((one) => probe || one.unavailable || !isAgain(one)).length;
+  const idle = heard.filter((one) => !one.unavailable && (probe || !isAgain(one))).length;
   const ofTask: CircuitReason[] = [
-    ...(idle >= policy.circuit.noProgress || probe ? (['no_progress'] as const) : []),
+    ...(!fact.unavailable && (idle >= policy.circuit.noProgress || probe) ? (['no_progress'] as const) : []),
     ...(declinesTwice() ? (['output_decline'] as const) : []),
   ];
   const ofSurroundings: CircuitReason[] = [
     ...(lastAre(heard, probe && wasOpened ? 1 : policy.circuit.permissionDenials, ({ denied }) => denied)
       ? (['permission_denied'] as const)
+      : []),
+    ...(lastAre(heard, probe && wasOpened ? 1 : policy.circuit.noProgress, ({ unavailable }) => unavailable)
+      ? (['agent_error'] as const)
       : []),
     ...(lastAre(heard, policy.circuit.sameError, ({ error }) => error !== null && error === fact.error)
       ? (['same_error'] as const)

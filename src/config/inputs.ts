@@ -224,6 +224,7 @@ export function parseConfig({ texts, counting, settings: found, problems: unread
     policy: {
       ...policy,
       agents: [firstAgent.name, ...otherAgents.map(({ name }) => name)],
+      agentFailures: 'apart',
       verifies: rest.verify.length > 0,
       callsPerIteration: 1,
       agentSteps: [],

@@ -11,7 +11,7 @@ export const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 /** What inputs set of a policy: the rest is made of other inputs, the pipeline and the reservation. */
 export type PolicySettings = Omit<
   Policy,
-  'agents' | 'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
+  'agents' | 'agentFailures' | 'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
 >;
 
 /** The inputs that make the policy of a run. */

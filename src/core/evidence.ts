@@ -96,6 +96,8 @@ export const evidenceSchema = z.object({
   merge: z.enum(['none', 'open', 'made']).default('none'),
   /** Lock files of a merge that were to be made again; absent: none. */
   lockFiles: lockFilesSchema.optional(),
+  /** MCP servers of which the agent had no tools, with how they stood; absent: none. */
+  failedServers: z.array(z.string()).max(20).exactOptional(),
   /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
   steps: z.array(stepRecordSchema).max(50).default([]),
 });

@@ -32,7 +32,13 @@ export const outcomeSchema = z.union([
     probeAt: z.number(),
   }),
   z.object({ kind: z.literal('blocked'), reason: z.enum(['needs_human', 'base_is_red']) }),
-  z.object({ kind: z.literal('parked'), reason: z.enum(passingLimits), resumeAt: anyInstant }),
+  z.object({
+    kind: z.literal('parked'),
+    reason: z.enum(passingLimits),
+    resumeAt: anyInstant,
+    /** The provider's words of a limit for which a person is needed. */
+    needsPerson: z.string().exactOptional(),
+  }),
   z.object({
     kind: z.literal('parked'),
     reason: z.literal('step_circuit'),

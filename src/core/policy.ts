@@ -58,6 +58,8 @@ export const policySchema = z.object({
   /** For how long it may wait for limits beside its `maxRunMs`; 0: all waiting is time of the run, as in a job, whose own time limit goes on. Journals of before have none. */
   maxWaitMs: count.default(0),
   circuit: circuitPolicySchema,
+  /** How an iteration counts in which the agent failed and nothing changed: as any idle one, or as the agent's failure. Journals of before it was told apart have none. */
+  agentFailures: z.enum(['idle', 'apart']).default('idle'),
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: count,
   /** Test-only iterations in a row that halt a run (§8 order 6). */

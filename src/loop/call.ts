@@ -8,8 +8,12 @@ import { notebookOf } from '../core/prompt/learnings.ts';
 import { describeTakeover } from '../core/prompt/takeover.ts';
 import { shareOf } from '../core/lane/change.ts';
 import type { MergeToFinish } from '../core/prompt/feedback.ts';
+import { failureWords } from '../core/analysis/failure-words.ts';
+import { callObstacle } from '../core/pipeline/call-obstacle.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
+import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
+import { chargeCallAt, chargeStepUsage } from '../core/lane/settle.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
@@ -40,8 +44,17 @@ export interface Iteration {
 export interface Called {
   readonly agentRun: AgentRun;
   readonly state: LaneState;
-  /** When the CLI turned out not to know the session, and `state` lost it; null: it did not. */
+  /** When the conversation turned out to be none that continues, and `state` lost it; null: it did not. */
   readonly sessionDroppedAt: number | null;
+  /** The call before it, charged as well, which failed while it continued the conversation; null: there was none. */
+  readonly failed: FailedCall | null;
+}
+
+/** A call that was made again in a new conversation. Instants in ms; it was made again at `endedAt`. */
+export interface FailedCall {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly agentRun: AgentRun;
 }
 
 /** How one call differs from another of the same iteration. */
@@ -51,8 +64,9 @@ export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' 
   readonly timeoutMs: number;
   /** The conversation that it continues; null: it begins one. */
   readonly resume: string | null;
-  /** What the run has spent so far. */
+  /** What the run has spent so far, and how often it has called. */
   readonly spentUsd: number;
+  readonly calls: number;
 }
 
 /** The setting of an iteration that is one call. */
@@ -67,11 +81,12 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
     timeoutMs: config.policy.agentTimeoutMs,
     resume: work.state.session?.id ?? null,
     spentUsd: soFar.costUsd,
+    calls: soFar.calls,
     pipeline: null,
   };
 }
 
-/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/** Calls the agent, once more in a new conversation when the one that it continued may be what made it fail. `treeBefore`: content before the call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step, turn, merge }: Iteration,
@@ -79,30 +94,63 @@ export async function callAgent(
     listed,
     notes,
     setting,
-  }: { readonly listed: readonly FileTask[]; readonly notes: FileTexts; readonly setting: CallSetting },
+    treeBefore,
+  }: {
+    readonly listed: readonly FileTask[];
+    readonly notes: FileTexts;
+    readonly setting: CallSetting;
+    readonly treeBefore: string;
+  },
 ): Promise<Called> {
   const { policy } = deps.config;
-  const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
-  const call = {
-    prompt: await promptFor(deps, { work, soFar, step, merge }, { listed, notes, setting }),
-    timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
-    timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
-    budgetUsd: budgetLeft(work, setting.spentUsd, policy),
-    tokensLeft: tokensLeft(work, policy),
-    doneTexts: deps.prompt.signals.done,
-    model: setting.model,
-    allowedTools: setting.allowedTools,
-    signal: deps.signal,
-  } as const;
   const { agent } = turn.opened;
-  const agentRun = await agent.call({ ...call, resume: setting.resume });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
-    return { agentRun, state: work.state, sessionDroppedAt: null };
-  deps.log.info('The agent no longer knows the session; calling it again without one.');
-  // Not charged again: the CLI refused before it asked the provider for anything.
-  const sessionDroppedAt = deps.clock.now();
-  const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
-  return { agentRun: await agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+  const prompt = await promptFor(deps, { work, soFar, step, merge }, { listed, notes, setting });
+  const call = (state: LaneState, resume: string | null, spentUsd: number): Promise<AgentRun> => {
+    const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
+    return agent.call({
+      prompt,
+      resume,
+      timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
+      timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
+      budgetUsd: budgetLeft({ state }, spentUsd, policy),
+      tokensLeft: tokensLeft({ state }, policy),
+      doneTexts: deps.prompt.signals.done,
+      model: setting.model,
+      allowedTools: setting.allowedTools,
+      signal: deps.signal,
+    });
+  };
+  const startedAt = deps.clock.now();
+  const agentRun = await call(work.state, setting.resume, setting.spentUsd);
+  const once = { agentRun, state: work.state, sessionDroppedAt: null, failed: null };
+  if (setting.resume === null || deps.signal.aborted || !mayBeTheConversation(agentRun)) return once;
+  const endedAt = deps.clock.now();
+  if (agentRun.analysis.agentError?.kind === 'unknown-session') {
+    deps.log.info('The agent no longer knows the session; calling it again without one.');
+    // Not charged again: the CLI refused before it asked the provider for anything.
+    const state = resetSession(work.state, 'unknown_session', endedAt);
+    const again = await call(state, null, setting.spentUsd);
+    return { agentRun: again, state, sessionDroppedAt: endedAt, failed: null };
+  }
+  if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
+  const dropped = resetSession(work.state, 'agent_failed', endedAt);
+  const { tokens, costUsd } = agentRun.analysis;
+  const usage = { startedAt, endedAt, tokens, costUsd: costUsd === null ? null : Math.max(0, costUsd) };
+  const spentUsd = setting.spentUsd + (usage.costUsd ?? 0);
+  // What bounds calls is asked with the failed one; `settle` books what both of them used.
+  const spent = chargeStepUsage(dropped, usage);
+  const used = { windows: spent.windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd };
+  const obstacle = callObstacle(used, policy, endedAt);
+  const words = failureWords(agentRun);
+  if (obstacle !== null) {
+    deps.log.info(`${words}. Its conversation is dropped; it is not called again now, since ${obstacle}.`);
+    return { ...once, state: dropped, sessionDroppedAt: endedAt };
+  }
+  deps.log.info(`${words}. Nothing changed, so it is called again in a new conversation.`);
+  const state = chargeCallAt(dropped, policy, endedAt);
+  deps.record({ ...work, state });
+  const again = await call(chargeCallAt(spent, policy, endedAt), null, spentUsd);
+  return { agentRun: again, state, sessionDroppedAt: endedAt, failed: { startedAt, endedAt, agentRun } };
 }
 
 /** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
@@ -187,6 +235,6 @@ export function budgetLeft(
 }
 
 /** Tokens that one call may spend at most; null = no limit. */
-function tokensLeft({ state }: Work, { maxTokensPerHour }: Policy): number | null {
+function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

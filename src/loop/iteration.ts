@@ -1,4 +1,5 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
+import { failureWords } from '../core/analysis/failure-words.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { bookEntry } from '../core/journal/book.ts';
 import { answerAfter } from '../core/feedback/answered.ts';
@@ -8,9 +9,9 @@ import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
-import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
-import type { Heard } from '../core/pipeline/heard.ts';
-import { callsIn, type StepRecord } from '../core/pipeline/step-record.ts';
+import { callsOf, serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
+import { heardAgain, type Heard } from '../core/pipeline/heard.ts';
+import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { comparedWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import { passedOver } from '../core/agents/providers.ts';
@@ -116,6 +117,7 @@ interface Made {
   readonly work: Work;
   readonly heard: Heard;
   readonly sessionDroppedAt: number | null;
+  readonly madeAgain: JournalEntry['madeAgain'];
   /** Taken away behind the step that made it; null: there was none, or no pipeline. */
   readonly doneMarker: string | null;
   /** Empty without a pipeline. */
@@ -128,16 +130,18 @@ interface Made {
 async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
   if (deps.pipeline === null) {
     const setting = plainCall(deps, iteration);
-    const { agentRun, state, sessionDroppedAt } = await callAgent(deps, iteration, {
+    const { agentRun, state, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
       listed: iteration.listed,
       notes: iteration.notes,
       setting,
+      treeBefore: iteration.before.tree,
     });
     const work = { ...iteration.work, state };
     return {
       work,
-      heard: agentRun,
+      heard: failed === null ? agentRun : heardAgain(failed.agentRun, agentRun),
       sessionDroppedAt,
+      madeAgain: failed === null ? null : { at: failed.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
       doneMarker: null,
       steps: [],
       earlier: [],
@@ -146,10 +150,11 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  return { work, heard, sessionDroppedAt, doneMarker, steps, earlier, base };
+  // Both calls are on record with their step.
+  return { work, heard, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
+interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
@@ -206,6 +211,7 @@ async function conclude(
     doneMarker,
     steps,
     merge: committed.merge,
+    ...(heard.failedServers.length === 0 ? {} : { failedServers: heard.failedServers.slice(0, 20).map(deps.redact) }),
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
@@ -228,6 +234,7 @@ async function conclude(
     startedAt,
     taskTree,
     sessionDroppedAt: sessionDroppedAt ?? (turn.isForgotten ? startedAt : null),
+    madeAgain: made.madeAgain,
     endedAt: now,
     analysis,
     evidence,
@@ -246,7 +253,7 @@ async function conclude(
   deps.record(done);
   return {
     work: done,
-    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: heard.end }, callsIn(steps)),
+    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: heard.end }, callsOf(entry)),
   };
 }
 

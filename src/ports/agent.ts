@@ -31,6 +31,8 @@ export interface AgentRun {
   /** Whether the final message ends in a status block that a code fence makes void. */
   readonly fencedBlock: boolean;
   readonly durationMs: number;
+  /** MCP servers that it was given and could not use, each with how it stands: `docs (failed)`. */
+  readonly failedServers: readonly string[];
 }
 
 /** What an agent's CLI calls itself; a version that it does not give is empty. */

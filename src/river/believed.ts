@@ -1,10 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { recordedFacts } from '../core/isolation/texts.ts';
-import { parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
+import { callsOf, parseJournalLine, type JournalEntry } from '../core/journal/journal.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
-import { callsIn } from '../core/pipeline/step-record.ts';
 import { believedBefore, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
@@ -86,7 +85,7 @@ export function believedWork(work: Work, known: Known): Work {
 
 /** What one iteration can have called for, as far as those show that the record has. */
 function mostCalls(journal: Work['journal']): number {
-  const calls = journal.map(({ evidence }) => callsIn(evidence.steps));
+  const calls = journal.map(callsOf);
   return Math.min(Math.max(1, ...calls), MAX_CALLS_PER_ITERATION);
 }
 

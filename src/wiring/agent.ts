@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type RoomRemains } from '../core/isolation/room-remains.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
+import { LINGER_MS } from '../agents/cli/linger-watch.ts';
 import type { Agent, Commands, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/shell-command.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
@@ -51,6 +52,7 @@ export async function createAgent(
     servers: mcpServers,
     extraArgs,
     stallMs: config.agent.stallMs,
+    lingerMs: LINGER_MS,
     environment: isolation.environmentFor(login.environment),
     installEnvironment: login.environment,
     broker: login.broker,
@@ -58,8 +60,9 @@ export async function createAgent(
     ...foldersOf(world, name, room),
     runTag: world.runTag,
     log: world.log,
-    now: systemClock.now,
+    now: world.clock.now,
     redact: world.redact,
+    holdsSecret: world.secrets.holdsSecret,
   });
   return withinCapabilities(agent, CAPABILITIES[name]);
 }

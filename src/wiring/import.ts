@@ -9,7 +9,7 @@ import { ALL_PROVIDERS } from './agents/providers.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
-import { createRedactor } from '../core/text/redact.ts';
+import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import { MAX_LIST_BYTES, type FoundTask } from '../core/tasks/files/requirements.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
@@ -58,6 +58,7 @@ async function askAgent({
       servers: [],
       extraArgs: [],
       stallMs: STALL_MS,
+      lingerMs: STALL_MS,
       environment: agentEnvironment(process.env, [], claudeProvider),
       installEnvironment: {},
       broker: null,
@@ -71,6 +72,7 @@ async function askAgent({
       log: logTo(log),
       now,
       redact: createRedactor(secretValues(process.env, [], ALL_PROVIDERS)),
+      holdsSecret: createSecretFinder(secretValues(process.env, [], ALL_PROVIDERS)),
     });
     const { name, version } = await agent.prepare().catch((error: unknown) => {
       throw withoutAgent(error, agentPath);

@@ -2,7 +2,7 @@ import { ALL_PROVIDERS } from './agents/providers.ts';
 import { dirname } from 'node:path';
 import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
-import { createRedactor } from '../core/text/redact.ts';
+import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../river/deps.ts';
@@ -32,6 +32,8 @@ export interface World extends Omit<RunDeps, 'connect'> {
 export interface Secrets {
   readonly values: () => readonly string[];
   readonly redact: (text: string) => string;
+  /** Tells known secrets from what only has the form of a key. */
+  readonly holdsSecret: (text: string) => boolean;
   /** From now on these are hidden as well, by the runner too. */
   readonly learn: (values: readonly string[]) => void;
 }
@@ -93,13 +95,16 @@ export function secretsFrom(
 ): Secrets {
   let values: readonly string[] = secretValues(environment, envNames, ALL_PROVIDERS);
   let redact = createRedactor(values);
+  let holdsSecret = createSecretFinder(values);
   return {
     values: () => values,
     redact: (text) => redact(text),
+    holdsSecret: (text) => holdsSecret(text),
     learn: (found) => {
       announce(found);
       values = [...new Set([...values, ...found])];
       redact = createRedactor(values);
+      holdsSecret = createSecretFinder(values);
     },
   };
 }

@@ -113,6 +113,7 @@ async function createAgentOn(
     allowedTools,
     servers: given.servers ?? [],
     extraArgs: given.extraArgs ?? [],
+    lingerMs: 45_000,
     stallMs: given.stallMs ?? 180_000,
     installEnvironment: machine.environment,
     room: null,
@@ -124,6 +125,7 @@ async function createAgentOn(
     log,
     now: () => Date.now(),
     redact: (text) => text.replaceAll('s3cr3t-value', '***'),
+    holdsSecret: () => false,
   });
   return { agent, runTag, configFolder, log };
 }

@@ -59,6 +59,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     installEnvironment: environment,
     room: isolated ? openRoom(machine.home) : null,
     broker: null,
+    lingerMs: 45_000,
     stallMs: 60_000,
     workFolder: machine.workFolder,
     alsoFolder: null,
@@ -68,6 +69,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     log: createMemoryLog(),
     now: () => Date.now(),
     redact: (text) => text,
+    holdsSecret: () => false,
   });
   return {
     machine,

@@ -96,6 +96,7 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     allowedTools,
     servers: [],
     extraArgs: [],
+    lingerMs: 45_000,
     stallMs: 180_000,
     environment: roomEnvironment(login.environment, {
       home: room.folders.home,
@@ -113,6 +114,7 @@ async function openPlace(nth: number, calls: RoomPlay['calls']) {
     log,
     now: () => Date.now(),
     redact: (text) => text,
+    holdsSecret: () => false,
   });
   if (session !== null && !(await agent.importSession(session.id, session.content))) session = null;
   // As a run hands its folders over.

@@ -7,7 +7,9 @@ const MAX_LINE = 300;
 
 /** What an event of the stream means to who runs the CLI, with what a person who follows the job reads of it. */
 export function callEventOf(event: StreamEvent): CallEvent {
+  if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
   const line = logLine(describe(event), MAX_LINE);
+  if (event.kind === 'result') return { kind: 'result', line };
   if (event.kind !== 'retry') return { kind: 'work', line };
   const { status, error, delayMs } = event;
   const cause = error !== null && NAME.test(error) ? error : null;
@@ -28,6 +30,8 @@ function describe(event: StreamEvent): string {
     case 'denied':
       return `denied: ${event.tool}`;
     case 'unshown':
+    case 'servers':
+    case 'tasks':
       return '';
     case 'retry':
       return `the API answered ${event.status ?? 'with an error'}: try ${event.attempt} of ${event.maxRetries}`;

@@ -4,22 +4,23 @@ import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
 import { placeFile } from '../cli/plain-files.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
 import { projectSlug } from './project-slug.ts';
 
 /**
- * Reads a transcript, its texts changed by `redact`; a long one begins at a later prompt, which `--resume` takes for the
+ * Reads a transcript, its secrets hidden; a long one begins at a later prompt, which `--resume` takes for the
  * beginning (2.1.197 and 2.1.330): each line but the first names its parent, and the CLI takes one whose parent is gone
  * for the first. Files of subagents and of long tool results are left behind: the conversation is whole without them, and
  * names them by paths of this run only.
  */
 export async function exportSession(
   folders: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!isSessionId(id)) return leftBehind('its id is not a UUID');
   const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);
-  return exportLines(path, redact, { isMessage, isPrompt });
+  return exportLines(path, hiding, { isMessage, isPrompt });
 }
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */

@@ -19,6 +19,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { TEMPORARY_FOLDER, type AgentCli, type CliCall, type ExportedSession, type PreparedCall } from './cli.ts';
 import { handsOf, type Lend } from './hands.ts';
 import { installCli } from './install.ts';
+import { createLingerWatch } from './linger-watch.ts';
 import { stallText, type Retrying } from './stall.ts';
 import { createStallWatch, type StallWatch } from './stall-watch.ts';
 
@@ -44,6 +45,8 @@ export interface AgentOptions {
   readonly broker: Broker | null;
   /** A call of which nothing but retries has come for so long is ended. */
   readonly stallMs: number;
+  /** A CLI that has given its result so long ago is ended when it does not exit. */
+  readonly lingerMs: number;
   readonly workFolder: string;
   /** See CliPlace. */
   readonly alsoFolder: string | null;
@@ -55,6 +58,8 @@ export interface AgentOptions {
   readonly now: () => number;
   /** For transcripts, which hold what the agent's commands printed. */
   readonly redact: (text: string) => string;
+  /** See Hiding. */
+  readonly holdsSecret: (text: string) => boolean;
 }
 
 /** From SIGTERM to SIGKILL for what calls have left behind. */
@@ -118,11 +123,11 @@ async function isFile(path: string): Promise<boolean> {
 /** Logs what is not kept of it. */
 async function keepSession(
   { sessions }: AgentCli,
-  { configFolder, workFolder, redact, log }: AgentOptions,
+  { configFolder, workFolder, redact, holdsSecret, log }: AgentOptions,
   id: string,
 ): Promise<Uint8Array | null> {
   const exported = await sessions
-    .export({ configFolder, workFolder }, { id, redact })
+    .export({ configFolder, workFolder }, { id, redact, holdsSecret })
     .catch((error: unknown): ExportedSession => ({
       kind: 'left-behind',
       why: `it cannot be read: ${logLine(messageOf(error), 200)}`,
@@ -198,11 +203,16 @@ async function callCli(
   const own = ownFolder(cli, options);
   const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
   await handIn(options.inbox, prepared.files);
+  const linger = createLingerWatch(options.lingerMs);
+  const failedServers = new Set<string>();
+  let isSaid = false;
   const reader = prepared.openReader({
-    now: startedAt,
+    now: options.now,
     hear: (event) => {
       watch.see(event);
-      if (event.line !== '') options.log.info(event.line);
+      linger.see(event);
+      if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
+      if (event.line !== '' && !isSaid) options.log.info(event.line);
     },
   });
   const stderr = createTail(8 * 1024);
@@ -214,7 +224,7 @@ async function callCli(
     environment: prepared.environment,
     input: call.prompt,
     timeoutMs: call.timeoutMs,
-    signal: AbortSignal.any([call.signal, watch.signal]),
+    signal: AbortSignal.any([call.signal, watch.signal, linger.signal]),
     family: familyOf(options),
     outputs: [
       (chunk) => {
@@ -226,22 +236,37 @@ async function callCli(
         reader.pushError(chunk);
       },
     ],
-  }).finally(watch.end);
+  }).finally(() => {
+    watch.end();
+    linger.end();
+  });
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
-  // A refused option or an unusable setting is reported on stderr alone.
+  // A refused option or an unusable setting is reported on stderr alone, and is in the log already.
+  isSaid = true;
   if (chunks === 0) reader.push(stderr.bytes());
-  const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
-  const ended = reader.end({ succeeded: end.kind === 'exited' && end.code === 0 });
+  const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
+  const hasLingered = isOurs && linger.signal.aborted;
+  const stalled = isOurs && !hasLingered ? watch.stalled() : null;
+  if (hasLingered)
+    options.log.info(
+      `${cli.title} gave its result and did not exit for ${String(Math.round(options.lingerMs / 1000))} s, so its process was ended.`,
+    );
+  const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
+  const read = reader.end({ succeeded });
+  const ended = succeeded || stalled !== null ? read : withoutResult(read, { wrote: chunks > 0, complaint });
   const printed = await own.inHand(() => prepared.complete(ended));
+  for (const name of failedServers)
+    options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
   const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
     analysis,
-    end: stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
+    end: hasLingered ? { kind: 'exited', code: 0 } : stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
+    failedServers: [...failedServers].map((name) => options.redact(name)),
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,
@@ -308,6 +333,32 @@ async function handIn(inbox: string, files: PreparedCall['files']): Promise<void
   }
 }
 
+/** A call that failed and says nothing of it has what it printed last on stderr for its words; what a CLI wrote there alone is no message of the agent. */
+function withoutResult(
+  transcript: Transcript,
+  { wrote, complaint }: { readonly wrote: boolean; readonly complaint: string },
+): Transcript {
+  const { agentError, finished } = transcript;
+  if (wrote && (agentError !== null || finished)) return transcript;
+  const words = lastWords(complaint);
+  const own = words === '' ? 'it ended without a result' : words;
+  return {
+    ...transcript,
+    ...(wrote ? {} : { finalMessage: '', finished: false }),
+    agentError: agentError ?? { kind: 'other', text: own },
+  };
+}
+
+/** The last line that says something: neither a frame of a stack trace, nor what a runtime adds below it. */
+function lastWords(complaint: string): string {
+  const lines = complaint.split('\n').map((line) => line.trim());
+  const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !OF_A_TRACE.test(line));
+  return logLine(said ?? lines.at(-1) ?? '', 500);
+}
+
+const OF_A_TRACE =
+  /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
+
 /** Judged as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
@@ -327,7 +378,9 @@ function stalledTranscript(
 /** Few CLIs pass on how long the provider asks to wait. */
 function withReset(limit: Transcript['usageLimit'], retryAt: number | null): Transcript['usageLimit'] {
   if (limit === null || limit.resumeAt !== null || retryAt === null) return limit;
-  return { ...limit, resumeAt: new Date(retryAt).toISOString() };
+  const { window, unconfirmed } = limit;
+  const resumeAt = new Date(retryAt).toISOString();
+  return { window, resumeAt, ...(unconfirmed === undefined ? {} : { unconfirmed }) };
 }
 
 function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {

@@ -4,7 +4,9 @@ import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/server.ts';
 import type { AgentName } from '../../ports/agent.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
+import type { Clock } from '../reading/clock.ts';
 import type { CallEvent } from './call-event.ts';
+import type { Hiding } from './signed-texts.ts';
 import type { Retrying } from './stall.ts';
 
 /** A coding agent's CLI, as far as running it differs from running another. */
@@ -46,11 +48,7 @@ export interface CliPackage {
 
 /** How conversations leave the CLI's folder and come back. */
 export interface CliSessions {
-  /** `redact`: what hides secrets in its texts. */
-  readonly export: (
-    place: SessionPlace,
-    session: { readonly id: string; readonly redact: (text: string) => string },
-  ) => Promise<ExportedSession>;
+  readonly export: (place: SessionPlace, session: { readonly id: string } & Hiding) => Promise<ExportedSession>;
   /** Puts a transcript where the CLI finds it; false when it cannot be one. */
   readonly import: (
     place: SessionPlace,
@@ -108,9 +106,9 @@ export interface PreparedCall {
   readonly complete: (transcript: Transcript) => Promise<Transcript>;
 }
 
-/** Hears what a call prints as it comes. `now`: the instant (ms) from which reset times are understood. */
+/** Hears what a call prints as it comes. `now`: from when reset times are understood. */
 export interface CallListener {
-  readonly now: number;
+  readonly now: Clock;
   readonly hear: (event: CallEvent) => void;
 }
 

@@ -1,6 +1,6 @@
 import { logLine } from '../../processes/log-line.ts';
 import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
-import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
+import { classifyFailure, resetOf, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
 import type { CallEvent } from './call-event.ts';
 import type { AgentCli, CallListener, CallReader } from './cli.ts';
@@ -37,12 +37,14 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
     const failure: Failure = { text, status, at: now };
     const agentError = classifyFailure(failure, dialect);
-    return { agentError, usageLimit: usageLimitOf(failure, agentError.kind, dialect.resetTime(failure, now)) };
+    return { agentError, usageLimit: usageLimitOf(failure, agentError.kind, resetOf(failure, now)) };
   };
 }
 
 function callEventOf(event: AgentEvent): CallEvent {
   const line = logLine(describe(event), MAX_LINE);
+  if (event.kind === 'end') return { kind: 'result', line };
+  if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };
   if (event.kind !== 'retry') return { kind: 'work', line };
   const { status, cause } = event;
   return { kind: 'retry', line, retry: { status, cause: logLine(cause, MAX_LINE), waitMs: null } };

@@ -1,10 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
-import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
 import type { ExportedSession } from './cli.ts';
 import { readPlainFile } from './plain-files.ts';
+import { hideSecrets, type Hiding } from './signed-texts.ts';
 
 /** How the lines of one CLI's transcripts are read. */
 export interface SessionForm {
@@ -16,18 +16,16 @@ export interface SessionForm {
 }
 
 /**
- * Reads a transcript of lines of JSON, its texts changed by `redact`, at most MAX_SESSION_BYTES of it: a longer one begins
+ * Reads a transcript of lines of JSON without secrets, at most MAX_SESSION_BYTES of it: a longer one begins
  * at the first prompt that fits.
  */
-export async function exportLines(
-  path: string,
-  redact: (text: string) => string,
-  form: SessionForm,
-): Promise<ExportedSession> {
+export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return leftBehind('it is missing, empty or not a plain file');
   if (tail.isCut && form.isPrompt === null) return leftBehind(TOO_LARGE);
-  const { content, hasMessage } = keepLines(tail, redact, form);
+  const kept = tryKeepLines(tail, hiding, form);
+  if (kept === null) return leftBehind(SIGNED_SECRET);
+  const { content, hasMessage } = kept;
   if (!hasMessage)
     return leftBehind(
       tail.isCut
@@ -38,6 +36,9 @@ export async function exportLines(
   if (content.length > MAX_SESSION_BYTES) return leftBehind(TOO_LARGE);
   return { kind: 'exported', isCut: tail.isCut, content };
 }
+
+/** Why a conversation is left out whole. */
+export const SIGNED_SECRET = 'a secret is in what its provider signed or encrypted';
 
 /** `why` completes "The transcript is not kept: …". */
 export function leftBehind(why: string): ExportedSession {
@@ -95,22 +96,31 @@ async function readFirst(file: FileHandle): Promise<Buffer> {
   return buffer.subarray(0, buffer.subarray(0, bytesRead).indexOf('\n') + 1);
 }
 
+function tryKeepLines(...[tail, hiding, form]: Parameters<typeof keepLines>): ReturnType<typeof keepLines> | null {
+  try {
+    return keepLines(tail, hiding, form);
+  } catch (error) {
+    if (error instanceof SignedSecret) return null;
+    throw error;
+  }
+}
+
 /** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
 function keepLines(
   { first, bytes, isCut }: Tail,
-  redact: (text: string) => string,
+  hiding: Hiding,
   { isMessage, isPrompt }: SessionForm,
 ): { readonly content: Buffer; readonly hasMessage: boolean } {
   const head = first.toString().trim();
   const entry = parseEntry(head);
-  const firstLine = entry === null ? null : redactLine(head, entry, redact);
+  const firstLine = entry === null ? null : redactLine(head, entry, hiding);
   const kept: Buffer[] = firstLine === null ? [] : [Buffer.from(`${firstLine}\n`)];
   let hasBegun = !isCut;
   let hasMessage = false;
   for (const line of linesOf(bytes)) {
     const entry = parseEntry(line);
     hasBegun ||= entry !== null && isPrompt?.(entry) === true;
-    const redacted = entry !== null && hasBegun ? redactLine(line, entry, redact) : null;
+    const redacted = entry !== null && hasBegun ? redactLine(line, entry, hiding) : null;
     if (redacted === null) continue;
     kept.push(Buffer.from(`${redacted}\n`));
     hasMessage ||= entry !== null && isMessage(entry);
@@ -137,24 +147,21 @@ function parseEntry(line: string): JsonObject | null {
   return asObject(tryJson(line));
 }
 
-/** null when nothing readable is left of it. */
-function redactLine(line: string, entry: JsonObject, redact: (text: string) => string): string | null {
+/** null when nothing readable is left of it; throws SignedSecret where it has to be left out with all others. */
+function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
   try {
     // Without an escape in the line, what is in its texts is in the line as well.
-    if (!line.includes('\\') && redact(line) === line) return line;
-    let changes = 0;
-    // Text by text: what looks like the beginning of a private key must not swallow the rest of the line.
-    const redacted = mapTexts(entry, (text) => {
-      const rest = redact(text);
-      if (rest !== text) changes += 1;
-      return rest;
-    });
-    // The names of properties are left, which a tool's input may choose.
-    const whole = redact(changes > 0 ? JSON.stringify(redacted) : line);
-    return parseEntry(whole) === null ? null : whole;
+    if (!line.includes('\\') && hiding.redact(line) === line) return line;
+    const hidden = hideSecrets(entry, hiding);
+    if (hidden.kind === 'signed') throw new SignedSecret();
+    if (hidden.kind === 'unchanged') return line;
+    return parseEntry(hidden.json) === null ? null : hidden.json;
   } catch (error) {
     // An agent may write lines that are nested too deeply for us.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
+
+/** A secret is in what a provider signed: without that block, or with another one, it would refuse the conversation. */
+class SignedSecret extends Error {}

@@ -14,7 +14,7 @@ export interface Retrying {
 /** What an event makes of it; null: the agent is at work. */
 export function retryingAfter(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
-  if (event.kind === 'work') return null;
+  if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
   // Who does not say how long it waits may wait for hours.
   return { since: retrying?.since ?? now, waitsUntil: now + (waitMs ?? Infinity), status, cause };

@@ -4,18 +4,19 @@ import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
 import { keepOnly, namesIn, placeFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
 
 /** See exportLines: the rollout, which is all that `resume` needs (0.169). */
 export async function exportSession(
   { configFolder }: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return leftBehind('its id is not a UUID');
   const path = (await rolloutsOf(configFolder, id)).at(-1);
   return path === undefined
     ? leftBehind('it is missing, empty or not a plain file')
-    : exportLines(join(configFolder, ...path), redact, form);
+    : exportLines(join(configFolder, ...path), hiding, form);
 }
 
 /** Puts a rollout where `resume <id>` finds it; false when it cannot be one, or the id is none. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentCli } from '../cli/cli.ts';
+import { timeOf } from '../reading/clock.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { UUID } from '../reading/session-id.ts';
 import { copilotArguments, copilotEnvironment, parseName, type Session } from './command-line.ts';
@@ -35,7 +36,7 @@ export const cli: AgentCli = {
       environment,
       files: {},
       openReader: (listener) => {
-        startedAt = listener.now;
+        startedAt = timeOf(listener.now);
         return openDialectReader(dialect, listener, null);
       },
       // Its last line alone names the session, and no line says what was used.

@@ -4,16 +4,17 @@ import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession, type SessionForm } from '../cli/jsonl-session.ts';
 import { placeFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
 import { CACHE, SETTINGS } from './command-line.ts';
 
 /** See exportLines: the session's events, which are all that `--resume` needs (1.0.102). */
 export async function exportSession(
   { configFolder }: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return leftBehind('its id is not a UUID');
-  return exportLines(eventsOf(configFolder, id), redact, form);
+  return exportLines(eventsOf(configFolder, id), hiding, form);
 }
 
 /** Puts events where `--resume <id>` finds them; false when they cannot be a session's, or the id is none. */

@@ -6,6 +6,7 @@ import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, foldLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
 import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asObject, type JsonObject } from '../reading/json.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
 
 /** Where it keeps everything, folders of projects, and the name of the file in each that says whose it is. */
@@ -18,16 +19,16 @@ const KEPT = ['settings.json', 'tmp', 'projects.json'];
 const MAX_PROJECTS = 100;
 const MAX_HEAD_BYTES = 8 * 1024;
 
-/** Reads a transcript, its texts changed by `redact`. Later lines change earlier ones, so a long one cannot be cut. */
+/** Reads a transcript, its secrets hidden. Later lines change earlier ones, so a long one cannot be cut. */
 export async function exportSession(
   place: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return leftBehind('its id is not a UUID');
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
   let left = leftBehind('it is missing, empty or not a plain file');
   for (const path of await chatsOf(folder, id)) {
-    const exported = await exportLines(path, redact, { isMessage, isPrompt: null });
+    const exported = await exportLines(path, hiding, { isMessage, isPrompt: null });
     if (exported.kind === 'exported') return exported;
     left = exported;
   }

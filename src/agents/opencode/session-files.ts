@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
-import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
+import { leftBehind, mayBeSession, SIGNED_SECRET } from '../cli/jsonl-session.ts';
 import { keepOnly, namesIn, placeFile, readPlainFile, removeFile } from '../cli/plain-files.ts';
-import { asArray, asObject } from '../reading/json.ts';
+import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json.ts';
 import { isSessionId } from './command-line.ts';
 
 /** All its conversations are in one database: what leaves it, and what is to come into it, lies beside it as files. */
@@ -56,10 +56,10 @@ export async function takeIn(
   await removeFile(configFolder, [TO_IMPORT], `${id}.json`);
 }
 
-/** Reads what was written down of a session, its texts changed by `redact`. */
+/** Reads what was written down of a session, its secrets hidden. */
 export async function exportSession(
   { configFolder }: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!isSessionId(id)) return leftBehind('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
@@ -69,7 +69,8 @@ export async function exportSession(
   const session = asObject(tryJson(text));
   if (asObject(session?.['info'])?.['id'] !== id || asArray(session?.['messages']).length === 0)
     return leftBehind('it contains no message');
-  const redacted = redactedText(session, redact);
+  const redacted = redactedText(text, session, hiding);
+  if (redacted === SIGNED) return leftBehind(SIGNED_SECRET);
   const content = Buffer.from(redacted ?? '');
   return redacted !== null && mayBeSession(content)
     ? { kind: 'exported', isCut: false, content }
@@ -86,11 +87,15 @@ export async function importSession(
   return true;
 }
 
-/** Text by text, and once more as a whole: names of properties may be an agent's choice. null: nothing readable is left. */
-function redactedText(session: unknown, redact: (text: string) => string): string | null {
+const SIGNED = Symbol('signed');
+
+/** null: nothing readable is left. SIGNED: a secret is where nothing may change. */
+function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
   try {
-    const whole = redact(JSON.stringify(mapTexts(session, redact)));
-    return asObject(tryJson(whole)) === null ? null : whole;
+    const hidden = hideSecrets(session ?? {}, hiding);
+    if (hidden.kind === 'signed') return SIGNED;
+    if (hidden.kind === 'unchanged') return text;
+    return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
   } catch (error) {
     // An agent may nest too deeply for us.
     if (error instanceof RangeError) return null;

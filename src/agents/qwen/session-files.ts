@@ -7,15 +7,16 @@ import type { ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { exportLines, leftBehind, mayBeSession } from '../cli/jsonl-session.ts';
 import { keepOnly, namesIn, placeFile, readPlainFile } from '../cli/plain-files.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json.ts';
+import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/session-id.ts';
 
-/** Reads a transcript, its texts changed by `redact`. Each line names the one before it, back to the first: a long one is not cut. */
+/** Reads a transcript, its secrets hidden. Each line names the one before it, back to the first: a long one is not cut. */
 export async function exportSession(
   place: SessionPlace,
-  { id, redact }: { readonly id: string; readonly redact: (text: string) => string },
+  { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return leftBehind('its id is not a UUID');
-  return exportLines(await transcriptPath(place, id), redact, { isMessage, isPrompt: null });
+  return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
 }
 
 /** Puts a transcript where `--resume <id>` finds it; false when it is empty or too large, or the id is none. */

@@ -22,6 +22,8 @@ export type AgentEvent =
   | { readonly kind: 'used'; readonly tokens: number; readonly costUsd: number | null }
   /** What the session has used in all, in earlier processes too. */
   | { readonly kind: 'session-used'; readonly tokens: number }
+  /** MCP servers that it cannot use. */
+  | { readonly kind: 'servers'; readonly failed: readonly string[] }
   /** The agent works, and nothing else is to be known. */
   | { readonly kind: 'activity' }
   /** The CLI's own account of how the call ended; null: well. */
@@ -52,8 +54,6 @@ export interface Dialect {
   readonly printed: readonly ErrorForm[];
   /** The tool that asks a person; null: none does. */
   readonly questionTool: string | null;
-  /** The instant (ISO) at which the limit that is reported is over; null: unknown. */
-  resetTime(failure: Failure, now: number): string | null;
 }
 
 /** A kind of error, and the texts that say it. */

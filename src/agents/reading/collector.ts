@@ -6,7 +6,8 @@ import type { AgentEvent, Dialect } from './agent-event.ts';
 import { createDenial } from './denials.ts';
 import { asAmount } from './json.ts';
 import { createPendingCalls } from './pending-calls.ts';
-import { classifyFailure, errorInText, usageLimitOf } from './failure.ts';
+import { timeOf, type Clock } from './clock.ts';
+import { classifyFailure, errorInText, resetOf, usageLimitOf } from './failure.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
@@ -15,10 +16,10 @@ interface EventCollector {
   transcript(text: string): Transcript;
 }
 
-/** `now`: the instant (ms) from which reset times are understood. `tokensBefore`: what the session had used before this process, for a CLI that prints sums of sessions; null: nothing, or unknown. */
+/** `now`: from when reset times are understood. `tokensBefore`: what the session had used before this process, for a CLI that prints sums of sessions; null: nothing, or unknown. */
 export interface CollectorOptions {
   readonly dialect: Dialect;
-  readonly now: number;
+  readonly now: Clock;
   readonly tokensBefore: number | null;
 }
 
@@ -58,6 +59,8 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
       case 'session-used':
         sessionTokens = event.tokens;
         return;
+      case 'servers':
+        return;
       case 'retry':
         lastRetry = event.cause;
         return;
@@ -71,7 +74,9 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
   }
 
   /** The agent works, so whatever was reported before did not end the call. */
-  function goOn(event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'retry' | 'end' }>): void {
+  function goOn(
+    event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>,
+  ): void {
     end = null;
     lastRetry = null;
     const isPiece = event.kind === 'piece';
@@ -102,7 +107,7 @@ export function createEventCollector({ dialect, now, tokensBefore }: CollectorOp
       finalMessage,
       finished: end !== null,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, dialect.resetTime(failure, now)),
+      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, timeOf(now))),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,

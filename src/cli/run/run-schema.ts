@@ -12,7 +12,7 @@ export const runSchema = z.object({
   tasks: count.describe('In all.'),
   branch: z.string().nullable().describe('The branch in this checkout; null when the run did not get so far.'),
   head: z.string().nullable().describe('Its newest commit; null when there is none.'),
-  costUsd: z.number().nonnegative().describe('Of this run, in US dollars.'),
+  costUsd: z.number().nonnegative().nullable().describe('Of this run, in US dollars; null: not known.'),
   tokens: count.describe('Of this run.'),
   resumeAt: z.iso.datetime().nullable().describe('When parked work can continue; null otherwise.'),
   pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),

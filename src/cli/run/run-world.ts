@@ -22,7 +22,8 @@ export interface EndedRun {
   readonly tasks: number;
   readonly branch: string | null;
   readonly head: string | null;
-  readonly costUsd: number;
+  /** null: not known. */
+  readonly costUsd: number | null;
   readonly tokens: number;
   /** An ISO instant; null: nothing is waited for. */
   readonly resumeAt: string | null;

@@ -4,6 +4,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
+import { oneLine } from '../text/one-line.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
@@ -14,6 +15,11 @@ const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
 const REFUSED_MS = HOUR_MS;
 /** An outage is often shorter than that, and a probe of one that is longer costs one call. */
 const FAILING_MS = 15 * MINUTE_MS;
+/** A limit whose end has just passed is tried again so soon, once. */
+const JUST_OVER_MS = 5 * MINUTE_MS;
+/** People wait for a limit that lasts for so long, and hear nothing of it. */
+const LONG_LIMIT_MS = DAY_MS;
+const MAX_WORDS_CHARS = 300;
 /** One failure may be chance. */
 const FAILURES_TO_OPEN = 2;
 
@@ -25,7 +31,13 @@ const providerSchema = z.discriminatedUnion('kind', [
   /** `failures`: in a row, up to the newest call. */
   z.object({ kind: z.literal('closed'), failures: count }),
   /** From `until` on one call probes it. */
-  z.object({ kind: z.literal('open'), why: z.enum(providerTroubles), until: instant }),
+  z.object({
+    kind: z.literal('open'),
+    why: z.enum(providerTroubles),
+    until: instant,
+    /** The provider's words of a limit for which a person is needed: one that no time lifts, or that lasts for more than a day. */
+    needsPerson: z.string().max(MAX_WORDS_CHARS).exactOptional(),
+  }),
 ]);
 
 /** The small circuit of one provider. Half-open is never stored: it follows from `until` and the clock. */
@@ -43,7 +55,7 @@ export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
 /** Whose turn it is. `probe`: its provider was in trouble, and this call decides. `refused`: each provider refuses its key or is without credit. */
 export type ChosenAgent =
   | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
-  | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit' }
+  | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit'; readonly needsPerson: string | null }
   | { readonly kind: 'refused' };
 
 /**
@@ -55,8 +67,12 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   const ready = order.find((name) => openAt(providers[name], now) === null);
   if (ready !== undefined) return { kind: 'agent', name: ready, probe: providers[ready]?.kind === 'open' };
   const waiting = inTrouble(order, providers).filter(({ why }) => why === 'limit' || why === 'failing');
-  if (waiting.some(({ why }) => why === 'limit'))
-    return { kind: 'parked', until: Math.min(...waiting.map(({ until }) => until)), why: 'limit' };
+  if (waiting.some(({ why }) => why === 'limit')) {
+    const until = Math.min(...waiting.map((one) => one.until));
+    // One agent that comes back by itself is enough.
+    const words = waiting.map(({ needsPerson }) => needsPerson ?? null);
+    return { kind: 'parked', until, why: 'limit', needsPerson: words.includes(null) ? null : (words[0] ?? null) };
+  }
   const failing = waiting[0];
   return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
 }
@@ -87,7 +103,7 @@ export function passedOver(
 }
 
 /** An agent that gets no call, and until when. */
-export interface PassedOver extends Pick<Open, 'why' | 'until'> {
+export interface PassedOver extends Pick<Open, 'why' | 'until' | 'needsPerson'> {
   readonly name: AgentName;
 }
 
@@ -97,6 +113,8 @@ export interface ProviderCall {
   readonly end: AgentEnd;
   /** Whether content changed. */
   readonly progress: boolean;
+  /** The call failed, whatever its words, and nothing changed. */
+  readonly agentFailed: boolean;
 }
 
 /** The circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
@@ -106,27 +124,42 @@ export function afterCall(providers: Providers, name: AgentName, call: ProviderC
   return after === before ? providers : { ...providers, [name]: after };
 }
 
-/** Whether the provider failed in a way that may be over soon. */
-export function isFailure({ analysis: { agentError, usageLimit }, end }: Omit<ProviderCall, 'progress'>): boolean {
+/** Whether the provider, or the CLI that calls it, failed in a way that may be over soon. */
+export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'progress'>): boolean {
+  const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;
-  return end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit';
+  if (end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit') return true;
+  return agentFailed && !OF_THE_WORK.includes(agentError?.kind ?? '');
 }
 
-/** Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that nothing is called again at once. */
-function limitUntil({ resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>, now: number): number {
+/** Errors with which a provider has answered: they are about what it was asked. */
+const OF_THE_WORK: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
+
+/**
+ * Until when a reported limit is believed to last: an hour where its end is not known, and at least a minute, so that
+ * nothing is called again at once. One whose end has passed is over: it is tried again within minutes, and when that comes
+ * to the same, within the usual hour.
+ */
+function limitUntil(
+  { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
+  before: Provider,
+  now: number,
+): number {
   const reported = resumeAt === null ? Number.NaN : Date.parse(resumeAt);
-  const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
+  const isTried = before.kind === 'open' && before.why === 'limit' && before.until > reported;
+  const again = now + (isTried ? HOUR_MS : JUST_OVER_MS);
+  const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported > now ? reported : again;
   const longest = unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
   return Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
 }
 
-/** The circuits for a person who asks to try now: a key may be another one, and credit may be there. A limit ends when the provider says so. */
+/** The circuits for a person who asks to try now: a key may be another one, and credit may be there. A limit ends when the provider says so, unless a person lifts it. */
 export function probingProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
   return Object.fromEntries(
     entries.map(([name, provider]) => [
       name,
-      provider.kind === 'closed' || provider.why === 'limit'
+      provider.kind === 'closed' || (provider.why === 'limit' && provider.needsPerson === undefined)
         ? provider
         : { ...provider, until: Math.min(provider.until, now) },
     ]),
@@ -159,7 +192,13 @@ const longest: Readonly<Record<ProviderTrouble, number>> = {
 
 function judged(before: Provider, call: ProviderCall, now: number): Provider {
   const { agentError, usageLimit } = call.analysis;
-  if (usageLimit !== null) return { kind: 'open', why: 'limit', until: limitUntil(usageLimit, now) };
+  if (usageLimit !== null) {
+    const until = limitUntil(usageLimit, before, now);
+    const isForPerson = usageLimit.byPerson === true || until - now > LONG_LIMIT_MS;
+    const words = oneLine(agentError?.text ?? '', MAX_WORDS_CHARS);
+    const needsPerson = words === '' ? "The provider's usage limit is reached" : words;
+    return { kind: 'open', why: 'limit', until, ...(isForPerson ? { needsPerson } : {}) };
+  }
   if (agentError?.kind === 'auth' || agentError?.kind === 'billing')
     return { kind: 'open', why: agentError.kind, until: now + REFUSED_MS };
   if (isFailure(call)) {
@@ -178,8 +217,7 @@ function isChanged(provider: Provider): boolean {
 /** Whether the provider is there: a call that was cut off, or whose CLI crashed, may never have reached it. */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
-  const ofTheWork = ['prompt-too-long', 'max-turns', 'budget'];
-  return end.kind === 'exited' && (agentError === null ? end.code === 0 : ofTheWork.includes(agentError.kind));
+  return end.kind === 'exited' && (agentError === null ? end.code === 0 : OF_THE_WORK.includes(agentError.kind));
 }
 
 function openAt(provider: Provider | undefined, now: number): Open | null {
@@ -189,6 +227,10 @@ function openAt(provider: Provider | undefined, now: number): Open | null {
 function inTrouble(names: readonly AgentName[], providers: Providers): PassedOver[] {
   return names.flatMap((name) => {
     const provider = providers[name];
-    return provider?.kind === 'open' ? [{ name, why: provider.why, until: provider.until }] : [];
+    return provider?.kind === 'open' ? [{ name, ...trouble(provider) }] : [];
   });
+}
+
+function trouble({ why, until, needsPerson }: Open): Omit<PassedOver, 'name'> {
+  return { why, until, ...(needsPerson === undefined ? {} : { needsPerson }) };
 }

@@ -67,7 +67,11 @@ export const analysisSchema = z.object({
     .describe('Tool calls that were refused, in order.'),
   usageLimit: limitSchema
     // Only one of two signs says so: a structured event or field, and the text of the CLI's own error.
-    .extend({ unconfirmed: z.literal(true).exactOptional() })
+    .extend({
+      unconfirmed: z.literal(true).exactOptional(),
+      // No time gives it back: a person has to.
+      byPerson: z.literal(true).exactOptional(),
+    })
     .nullable(),
   sessionId: z.string().nullable(),
   turns: amount,

@@ -1,57 +1,150 @@
-import { DAY_MS, MINUTE_MS } from '../time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
+import { ANNOUNCES, relativeReset } from './relative-reset.ts';
 
-/** The first three letters of the months. */
-export const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+/** The first three letters of the months, and of the days of the week. */
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 /** A 29 February comes again within eight years. */
 const MAX_YEARS = 8;
+/** Later instants have no ISO form of four-digit years, and are no reset time. */
+const YEAR_10000 = 253_402_300_800_000;
 
-/** `resets 5pm (Europe/Berlin)`, `resets Oct 9, 17:30`, …: the zone is UTC when none is named. */
-const RESET =
-  /\bresets?(?: at| on)? (?:([a-z]{3,9})\.? (\d{1,2})(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))?\s?(am|pm)?(?![\w:])(?:\s?\(([^()]{1,64})\))?/i;
+/** `5pm`, `5:30 pm`, `17:30`, `noon`, `midnight`. */
+const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
+/** `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
+const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
+const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|PT|PST|PDT|Pacific(?: [Tt]ime)?)\b)?`;
+const RESET = new RegExp(
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|time(?: is)?:?))*:? ?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  'i',
+);
+/** A day without an hour begins at its midnight. */
+const RESET_DAY = new RegExp(
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
+  'i',
+);
+/** `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
+const RESET_ISO = new RegExp(
+  String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?`,
+  'i',
+);
+/** A field of the provider: seconds, or ms where that is too large for seconds. */
+const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
-/** The next instant after `now` that the text's reset time names, as ISO; null when it names none that we know. */
+/** The zones that providers name by a word. */
+const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:GMT|Z)$/i, 'UTC'],
+  [/^(?:PT|PST|PDT|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
+];
+
+/**
+ * The instant (ISO) from which the text says that calls are taken again, read at `now`: an absolute one, one relative to
+ * `now`, or the next time that its clock or date comes, unless that passed less than an hour ago: then it is that one.
+ * Null when it names none that we know.
+ */
 export function nextReset(text: string, now: number): string | null {
+  const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
+  return instant === null ? null : isoOf(instant);
+}
+
+/** An epoch in seconds (ms when it is too large for that) as an ISO instant; null: it is none. */
+export function epochReset(epoch: number): string | null {
+  return isoOf(epoch > 1e11 ? epoch : epoch * 1000);
+}
+
+function isoOf(instant: number): string | null {
+  return instant >= 0 && instant < YEAR_10000 ? new Date(instant).toISOString() : null;
+}
+
+function absoluteReset(text: string): number | null {
+  const epoch = RESET_EPOCH.exec(text)?.[1];
+  if (epoch !== undefined) return Number(epoch) > 1e11 ? Number(epoch) : Number(epoch) * 1000;
+  const [, date, time = '00:00', offset = 'Z'] = RESET_ISO.exec(text) ?? [];
+  if (date === undefined) return null;
+  const instant = Date.parse(`${date}T${time}${offset.toUpperCase() === 'UTC' ? 'Z' : offset}`);
+  return Number.isNaN(instant) ? null : instant;
+}
+
+function relativeFrom(text: string, now: number): number | null {
+  const ms = relativeReset(text);
+  return ms === null ? null : now + ms;
+}
+
+function clockReset(text: string, now: number): number | null {
   const reset = parseReset(text);
   const zone = reset && zoneNamed(reset.zone);
   if (!reset || !zone) return null;
   const today = wallClock(zone, now);
-  const days =
-    reset.day === null
-      ? [-1, 0, 1, 2].map((offset) => ({ ...today, day: today.day + offset }))
-      : yearsFrom(today.year - 1, reset.day);
-  const next = days
-    .flatMap((day) => instantsOf(zone, Date.UTC(day.year, day.month, day.day, reset.hour, reset.minute)))
-    .filter((instant) => instant > now)
-    .sort((a, b) => a - b)[0];
-  return next === undefined ? null : new Date(next).toISOString();
+  return (
+    daysOf(reset, today)
+      .flatMap((day) => instantsOf(zone, Date.UTC(day.year, day.month, day.day, reset.hour, reset.minute)))
+      .filter((instant) => reset.year !== null || instant > now - HOUR_MS)
+      .sort((a, b) => a - b)[0] ?? null
+  );
 }
 
 interface Reset {
+  readonly year: number | null;
   readonly day: { readonly month: number; readonly day: number } | null;
+  /** 0 = Sunday; null: none is named. */
+  readonly weekday: number | null;
+  /** Days from today, where that is said. */
+  readonly daysOn: number | null;
   readonly hour: number;
   readonly minute: number;
   readonly zone: string;
 }
 
 function parseReset(text: string): Reset | null {
-  const [, month, day, hourText, minuteText, half, zone = 'UTC'] = RESET.exec(text) ?? [];
-  if (hourText === undefined || (minuteText === undefined && half === undefined)) return null;
-  const hour = hourOf(Number(hourText), half?.toLowerCase());
-  const minute = Number(minuteText ?? 0);
-  const monthIndex = month === undefined ? 0 : MONTHS.indexOf(month.slice(0, 3).toLowerCase());
-  if (hour === null || minute > 59 || monthIndex === -1) return null;
-  return { day: month === undefined ? null : { month: monthIndex, day: Number(day) }, hour, minute, zone };
+  const found = RESET.exec(text)?.groups;
+  const isWhole = found !== undefined && (found['half'] ?? found['minute'] ?? found['word']) !== undefined;
+  const groups = isWhole ? found : RESET_DAY.exec(text)?.groups;
+  if (groups === undefined) return null;
+  const hour = isWhole ? hourIn(groups) : 0;
+  const minute = Number(groups['minute'] ?? 0);
+  const monthName = groups['month'] ?? groups['thenMonth'];
+  const month = monthName === undefined ? null : MONTHS.indexOf(monthName.slice(0, 3).toLowerCase());
+  if (hour === null || minute > 59 || month === -1) return null;
+  const year = groups['year'] ?? groups['thenYear'];
+  const weekday = groups['weekday'];
+  return {
+    year: year === undefined ? null : Number(year),
+    day: month === null ? null : { month, day: Number(groups['day'] ?? groups['firstDay']) },
+    weekday: weekday === undefined || month !== null ? null : WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()),
+    daysOn: groups['tomorrow'] === undefined ? null : 1,
+    hour,
+    minute,
+    zone: groups['zone'] ?? groups['shortZone'] ?? 'UTC',
+  };
+}
+
+function hourIn(groups: Readonly<Record<string, string | undefined>>): number | null {
+  if (groups['word'] !== undefined) return groups['word'].toLowerCase() === 'noon' ? 12 : 0;
+  return hourOf(Number(groups['hour']), groups['half']?.replaceAll('.', '').toLowerCase());
 }
 
 /** The hour of the day (0–23) that a clock with or without halves shows; null: none does. */
-export function hourOf(hour: number, half: string | undefined): number | null {
+function hourOf(hour: number, half: string | undefined): number | null {
   if (half === undefined) return hour <= 23 ? hour : null;
   return hour >= 1 && hour <= 12 ? (hour % 12) + (half === 'pm' ? 12 : 0) : null;
 }
 
-/** That day of the year in this and the following years, where it exists. */
-function yearsFrom(year: number, { month, day }: { readonly month: number; readonly day: number }): WallDay[] {
-  return Array.from({ length: MAX_YEARS + 2 }, (_, offset) => ({ year: year + offset, month, day })).filter(
+/** The days that can be meant. */
+function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly WallDay[] {
+  if (day !== null) return yearsFrom(year ?? today.year - 1, day, year === null ? MAX_YEARS + 2 : 1);
+  const offsets = daysOn === null ? Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1) : [daysOn];
+  return offsets
+    .map((offset) => ({ ...today, day: today.day + offset }))
+    .filter((date) => weekday === null || new Date(Date.UTC(date.year, date.month, date.day)).getUTCDay() === weekday);
+}
+
+/** That day of the year in so many years from the first, where it exists. */
+function yearsFrom(
+  first: number,
+  { month, day }: { readonly month: number; readonly day: number },
+  years: number,
+): WallDay[] {
+  return Array.from({ length: years }, (_, offset) => ({ year: first + offset, month, day })).filter(
     (date) => new Date(Date.UTC(date.year, date.month, date.day)).getUTCDate() === date.day,
   );
 }
@@ -67,7 +160,7 @@ type Zone = Intl.DateTimeFormat;
 function zoneNamed(name: string): Zone | null {
   try {
     return new Intl.DateTimeFormat('en-US', {
-      timeZone: name.trim(),
+      timeZone: ZONE_WORDS.find(([word]) => word.test(name.trim()))?.[1] ?? name.trim(),
       hourCycle: 'h23',
       year: 'numeric',
       month: 'numeric',

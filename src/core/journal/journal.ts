@@ -10,6 +10,7 @@ import { verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { amount, anyInstant, count } from '../numbers.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
+import { callsIn } from '../pipeline/step-record.ts';
 import { policySchema } from '../policy.ts';
 import { queuedTaskSchema, type QueuedTask } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -47,8 +48,10 @@ const entrySchema = z.object({
   startedAt: anyInstant,
   /** Content that the task's own work was measured against when it was started in this iteration. */
   taskTree: z.string(),
-  /** When the CLI did not know the session, so that the call was made once more without; null: it was not so. */
+  /** When the session turned out to be none that continues, so that the call was made once more without; null: it was not so. */
   sessionDroppedAt: anyInstant.nullable(),
+  /** A resumed call that failed and changed nothing was made again, and charged again, at that instant; `why`: how it failed. With a pipeline, its step has both calls. Journals of before have none. */
+  madeAgain: z.object({ at: anyInstant, why: z.string() }).nullable().default(null),
   endedAt: anyInstant,
   analysis: analysisSchema,
   evidence: evidenceSchema,
@@ -117,6 +120,11 @@ export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>
 
 /** One line per iteration: with the start, enough to make its decisions again. Agent text in it is redacted and capped before it gets here. */
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
+
+/** Agent calls of an iteration. */
+export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
+  return callsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
+}
 
 /** What the verify commands said of the head in a clean clone, between two iterations or at the end. */
 export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;

@@ -4,13 +4,12 @@ import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';
-import type { JournalEntry, JournalWait } from './journal.ts';
+import { callsOf, type JournalEntry, type JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import { beginIteration, beginSteps, chargeCallAt, chargeStepUsage, settle, type Settled } from '../lane/settle.ts';
-import { callsIn } from '../pipeline/step-record.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Verdict } from '../lane/verdict.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -168,9 +167,10 @@ function advance(
   policy: Policy,
   kindsOf: KindsOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
-  const { taskId, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
+  const { taskId, startedAt, endedAt, sessionDroppedAt, madeAgain, analysis, evidence } = entry;
   const begun = begin(state, entry, policy);
-  const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
+  const dropped = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
+  const called = madeAgain === null ? dropped : chargeCallAt(dropped, policy, madeAgain.at);
   const tasks = [...known, ...entry.found];
   // The reader has made sure that it is named.
   const task = tasks.find(({ id }) => id === taskId) ?? {
@@ -187,7 +187,7 @@ function advance(
       policy,
       tasks,
       state: bookEntry(settled.state, entry, () => ''),
-      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsIn(evidence.steps)),
+      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsOf(entry)),
     },
     verdict: settled.verdict,
   };

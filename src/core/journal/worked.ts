@@ -9,5 +9,7 @@ export function hasWorked({
   verdict,
 }: Pick<JournalEntry, 'analysis' | 'evidence' | 'verdict'>): boolean {
   if (verdict.progress) return true;
-  return analysis.usageLimit === null && configurationProblem(analysis) === null && !isFailure({ analysis, end });
+  const { agentFailed } = verdict;
+  const failed = isFailure({ analysis, end, agentFailed });
+  return analysis.usageLimit === null && configurationProblem(analysis) === null && !failed;
 }

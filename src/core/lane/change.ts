@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
+import { AGENT_NAMES, CAPABILITIES, type AgentName } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { verificationKinds, type Verification } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
@@ -41,6 +41,8 @@ const shareSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
   iterations: count,
   costUsd: amount,
+  /** Iterations whose cost nobody tells, which `costUsd` lacks. Documents of before do not say. */
+  unpriced: count.default(0),
   tokens: count,
   durationMs: count,
   /** Newest last; `commitCount` counts all. */
@@ -65,6 +67,8 @@ export const changeSchema = z.object({
   runs: count,
   iterations: count,
   costUsd: amount,
+  /** See TaskShare. */
+  unpriced: count.default(0),
   tokens: count,
   durationMs: count,
   tasks: z.record(storedTaskId, shareSchema),
@@ -93,6 +97,7 @@ export const noChange: Change = {
   runs: 0,
   iterations: 0,
   costUsd: 0,
+  unpriced: 0,
   tokens: 0,
   durationMs: 0,
   tasks: {},
@@ -109,6 +114,7 @@ export const noShare: TaskShare = {
   title: '',
   iterations: 0,
   costUsd: 0,
+  unpriced: 0,
   tokens: 0,
   durationMs: 0,
   commits: [],
@@ -139,16 +145,24 @@ export interface IterationShare {
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
+/** True if something was used and nobody tells what it cost. */
+function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
+  const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
+  return costUsd === null && ((tokens ?? 0) > 0 || isMute);
+}
+
 /** The change after one more iteration. One that answers people or CI is in the totals only: the branch holds nothing of its own of such a task. */
 export function addIteration(change: Change, iteration: IterationShare): Change {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
   const before = shareOf(change, taskId);
   const [costUsd, tokens] = [iteration.costUsd ?? 0, iteration.tokens ?? 0];
+  const unpriced = isUnpriced(iteration) ? 1 : 0;
   const iterations = change.iterations + 1;
   const share: TaskShare = {
     title: cut(title, MAX_TITLE_CHARS),
     iterations: before.iterations + 1,
     costUsd: before.costUsd + costUsd,
+    unpriced: before.unpriced + unpriced,
     tokens: before.tokens + tokens,
     durationMs: before.durationMs + durationMs,
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
@@ -176,6 +190,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     ...change,
     iterations,
     costUsd: change.costUsd + costUsd,
+    unpriced: change.unpriced + unpriced,
     tokens: change.tokens + tokens,
     durationMs: change.durationMs + durationMs,
     tasks: Object.fromEntries([...others, ...also, ...own].slice(-MAX_SHARES)),

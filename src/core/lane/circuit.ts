@@ -14,6 +14,7 @@ export const MAX_FINGERPRINT_CHARS = 400;
 export const circuitReasons = [
   'no_progress',
   'same_error',
+  'agent_error',
   'permission_denied',
   'output_decline',
   'state_unreadable',
@@ -34,6 +35,8 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     denials: count,
     decline: count,
     questionHeld: z.boolean(),
+    /** Iterations in a row in which the agent failed and nothing changed. */
+    agentFailures: count.default(0),
     /** The task before was set aside: the next iteration decides whether it was the task. */
     probes: z.boolean().default(false),
   }),
@@ -64,6 +67,7 @@ export function closedCircuit(totalOpens: number): Closed {
     denials: 0,
     decline: 0,
     questionHeld: false,
+    agentFailures: 0,
     probes: false,
   };
 }
@@ -95,6 +99,8 @@ export interface CircuitFacts {
   readonly progress: boolean;
   /** Ended by something that says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
   readonly neutral: boolean;
+  /** The agent failed and nothing changed: says something about the surroundings, and nothing about the task. */
+  readonly agentFailed: boolean;
   readonly questionOnly: boolean;
   readonly fingerprints: readonly string[];
   readonly countedDenials: number;
@@ -124,13 +130,18 @@ export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPol
   if (circuit.kind === 'open') {
     return facts.progress
       ? closedCircuit(circuit.totalOpens)
-      : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', facts.taskId, now);
+      : opened(circuit, reasonOfProbe(facts), facts.taskId, now);
   }
   const next = counted(circuit, facts);
   const reason = tripReason(next, policy);
   if (reason !== null) return opened(next, reason, facts.taskId, now);
   const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
   return recovered ? closedCircuit(circuit.totalOpens) : next;
+}
+
+function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitReason {
+  if (countedDenials > 0) return 'permission_denied';
+  return agentFailed ? 'agent_error' : 'no_progress';
 }
 
 /** CLOSED by a person or by `circuit-auto-reset`. */
@@ -141,9 +152,11 @@ export function reset(circuit: Circuit): Circuit {
 function counted(circuit: Closed, facts: CircuitFacts): Closed {
   // Nobody can answer: the first question since the last progress is forgiven, and the next prompt says so.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
+  const isIdle = !facts.progress && !facts.agentFailed && !(facts.returned && !circuit.probes);
   return {
     ...circuit,
-    noProgress: facts.progress ? 0 : circuit.noProgress + (facts.returned && !circuit.probes ? 0 : 1),
+    noProgress: facts.progress ? 0 : circuit.noProgress + (isIdle ? 1 : 0),
+    agentFailures: facts.agentFailed ? circuit.agentFailures + 1 : 0,
     // An error beside which the work continues is none that stops it.
     errorStreaks: facts.progress ? [] : continued(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
@@ -167,6 +180,8 @@ function declines(streak: number, facts: CircuitFacts): number {
 
 function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
+  // As many in a row as for idle iterations.
+  if (circuit.agentFailures >= policy.noProgress) return 'agent_error';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
   if (circuit.decline >= DECLINES_TO_TRIP) return 'output_decline';

@@ -9,7 +9,7 @@ import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
-import { chooseAgent, refusedLongest } from '../agents/providers.ts';
+import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPromptTask, QUEUE } from '../tasks/ids.ts';
@@ -334,12 +334,17 @@ function parked({ state, policy, now }: Situation): Outcome | null {
   const chosen = chooseAgent(policy.agents, state.providers, now);
   const steps = openSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
-    ...(chosen.kind === 'parked' ? [{ kind: 'parked', reason: 'usage_limit', resumeAt: chosen.until } as const] : []),
+    ...(chosen.kind === 'parked' ? [providerLimit(chosen)] : []),
     // An iteration that calls nobody, or can finish nothing, would be no more than an attempt and its calls lost.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),
   ];
   return [...waits].sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
+}
+
+function providerLimit({ until, needsPerson }: Extract<ChosenAgent, { kind: 'parked' }>): Parked {
+  const parked = { kind: 'parked', reason: 'usage_limit', resumeAt: until } as const;
+  return needsPerson === null ? parked : { ...parked, needsPerson };
 }
 
 function limited({ run, policy, now }: Situation): Outcome | null {

@@ -95,6 +95,7 @@ export type SessionReset =
   | 'expired'
   | 'session_fresh'
   | 'unknown_session'
+  | 'agent_failed'
   | 'prompt_too_long';
 
 /** The state whose `session` is what the next call may resume (null: a fresh one), with the reason when one was given up. */
@@ -112,7 +113,7 @@ export function resetUnfitSession<State extends WithSession>(
 /** The state after a call: the session that it used, or none when the CLI cannot continue with it. */
 export function keepSession<State extends WithSession>(
   state: State,
-  call: { readonly analysis: Analysis; readonly taskId: TaskId },
+  call: { readonly analysis: Analysis; readonly taskId: TaskId; readonly agentFailed: boolean },
   policy: Policy,
   now: number,
 ): State {
@@ -120,6 +121,8 @@ export function keepSession<State extends WithSession>(
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
   // Resuming would send the same too long conversation again.
   if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
+  // It may be the conversation that makes the calls fail.
+  if (call.agentFailed) return resetSession(state, 'agent_failed', now);
   if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
   const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;
   return { ...state, session: { id: sessionId, startedAt, lastUsedAt: now, taskId: call.taskId } };

@@ -111,17 +111,20 @@ export function chargeStepUsage(state: LaneState, { startedAt, endedAt, tokens, 
 
 /** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
 export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
-  const providers = providersAfter(state, facts, policy, now);
   const judged = judge(state, facts, policy);
-  const judgement = { ...judged, neutral: judged.neutral || isHandedOn(facts, providers, policy, now) };
+  const { agentFailed } = judged.verdict;
+  const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
+  const isHanded = isHandedOn({ ...facts, agentFailed }, providers, policy, now);
+  const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
   const signalled: LaneState = {
     ...state,
     circuit,
     providers,
-    signals: judgement.neutral
-      ? state.signals
-      : pushSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
+    signals:
+      judgement.neutral || agentFailed
+        ? state.signals
+        : pushSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
     lastIteration: {
       taskId: facts.task.id,
       progress: judgement.verdict.progress,
@@ -131,6 +134,9 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
       hints: judgement.hints,
       ...withheldWords(facts.evidence),
       ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
+      ...(facts.evidence.failedServers === undefined
+        ? {}
+        : { failedServers: facts.evidence.failedServers.map((name) => name.slice(0, 120)) }),
     },
     steps: rememberSteps(state.steps, facts.evidence.steps),
   };
@@ -139,7 +145,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
     (next) => settleTask(next, facts, { judgement, aside, policy, now }),
     (next) => settleMark(next, facts, judgement),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
-    (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
+    (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
     (next) => (judgement.verdict.baseIsRed ? holdForBase(next) : next),
@@ -216,6 +222,7 @@ export function loseProgress(
   const nothing: CircuitFacts = {
     progress: false,
     neutral: false,
+    agentFailed: false,
     questionOnly: false,
     fingerprints: [],
     countedDenials: 0,
@@ -401,23 +408,26 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
 }
 
 /** The provider's circuit is fed by the call of the iteration: the last of its agent, where a pipeline makes several. */
-function providersAfter(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Providers {
-  const { analysis, evidence } = facts;
+function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, now: number): Providers {
+  const { analysis, evidence, agentFailed } = facts;
   if (!askedAgent(evidence.steps)) return state.providers;
   const progress = evidence.before.tree !== evidence.after.tree && changedByAgent(evidence.steps);
   const agent = state.agent ?? policy.agents[0];
-  return afterCall(state.providers, agent, { analysis, end: evidence.end, progress }, now);
+  return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
 /** Whether the provider failed and another agent can be asked, or waited for: what stops such calls is the provider's circuit, not the lane's. */
 function isHandedOn(
-  { analysis, evidence: { end } }: IterationFacts,
+  { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,
   { agents }: Policy,
   now: number,
 ): boolean {
-  return agents.length > 1 && isFailure({ analysis, end }) && !isOutage(agents, providers, now);
+  return agents.length > 1 && isFailure({ analysis, end, agentFailed }) && !isOutage(agents, providers, now);
 }
+
+/** With what was made of them. */
+type JudgedFacts = IterationFacts & Pick<Verdict, 'agentFailed'>;
 
 /** A limit of the provider parks the lane where no other agent can be asked. */
 function settlePark(

@@ -65,6 +65,8 @@ const lastIterationSchema = z.object({
   withheld: z.array(z.string().max(300)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent: none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
+  /** MCP servers of which the agent had no tools; absent: none. */
+  failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
 });
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;

@@ -12,6 +12,7 @@ import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
 import type { Policy } from '../policy.ts';
 import { isTestFile } from '../review/test-files.ts';
+import { answered } from './signals.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
@@ -30,6 +31,8 @@ export const verdictSchema = z.object({
   baseIsRed: z.boolean().default(false),
   /** True if the task is claimed to be done and is about files that must not be published: a person decides. */
   needsWithheld: z.boolean().default(false),
+  /** The agent gave no result, or one that is an error, and nothing changed. Journals of before this was told apart have none. */
+  agentFailed: z.boolean().default(false),
   /** Why its task was set aside; null: it was not. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers: journals hold these very texts, and replay compares them. */
@@ -97,16 +100,19 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
     madeMerge(evidence) ||
     (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
     (taskDone && confirmed);
+  const neutral = isNeutral(state, facts);
+  const agentFailed = policy.agentFailures === 'apart' && !progress && !taskDone && !neutral && hasFailed(facts);
   const denials = judgeDenials(facts.denials, progress, policy);
   const claimsAll = claimsEverything(facts);
   const vetoes = claimsAll
     ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
     : [];
-  const neutral = isNeutral(state, facts);
-  const baseIsRed = !neutral && evidence.verification.kind === 'failed' && evidence.verification.asOnBase === true;
+  const baseIsRed =
+    !neutral && !agentFailed && evidence.verification.kind === 'failed' && evidence.verification.asOnBase === true;
   const questionOnly =
     (analysis.question || denials.askedOnly) &&
     !progress &&
+    !agentFailed &&
     denials.counted === 0 &&
     analysis.errors.length === 0 &&
     analysis.agentError === null;
@@ -121,6 +127,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       nothingToDo: nothingToDo && !confirmed && denials.counted === 0 && !baseIsRed,
       baseIsRed,
       needsWithheld: !neutral && !baseIsRed && !taskDone && needsWithheld(state, facts),
+      agentFailed,
       discrepancies: discrepancies.map(({ sentence }) => sentence),
       vetoes: vetoes.map(({ sentence }) => sentence),
       advice: denials.advice,
@@ -140,6 +147,11 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       isAnswered: taskDone && isFeedback(facts.task.id),
     }),
   };
+}
+
+/** True if an agent was called and its call came to no result, or to one that is an error. */
+function hasFailed({ analysis, evidence }: IterationFacts): boolean {
+  return askedAgent(evidence.steps) && !answered({ analysis, evidence });
 }
 
 /** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */

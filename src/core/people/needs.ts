@@ -128,7 +128,11 @@ function needsOf(end: LaneEnd): readonly Need[] {
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
-  const ofTasks: Need[] = [...begun, ...inVain, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
+  const ofTasks: Need[] = [
+    ...begun,
+    ...inVain,
+    ...unapproved.map((about): Need => ({ kind: 'needs_approval', about })),
+  ];
   const ofLane = laneKindOf(outcome, pullRequest);
   if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
@@ -174,6 +178,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
     case 'blocked':
       return outcome.reason === 'base_is_red' ? outcome.reason : null;
+    case 'parked':
+      return outcome.reason === 'usage_limit' && outcome.needsPerson !== undefined ? outcome.reason : null;
     default:
       return null;
   }
@@ -193,6 +199,8 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return goesOn(end) ? 'works_again' : null;
     case 'base_is_red':
       return after.redBase === null ? 'base_passes' : null;
+    case 'usage_limit':
+      return ['failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind) ? null : 'works_again';
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';

@@ -21,6 +21,7 @@ export const notificationKinds = [
   'halted',
   'base_is_red',
   'configuration',
+  'usage_limit',
   'ready',
   'waiting_for_review',
   'auto_merge_off',

@@ -8,6 +8,8 @@ export interface Heard {
   readonly end: AgentEnd;
   readonly outputChars: number;
   readonly fencedBlock: boolean;
+  /** See AgentRun. */
+  readonly failedServers: readonly string[];
 }
 
 const SILENCE: Analysis = {
@@ -62,15 +64,31 @@ export function heardTogether(
   const last =
     calls.find((call) => endsTheRun(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
-  if (last === undefined) return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false };
+  if (last === undefined)
+    return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false, failedServers: [] };
   const analyses = calls.map(({ analysis }) => analysis);
   return {
     ...last,
     end,
+    failedServers: [...new Set(calls.flatMap(({ failedServers }) => failedServers))],
     analysis: {
       ...last.analysis,
       denials: analyses.flatMap(({ denials }) => denials),
       sessionId,
+      turns: sumOf(analyses.map(({ turns }) => turns)),
+      tokens: sumOf(analyses.map(({ tokens }) => tokens)),
+      costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
+    },
+  };
+}
+
+/** A call that was made again, with what both used; the failed one was refused nothing that counts. */
+export function heardAgain<Call extends Heard>(failed: Heard, again: Call): Call {
+  const analyses = [failed.analysis, again.analysis];
+  return {
+    ...again,
+    analysis: {
+      ...again.analysis,
       turns: sumOf(analyses.map(({ turns }) => turns)),
       tokens: sumOf(analyses.map(({ tokens }) => tokens)),
       costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),

@@ -35,6 +35,7 @@ export function describeAttempt({ iteration, taskId, analysis, evidence, verdict
   const facts = [
     ...describeEnd(evidence.end),
     ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${short(agentError.text)}`]),
+    ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${short(name)}`),
     ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${short(text)}`),
     ...(denials.length === 0
       ? []

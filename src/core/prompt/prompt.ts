@@ -295,14 +295,20 @@ function listOf(titles: readonly string[]): string {
     .join('\n');
 }
 
-function lastSentence({ progress, fileCount, verification, taskId }: LastIteration): string {
+function lastSentence({ progress, fileCount, verification, taskId, failedServers = [] }: LastIteration): string {
   const change = !progress
     ? 'changed nothing'
     : fileCount === 0
       ? 'marked what was done before'
       : `changed ${fileCount} ${fileCount === 1 ? 'file' : 'files'}`;
   const verified = { 'not-run': '', passed: ', verification passed', failed: ', verification failed' }[verification];
-  return `Last iteration${taskId === null ? '' : ` (${taskId})`}: ${change}${verified}.`;
+  return `Last iteration${taskId === null ? '' : ` (${taskId})`}: ${change}${verified}.${serversSentence(failedServers)}`;
+}
+
+/** What it cannot count on: names of the user's own configuration. */
+function serversSentence(names: readonly string[]): string {
+  const shown = names.slice(0, 5).map((name) => oneLine(name, 60));
+  return shown.length === 0 ? '' : ` It had no tools of these MCP servers: ${shown.join(', ')}.`;
 }
 
 function bulletsWithin(lines: readonly string[], room: number): string {

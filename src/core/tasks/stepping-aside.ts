@@ -1,3 +1,4 @@
+import { fingerprintOf } from '../analysis/errors.ts';
 import { changedByAgent } from '../pipeline/step-record.ts';
 import { awaitingCheck, isKnownRed, waitingForOthers } from '../lane/check.ts';
 import { MAX_FINGERPRINT_CHARS, probingCircuit, record, type Circuit, type CircuitFacts } from '../lane/circuit.ts';
@@ -36,7 +37,7 @@ export function stepAside(
   if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
   const trips = circuit.kind === 'open';
-  if (judgement.providerFailed) return { circuit, aside: null };
+  if (judgement.providerFailed || verdict.agentFailed) return { circuit, aside: null };
   // A task that had another turn has had it.
   if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
   const { reason } = circuit;
@@ -54,8 +55,8 @@ export function progressAfter(
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
-  // Neither a wrong key, a limit of the provider nor a red base is an attempt of the agent.
-  const refunded = verdict.baseIsRed || ((neutral || providerFailed) && !verdict.progress);
+  // Neither a wrong key, a limit of the provider, a failed call nor a red base is an attempt at the task.
+  const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
   // Without work of its own it begins again: what changes while others are worked on is not its work.
   const { evidence } = facts;
@@ -64,7 +65,7 @@ export function progressAfter(
   const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
   if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
-  if (!neutral && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
+  if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
   if (hasNoAttemptsLeft(facts.task.id, attempts, policy))
     return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
   if (aside !== null) return setAside(worked, aside, now);
@@ -100,7 +101,8 @@ function circuitFacts(
   judgement: Judgement,
   policy: Policy,
 ): CircuitFacts {
-  const { countedDenials, nothingToDo, progress, questionOnly, taskDone, vetoes, discrepancies } = judgement.verdict;
+  const { verdict } = judgement;
+  const { countedDenials, nothingToDo, agentFailed, progress, questionOnly, taskDone, vetoes, discrepancies } = verdict;
   const saysAllDone =
     isPromptTask(task.id) && judgement.claimsEverything && vetoes.length === 0 && discrepancies.length === 0;
   return {
@@ -111,13 +113,14 @@ function circuitFacts(
       nothingToDo ||
       judgement.verdict.needsWithheld ||
       ((taskDone || saysAllDone) && countedDenials === 0),
+    agentFailed,
     questionOnly,
-    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
+    fingerprints: fingerprintsOf(analysis, agentFailed),
     countedDenials,
     output: outputFact(),
     taskId: task.id,
     // A provider that fails says nothing about the task, however often that was set aside.
-    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed,
+    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {
@@ -127,4 +130,10 @@ function circuitFacts(
       ? 'declined'
       : 'normal';
   }
+}
+
+/** Errors of the final message; of a failed call that of the CLI as well, which is not in it. */
+function fingerprintsOf({ errors, agentError }: IterationFacts['analysis'], agentFailed: boolean): readonly string[] {
+  const ofCall = agentFailed && agentError !== null ? [fingerprintOf(agentError.text)] : [];
+  return [...errors.map(({ fingerprint }) => fingerprint), ...ofCall].map((one) => one.slice(0, MAX_FINGERPRINT_CHARS));
 }

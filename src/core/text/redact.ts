@@ -25,6 +25,12 @@ export function createRedactor(secretValues: readonly string[]): (text: string) 
   };
 }
 
+/** Tells whether a text holds one of the values, in whatever encoding; what only has the form of a key is none. */
+export function createSecretFinder(secretValues: readonly string[]): (text: string) => boolean {
+  const forms = [...new Set(secretValues.flatMap(formsOf))];
+  return (text) => forms.some((form) => text.includes(form));
+}
+
 function formsOf(value: string): readonly string[] {
   const lines = [value, value.trim(), ...value.split(/\r?\n/).map((line) => line.trim())];
   return lines.filter((line) => line.length >= MIN_SECRET_CHARS).flatMap(encodingsOf);

@@ -1,9 +1,11 @@
 import { agentAttempt } from '../../core/pipeline/next-action.ts';
 import { aimOf, type AgentStep } from '../../core/pipeline/pipeline.ts';
 import { stepNotes } from '../../core/pipeline/step-notes.ts';
+import type { StepCall } from '../../core/pipeline/step-record.ts';
+import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
 import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
 import type { Work } from '../../handover/work.ts';
-import { callAgent, setupFor } from '../call.ts';
+import { callAgent, setupFor, type FailedCall } from '../call.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Running, Tried, Walk } from './walk.ts';
 
@@ -18,12 +20,13 @@ export async function tryAgent(
   deps.record(charged);
   const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
-  const { agentRun, state, sessionDroppedAt } = await callAgent(
+  const { agentRun, state, sessionDroppedAt, failed } = await callAgent(
     deps,
     { ...iteration, work: charged },
     {
       listed: iteration.listed,
       notes: iteration.notes,
+      treeBefore: walk.tree,
       setting: {
         aim: aimOf(step),
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
@@ -35,6 +38,7 @@ export async function tryAgent(
         timeoutMs: step.timeoutMs ?? deps.config.policy.agentTimeoutMs,
         resume: isOfLane ? walk.sessionId : null,
         spentUsd: iteration.soFar.costUsd + spentUsd,
+        calls: iteration.soFar.calls + walk.heard.length,
         pipeline: {
           fact: `This is step ${step.name}, ${walk.records.length + 1} of ${of} of this iteration's pipeline.`,
           notes: stepNotes(walk.earlier, charged.journal.at(-1)?.evidence.steps ?? []),
@@ -42,23 +46,33 @@ export async function tryAgent(
       },
     },
   );
-  const { tokens, costUsd, sessionId } = agentRun.analysis;
-  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
-  const call = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
-  const work: Work = { ...charged, state: chargeStepUsage(state, call) };
+  const { sessionId } = agentRun.analysis;
+  const again = failed === null ? [] : [{ ...usedBy(failed), heard: failed.agentRun }];
+  const last = usedBy({ startedAt: failed?.endedAt ?? startedAt, endedAt: deps.clock.now(), agentRun });
+  const calls = [...again, { ...last, heard: agentRun }];
+  const work: Work = { ...charged, state: calls.reduce(chargeStepUsage, state) };
   deps.record(work);
+  // A conversation in which nothing has succeeded is not the one that a retry continues.
+  const isLost = failed !== null && mayBeTheConversation(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
     attempt: agentAttempt(agentRun),
     tail: '',
-    call: { ...call, heard: agentRun },
+    calls,
     walk: {
       ...walk,
       work,
-      heard: [...walk.heard, agentRun],
-      sessionId: isOfLane ? (sessionId ?? dropped) : walk.sessionId,
+      heard: [...walk.heard, ...calls.map(({ heard }) => heard)],
+      failed: failed === null ? walk.failed : [...walk.failed, failed.agentRun],
+      sessionId: isOfLane ? (isLost ? null : (sessionId ?? dropped)) : walk.sessionId,
       reached: isOfLane ? (sessionId ?? walk.reached) : walk.reached,
       sessionDroppedAt: walk.sessionDroppedAt ?? sessionDroppedAt,
     },
   };
+}
+
+function usedBy({ startedAt, endedAt, agentRun }: FailedCall): StepCall {
+  const { tokens, costUsd } = agentRun.analysis;
+  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
+  return { startedAt, endedAt, tokens: known(tokens), costUsd: known(costUsd) };
 }

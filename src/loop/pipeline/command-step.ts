@@ -19,7 +19,7 @@ export async function tryCommand(
     timeoutMs,
     signal: deps.signal,
   });
-  return { attempt: attemptOf(end), tail, walk, call: null };
+  return { attempt: attemptOf(end), tail, walk, calls: [] };
 }
 
 function attemptOf(end: CommandRun['end']): Attempt {

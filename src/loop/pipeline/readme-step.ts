@@ -18,6 +18,6 @@ export async function tryReadme(
     attempt: { result: why === null ? { kind: 'passed' } : { kind: 'failed', why, code: null }, isWorthAnother: false },
     tail: '',
     walk,
-    call: null,
+    calls: [],
   };
 }

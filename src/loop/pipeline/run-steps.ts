@@ -83,7 +83,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   }
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
-  const calls = tried.flatMap(({ call }) => call ?? []);
+  const calls = tried.flatMap((one) => one.calls);
   const works = step.kind === 'agent' || step.kind === 'command';
   // Before its change is measured, and before a step commits it: what is a message to the loop is no content.
   const marked = works ? await takeDoneMarker(deps, iteration) : null;
@@ -138,7 +138,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
     case 'git-commit':
       return commitNow(deps, running, walk);
     case 'noop':
-      return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk, tail: '', call: null };
+      return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk, tail: '', calls: [] };
   }
 }
 
@@ -154,7 +154,7 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
   deps.record(work);
   if (committed.commit !== null) await keepNow(deps, work);
   const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
-  return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', call: null };
+  return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', calls: [] };
 }
 
 function runEndsBy(heard: readonly Heard[]): string | null {

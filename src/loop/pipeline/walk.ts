@@ -16,7 +16,7 @@ export interface Walk {
   readonly work: Work;
   /** What every call said, retries included. */
   readonly heard: readonly Heard[];
-  /** Those of them whose step may fail, and did. */
+  /** Those of them whose step may fail, and did, and those that were made again. */
   readonly failed: readonly Heard[];
   readonly earlier: readonly EarlierStep[];
   readonly records: readonly StepRecord[];
@@ -39,8 +39,8 @@ export interface Tried {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
-  /** null: it called nobody. */
-  readonly call: (StepCall & { readonly heard: Heard }) | null;
+  /** Two where the first failed and was made again in a new conversation; empty: it called nobody. */
+  readonly calls: readonly (StepCall & { readonly heard: Heard })[];
 }
 
 /** What an iteration begins with. */

@@ -8,8 +8,9 @@ import type { Policy } from '../../core/policy.ts';
 import { formatInstant, MINUTE_MS } from '../../core/time.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { count, formatCost, formatDuration } from '../format.ts';
+import { quotedFailure } from '../agent-failures.ts';
 import { knownCost } from '../sentences/unknown-cost.ts';
-import { link, text } from '../markdown.ts';
+import { link, prose, text } from '../markdown.ts';
 import { iterationResult } from './progress.ts';
 import { tasksBar } from './progress-bar.ts';
 import { taskLink, verificationWord } from './sections.ts';
@@ -86,7 +87,7 @@ function orderWords({ kind, task, by }: Order): string {
 function lastWords(entry: JournalEntry): string {
   const { evidence, analysis, startedAt, endedAt } = entry;
   return [
-    iterationResult(entry),
+    entry.verdict.agentFailed ? prose(quotedFailure(entry), 300) : iterationResult(entry),
     evidence.fileCount === 0
       ? 'nothing changed'
       : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,

@@ -132,9 +132,14 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   if (kind === 'auto_merge_off') return renderDisarmed(report);
   return [
     headline(report),
-    ...(kind === 'circuit_open' || kind === 'halted' ? stopWords(notification) : []),
+    ...((kind === 'circuit_open' && !isOfAgent(report)) || kind === 'halted' ? stopWords(notification) : []),
     ...(kind === 'configuration' ? settingsLinks(report) : []),
   ].join('\n\n');
+}
+
+/** True where the circuit opened because calls failed: that says nothing about a task. */
+function isOfAgent({ outcome }: RunReport): boolean {
+  return outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error';
 }
 
 /** What the lane stopped on, and what the agent said of it. */

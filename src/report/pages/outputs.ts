@@ -1,5 +1,6 @@
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOf, laneOf, resumeInstant, tasksOf, workOf } from '../facts.ts';
+import { costOrNull } from '../sentences/unknown-cost.ts';
 import { renderStatusJson } from './status-json.ts';
 
 /** The action's outputs, by the names in action.yml. */
@@ -48,7 +49,7 @@ export function renderOutputs(
     'pr-url': lane?.pullRequest?.url ?? '',
     circuit: lane?.circuit ?? '',
     'calls-remaining': String(lane?.callsRemaining ?? ''),
-    'cost-usd': (work?.costUsd ?? 0).toFixed(4),
+    'cost-usd': work === null ? '0.0000' : (costOrNull(work)?.toFixed(4) ?? ''),
     tokens: String(work?.tokens ?? 0),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
     'state-saved': String(work?.saved?.kind === 'saved'),

@@ -1,3 +1,4 @@
+import { failureWords } from '../../core/analysis/failure-words.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Evidence, Verification } from '../../core/evidence.ts';
 import { resultWords } from '../../core/pipeline/step-notes.ts';
@@ -26,7 +27,7 @@ export function renderProgressLine(progress: {
 export function renderIterationEnd(entry: JournalEntry): string {
   const { evidence, analysis, verdict } = entry;
   return [
-    `iteration ${entry.iteration}: ${iterationResult(entry)}`,
+    `iteration ${entry.iteration}: ${verdict.agentFailed ? failureWords({ analysis, end: evidence.end }) : iterationResult(entry)}`,
     evidence.fileCount === 0
       ? 'nothing changed'
       : `${count(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
@@ -45,6 +46,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
 export function iterationResult({ verdict, evidence, analysis }: JournalEntry): string {
   if (verdict.taskDone) return 'task done';
   if (evidence.end.kind === 'cancelled') return 'cancelled';
+  if (verdict.agentFailed) return 'agent failed';
   if (evidence.end.kind === 'timeout') return verdict.progress ? 'progress, then timed out' : 'timed out';
   if (analysis.agentError !== null) return `agent error (${analysis.agentError.kind})`;
   if (verdict.countedDenials > 0) return 'permission denied';

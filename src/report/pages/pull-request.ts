@@ -12,7 +12,7 @@ import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/hand-overs.ts';
 import { redStill, stillAgainst } from '../sentences/feedback.ts';
 import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
-import { knownCost } from '../sentences/unknown-cost.ts';
+import { branchCostNoun } from '../sentences/unknown-cost.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine } from './feedback-section.ts';
@@ -265,7 +265,7 @@ function costLine({ change }: WorkedReport): string {
   const measured =
     change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
-    [...knownCost(change), `${formatTokens(change.tokens)} tokens`].join(', '),
+    `${branchCostNoun(change)}, ${formatTokens(change.tokens)} tokens`,
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;

@@ -14,6 +14,7 @@ import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { isolationSources } from '../../handover/work.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks-summary.ts';
 import { askedOf } from '../sentences/feedback.ts';
+import { branchCost, costOrNull } from '../sentences/unknown-cost.ts';
 import {
   discrepancies,
   doneTasks,
@@ -63,7 +64,12 @@ const ralphStatusSchema = z.object({
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
       iterations: whole.optional().describe('Iterations spent on it since the branch began.'),
-      costUsd: z.number().nonnegative().optional().describe('Spent on it since the branch began.'),
+      costUsd: z
+        .number()
+        .nonnegative()
+        .nullable()
+        .optional()
+        .describe('Spent on it since the branch began, as far as it is known; null: not known.'),
       agents: z.array(z.string()).optional().describe('Agents that have worked on it, the last one last.'),
       size: z
         .object({ files: whole, insertions: whole, deletions: whole })
@@ -90,7 +96,7 @@ const ralphStatusSchema = z.object({
     .object({
       runs: whole,
       iterations: whole,
-      costUsd: z.number().nonnegative(),
+      costUsd: z.number().nonnegative().nullable().describe('As far as it is known; null: not known.'),
       tokens: whole,
       lines: whole.nullable().describe('Changed lines without generated and lock files; null: not measured.'),
       failingSince: whole.nullable().describe('Iteration of the branch since which verify fails.'),
@@ -175,7 +181,7 @@ const ralphStatusSchema = z.object({
   circuit: z.enum(circuitWords).nullable(),
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
-  costUsd: z.number().nonnegative().describe('Of this run.'),
+  costUsd: z.number().nonnegative().nullable().describe('Of this run, as far as it is known; null: not known.'),
   resumeAt: instant.nullable().describe('When a later run continues; null when nothing waits.'),
   stateSaved: z.boolean().nullable().describe('null: not known when this was written, or nothing to save.'),
   runUrl: z.string(),
@@ -278,7 +284,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
       attempts: progress.attempts,
       commit: progress.doneCommit,
       iterations: share.iterations,
-      costUsd: dollars(share.costUsd),
+      costUsd: dollars(branchCost(share)),
       ...(share.agents.length === 0 ? {} : { agents: [...share.agents] }),
       size: share.size === null ? null : withoutCommit(share.size),
     })),
@@ -296,7 +302,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     circuit: lane?.circuit ?? null,
     callsRemaining: lane?.callsRemaining ?? null,
     tokens: work?.tokens ?? 0,
-    costUsd: dollars(work?.costUsd ?? 0),
+    costUsd: dollars(work === null ? 0 : costOrNull(work)),
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     stateSaved: saved === null ? null : saved.kind === 'saved',
     runUrl: report.runUrl,
@@ -359,10 +365,10 @@ function isolationOf(isolation: WorkedReport['isolation']): RalphStatus['isolati
 }
 
 function changeOf(change: Change): RalphStatus['change'] {
-  const { runs, iterations, costUsd, tokens, lines, failingSince } = change;
+  const { runs, iterations, tokens, lines, failingSince } = change;
   const leftOut = change.leftOut.length + change.leftOutMore;
   const overruled = change.overruled.length + change.overruledMore;
-  return { runs, iterations, costUsd: dollars(costUsd), tokens, lines, failingSince, leftOut, overruled };
+  return { runs, iterations, costUsd: dollars(branchCost(change)), tokens, lines, failingSince, leftOut, overruled };
 }
 
 function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSize, 'since'> {
@@ -370,8 +376,8 @@ function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSiz
 }
 
 /** Without the noise of floating point. */
-function dollars(costUsd: number): number {
-  return Math.round(costUsd * 1e6) / 1e6;
+function dollars(costUsd: number | null): number | null {
+  return costUsd === null ? null : Math.round(costUsd * 1e6) / 1e6;
 }
 
 const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;

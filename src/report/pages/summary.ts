@@ -1,14 +1,14 @@
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { resultWords } from '../../core/pipeline/step-notes.ts';
 import { oneLine } from '../../core/text/one-line.ts';
-import type { Analysis, Denial } from '../../core/analysis/analysis.ts';
-import type { AgentEnd } from '../../core/evidence.ts';
+import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { quotedFailure } from '../agent-failures.ts';
 import { ruleFor } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
@@ -241,12 +241,15 @@ function timeline(report: RunReport): string {
 
 /** What went wrong, each once with its iterations. */
 function problemLines(report: RunReport): readonly string[] {
-  const said = iterationsOf(report).flatMap(({ iteration, verdict, analysis, evidence }) =>
+  const said = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
-      ...errorLine(analysis.agentError, evidence.end),
+      ...errorLine({ analysis, evidence, verdict, ...entry }),
+      ...(evidence.failedServers ?? []).map((name) =>
+        prose(`The agent had no tools of the MCP server ${oneLine(name, 100)}.`, 300),
+      ),
       ...stepProblems(evidence.steps),
-    ].map((line) => ({ iteration, text: line })),
+    ].map((line) => ({ iteration: entry.iteration, text: line })),
   );
   const isolation = workOf(report)?.isolation ?? null;
   return [
@@ -256,12 +259,21 @@ function problemLines(report: RunReport): readonly string[] {
   ];
 }
 
-function errorLine(error: Analysis['agentError'], end: AgentEnd): readonly string[] {
-  if (error === null) return [];
+/** How the agent failed, in its own words. */
+function errorLine(entry: JournalEntry): readonly string[] {
+  const { analysis, evidence, verdict, madeAgain } = entry;
+  const { agentError } = analysis;
+  const again =
+    madeAgain === null
+      ? []
+      : [`A conversation could not be continued, and a new one was begun: ${code(oneLine(madeAgain.why, 300), 300)}`];
+  if (verdict.agentFailed) return [...again, prose(quotedFailure(entry), 400)];
+  if (agentError === null) return again;
+  const words = code(oneLine(agentError.text, 300), 300);
   // Nobody else says that it was ended, and how long that took.
-  return end.kind === 'stalled'
-    ? [`The agent's call was ended: ${code(oneLine(error.text, 300), 300)}`]
-    : [`The agent ended with an error (${error.kind}).`];
+  return evidence.end.kind === 'stalled'
+    ? [...again, `The agent's call was ended: ${words}`]
+    : [...again, `The agent ended with an error (${agentError.kind}): ${words}`];
 }
 
 /** A run that mostly tests what is there may have nothing left to do. */

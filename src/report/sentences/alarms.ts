@@ -3,14 +3,15 @@ import { namesOutOf } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
+import { failedCalls } from '../agent-failures.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 
 const SHOWN = 3;
 const SHOWN_REASONS = 2;
 
-/** What nobody may miss beside the outcome, each with its cure, as sentences in which `backticks` mark code: files that were left out, tools that the agent was denied. */
+/** What nobody may miss beside the outcome, each with its cure, as sentences in which `backticks` mark code: calls that failed, files that were left out, tools that the agent was denied. */
 export function alarms(report: RunReport): readonly string[] {
-  return [...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
+  return [...failedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
 
 /** The same of a branch, over all runs. */

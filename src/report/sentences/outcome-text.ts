@@ -18,6 +18,7 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
+import { failedWords } from '../agent-failures.ts';
 import { alarms } from './alarms.ts';
 import { stillAgainst } from './feedback.ts';
 import { baseIsRed } from './ends/red-base.ts';
@@ -168,6 +169,10 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
         : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
+    case 'agent_error':
+      return laneOf(report)?.openedBy === 'probe'
+        ? 'the one iteration that tried again failed'
+        : `the agent failed in ${policy === undefined ? 'several' : policy.noProgress} iterations in a row, and nothing changed (${at('noProgress')})`;
     case 'permission_denied':
       return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('permissionDenials')})`;
     case 'output_decline':
@@ -244,11 +249,15 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const retry = 'To continue at once, fix the cause and comment `/ralph retry`.';
+      const isAgents = outcome.circuitReason === 'agent_error';
+      const retry = isAgents
+        ? 'No task is to blame: fix what the error names (the agent, its settings, its MCP servers, its provider), then comment `/ralph retry`.'
+        : 'To continue at once, fix the cause and comment `/ralph retry`.';
+      const words = isAgents ? failedWords(report) : null;
       return outcome.tripped === 'this-run'
         ? {
-            title: 'Stopped: no progress',
-            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).`,
+            title: isAgents ? 'Stopped: the agent fails' : 'Stopped: no progress',
+            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
             next: `${retry} Otherwise one iteration tries again after ${until}.`,
           }
         : {
@@ -276,6 +285,13 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
       ' The journal has what failed. To try at once, comment `/ralph run`; `reset_after` in the pipeline says how long a step waits.',
     usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
+  const { needsPerson } = { needsPerson: undefined, ...outcome };
+  if (needsPerson !== undefined)
+    return {
+      title: 'Waiting for a limit that needs a person',
+      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,
+      next: `Raise the limit with the provider, add credit there, or give the agent another key or plan; then comment \`/ralph run\`, or wait. This is a limit of your plan or key, not of this action.${unconfirmedWord(outcome, report)}`,
+    };
   return {
     title: outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset',
     what: `${whyParked(outcome, report)} Work ${isScheduled(report) && report.runUrl !== '' ? 'continues' : 'can continue'} after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${notWaited(report)}`,

@@ -1,4 +1,5 @@
 import { CAPABILITIES, type AgentName } from '../../core/agent-names.ts';
+import type { Change } from '../../core/lane/change.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
@@ -11,6 +12,24 @@ type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
 export function costWord(costs: Costs): string {
   if (unpriced(costs).length === 0) return formatCost(costs.costUsd);
   return costs.costUsd > 0 ? `at least ${formatCost(costs.costUsd)}` : 'not known';
+}
+
+/** What a run cost in US dollars, as far as it is known; null: not known at all. */
+export function costOrNull(costs: Costs): number | null {
+  return costs.costUsd === 0 && unpriced(costs).length > 0 ? null : costs.costUsd;
+}
+
+/** The same of a branch, or of a task on it. */
+export function branchCost({ costUsd, unpriced }: Pick<Change, 'costUsd' | 'unpriced'>): number | null {
+  return costUsd === 0 && unpriced > 0 ? null : costUsd;
+}
+
+/** `$1.20`, `at least $1.20`, `cost not known`: what a branch cost, or a task on it. */
+export function branchCostNoun(change: Pick<Change, 'costUsd' | 'unpriced' | 'tokens'>): string {
+  const { costUsd, unpriced, tokens } = change;
+  // Documents of before do not count what nobody tells.
+  if (costUsd === 0 && (unpriced > 0 || tokens > 0)) return 'cost not known';
+  return unpriced > 0 ? `at least ${formatCost(costUsd)}` : formatCost(costUsd);
 }
 
 /** The same among other amounts: `cost not known`. */

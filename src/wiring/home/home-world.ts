@@ -7,9 +7,12 @@ import type { Log } from '../../ports/machine.ts';
 import type { CellStore, Seal, StateStore } from '../../ports/state.ts';
 import { createDirectoryBlobs } from '../../home/directory-blobs.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
+import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
-import { systemClock, type Secrets, type World } from '../world.ts';
+import type { Secrets, World } from '../world.ts';
 import { sealingKey, type Place } from './place.ts';
+
+const personClock = createPersonClock(Date.now, () => performance.now());
 
 /** What a run at home is made of. */
 export interface HomeSetting {
@@ -60,7 +63,7 @@ export function homeWorld(setting: HomeSetting): World {
     actionFolder: fileURLToPath(packageRoot),
     secrets,
     redact: secrets.redact,
-    clock: systemClock,
+    clock: personClock,
     log,
     debug: () => undefined,
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
@@ -86,14 +89,14 @@ export async function homeStore(
   ]);
   const lease = () => ({
     ...{ runTag, runId: context.runId, runAttempt: context.runAttempt, runUrl: '' },
-    acquiredAt: systemClock.now(),
+    acquiredAt: personClock.now(),
     durationMs: leaseMs(config.policy.maxRunMs, 'one'),
   });
   return createLayeredStore({
-    guarded: createGuardedStore({ cells, carry: null, lease, now: systemClock.now }),
+    guarded: createGuardedStore({ cells, carry: null, lease, now: personClock.now }),
     copies: null,
     blobs: createDirectoryBlobs({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
-    now: systemClock.now,
+    now: personClock.now,
   });
 }
 

@@ -26,6 +26,7 @@ import { createStatusFiles } from '../../home/status-files.ts';
 import { createTerminalLog } from '../../home/terminal-log.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
+import { costOrNull } from '../../report/sentences/unknown-cost.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { endAgent } from '../agent.ts';
 import { checkoutCells } from './checkout-state.ts';
@@ -275,7 +276,7 @@ function endedRun(report: RunReport, pushed: boolean | null): EndedRun {
     tasks: tasksOf(report).length,
     branch: lane?.branch ?? null,
     head: lane?.headSha ?? null,
-    costUsd: work?.costUsd ?? 0,
+    costUsd: work === null ? 0 : costOrNull(work),
     tokens: work?.tokens ?? 0,
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     pushed,

@@ -62,6 +62,7 @@ export function createAgentOn(
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
     readonly stallMs?: number;
+    readonly lingerMs?: number;
     /** The folder of the repository that it works in. */
     readonly folder?: string;
   },
@@ -81,6 +82,7 @@ export function createAgentOn(
     ],
     servers: [],
     extraArgs: given.extraArgs ?? [],
+    lingerMs: given.lingerMs ?? 45_000,
     stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },
     installEnvironment: { ...machine.environment, ...given.environment },
@@ -94,6 +96,7 @@ export function createAgentOn(
     log,
     now: () => Date.now(),
     redact: (text) => text.replaceAll('s3cr3t-value', '***'),
+    holdsSecret: (text) => text.includes('s3cr3t-value'),
   });
   return { agent, runTag, configFolder, log };
 }

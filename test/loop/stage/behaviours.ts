@@ -155,6 +155,7 @@ export function createAgent(
       end: endOf(),
       outputChars: act.chars ?? 500,
       fencedBlock: act.fencedBlock ?? false,
+      failedServers: [],
       durationMs,
     };
 

@@ -40,6 +40,7 @@ export const policy: Policy = {
     cooldownMs: 30 * MINUTE,
     autoReset: false,
   },
+  agentFailures: 'apart',
   completionSignals: 2,
   testOnlyIterations: 3,
   maxTasksPerPr: 5,

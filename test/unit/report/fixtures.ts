@@ -111,6 +111,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
     endedAt: startedAt + 2 * MINUTE,
     taskTree: SHA,
     sessionDroppedAt: null,
+    madeAgain: null,
     analysis: {
       format: 'jsonl',
       signal: {
@@ -168,6 +169,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       alsoDone: [],
       testOnly: false,
       questionOnly: false,
+      agentFailed: false,
       nothingToDo: false,
       baseIsRed: false,
       needsWithheld: false,

@@ -32,7 +32,7 @@ test('lists what was found of other Ralphs as a whole, up to more lines than any
 });
 
 test.each<[JournalEntry['evidence']['end'], string]>([
-  [{ kind: 'exited', code: 1 }, 'The agent ended with an error (server).'],
+  [{ kind: 'exited', code: 1 }, 'The agent ended with an error (server): `The provider answered HTTP 529.`'],
   [{ kind: 'stalled' }, "The agent's call was ended: `The provider answered HTTP 529.`"],
 ])('says of a call that failed (%o): %s', (end, line) => {
   const failed = entry(1, {

@@ -1,5 +1,6 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
 import { parseDenials } from '../../reading/denials.ts';
+import { failedServers } from '../../reading/failed-servers.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json.ts';
 
 /** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
@@ -32,6 +33,10 @@ export type CliEvent =
       readonly error: string | null;
     }
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
+  /** MCP servers that the CLI cannot use. */
+  | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
+  /** Tasks in the background: how many run, or how many more (`running` null). */
+  | { readonly kind: 'tasks'; readonly session: string | null; readonly running: number | null; readonly more: number }
   | { readonly kind: 'other'; readonly session: string | null };
 
 export interface ToolUse {
@@ -152,6 +157,20 @@ function parseSystem(event: JsonObject, session: string | null): CliEvent {
         status: asAmount(event['error_status']),
         error: asString(event['error']),
       };
+    case 'init': {
+      const failed = failedServers(event['mcp_servers']);
+      return failed.length === 0 ? { kind: 'other', session } : { kind: 'servers', session, failed };
+    }
+    case 'task_started':
+      return { kind: 'tasks', session, running: null, more: 1 };
+    case 'task_notification':
+      return { kind: 'tasks', session, running: null, more: -1 };
+    case 'background_tasks_changed': {
+      const tasks = event['tasks'] ?? event['background_tasks'];
+      return Array.isArray(tasks)
+        ? { kind: 'tasks', session, running: tasks.length, more: 0 }
+        : { kind: 'other', session };
+    }
     default:
       return { kind: 'other', session };
   }

@@ -81,8 +81,9 @@ const API_ERRORS: Readonly<Record<string, Kind>> = {
 
 /** How the CLI says that a limit is reached; versions differ in apostrophes and separators. */
 const LIMIT_START = [
-  String.raw`You['’]ve hit your (?:[\w.-]+ ){0,3}limit`,
-  String.raw`You['’]re out of extra usage`,
+  String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit`,
+  String.raw`You['’]re out of (?:extra usage|usage credits)`,
+  String.raw`(?:API Error: 400 [^\n]{0,200}?)?You have reached your specified (?:\w+ )?API usage limits`,
   String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
 ].join('|');
 /** `resets 5pm (Europe/Berlin)`, and perhaps another hint; no prose behind it. */

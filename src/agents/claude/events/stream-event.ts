@@ -18,6 +18,8 @@ export type StreamEvent =
     }
   /** The agent is at work on something that is not shown: a thought, a long result. */
   | { readonly kind: 'unshown' }
+  | { readonly kind: 'servers'; readonly failed: readonly string[] }
+  | { readonly kind: 'tasks'; readonly running: number | null; readonly more: number }
   | { readonly kind: 'result'; readonly failed: boolean; readonly text: string; readonly turns: number | null };
 
 const MAX_TEXT_CHARS = 2_000;
@@ -69,6 +71,10 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
         { kind: 'result', failed: failure !== null, text: capped(failure?.text ?? text ?? '', MAX_TEXT_CHARS), turns },
       ];
     }
+    case 'servers':
+      return [{ kind: 'servers', failed: event.failed }];
+    case 'tasks':
+      return [{ kind: 'tasks', running: event.running, more: event.more }];
     default:
       return [];
   }

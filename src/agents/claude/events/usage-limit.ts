@@ -1,7 +1,7 @@
 import { limitIn, statusIn } from './failure.ts';
 import type { UsageLimit } from '../../../core/analysis/analysis.ts';
 import type { Failure, RateLimit } from './cli-event.ts';
-import { nextReset } from '../../../core/analysis/reset-time.ts';
+import { epochReset, nextReset } from '../../../core/analysis/reset-time.ts';
 import { HOUR_MS } from '../../../core/time.ts';
 
 type Window = UsageLimit['window'];
@@ -12,6 +12,21 @@ const SHORT_WINDOW_MS = 5 * HOUR_MS;
 export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
+  const whole =
+    limit.resumeAt === null && isByPerson(limitIn(failure?.text ?? '')) ? { ...limit, byPerson: true as const } : limit;
+  return confirmed(whole, failure, { rejected, now });
+}
+
+/** Money and what an organization allows come back by a person. */
+function isByPerson(limit: string | null): boolean {
+  return limit !== null && /\b(?:spend(?:ing)?|credits?|monthly|organi[sz]ation|org|extra usage)\b/i.test(limit);
+}
+
+function confirmed(
+  limit: UsageLimit,
+  failure: Failure | null,
+  { rejected, now }: { readonly rejected: RateLimit | null; readonly now: number },
+): UsageLimit {
   return hasSecondSign(limit, failure, { rejected, now }) ? limit : { ...limit, unconfirmed: true };
 }
 
@@ -33,13 +48,13 @@ function hasSecondSign(
 function reportedLimit(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const text = failure?.text ?? '';
   if (rejected !== null) {
-    const resumeAt = rejected.resetsAt === null ? nextReset(text, now) : instantOf(rejected.resetsAt);
+    const resumeAt = rejected.resetsAt === null ? nextReset(text, now) : epochReset(rejected.resetsAt);
     return { window: windowOfType(rejected.type), resumeAt };
   }
   if (failure === null) return null;
   const limit = limitIn(text);
   const epoch = limit && /^\|(\d{9,13})\b/.exec(text.trimStart().slice(limit.length))?.[1];
-  if (epoch) return { window: 'unknown', resumeAt: instantOf(Number(epoch)) };
+  if (epoch) return { window: 'unknown', resumeAt: epochReset(Number(epoch)) };
   if (limit !== null || failure.apiError === 'usage_limit_reached')
     return { window: windowOfText(limit ?? text), resumeAt: nextReset(text, now) };
   return isOverload(failure) ? { window: 'unknown', resumeAt: null } : null;
@@ -67,13 +82,4 @@ function hasLimitField({ apiError, error, status }: Failure): boolean {
 function isOverload(failure: Failure): boolean {
   const status = failure.status ?? statusIn(failure.text);
   return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';
-}
-
-/** Later instants have no ISO form of four-digit years, and are no reset time. */
-const YEAR_10000 = 253_402_300_800_000;
-
-/** An epoch in seconds (ms when it is too large for that) as an ISO instant. */
-function instantOf(epoch: number): string | null {
-  const ms = epoch > 1e11 ? epoch : epoch * 1000;
-  return ms < YEAR_10000 ? new Date(ms).toISOString() : null;
 }

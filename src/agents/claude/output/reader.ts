@@ -1,14 +1,15 @@
 import type { Transcript, TranscriptReader } from '../../../core/analysis/transcript.ts';
 import type { StreamEvent } from '../events/stream-event.ts';
 import { createCappedBytes } from '../../reading/capped-bytes.ts';
+import { timeOf, type Clock } from '../../reading/clock.ts';
 import { behindLine } from '../../reading/line-ends.ts';
 import { endOfLine, firstVisible, OPEN_BRACE } from './line-bytes.ts';
 import { elementsIn, endOfObject } from './objects.ts';
 import { createReading, type Reading } from './reading.ts';
 
-/** `now`: the instant (ms) from which texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
+/** `now`: from when texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
 export interface ReaderOptions {
-  readonly now: number;
+  readonly now: Clock;
   readonly onEvent: ((event: StreamEvent) => void) | null;
 }
 
@@ -46,7 +47,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
 
   function end(): Transcript {
     if (pending.length() > 0) takePending();
-    return (secondReading() ?? reading).transcript(now);
+    return (secondReading() ?? reading).transcript(timeOf(now));
   }
 
   /** Finds objects and arrays that span lines; null: the output is longer than what is kept, or a stream of events. */

@@ -1,7 +1,6 @@
 import type { AgentEvent, Dialect } from '../../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
 import { sessionEvents, UUID } from '../../reading/session-id.ts';
-import { codexReset } from './reset-time.ts';
 
 /** `codex exec --json`, 0.169. It knows no denial, and its number of requests is unknown. */
 export const dialect: Dialect = {
@@ -22,7 +21,6 @@ export const dialect: Dialect = {
     ['auth', /^(?:Error: )?Missing environment variable: `[^`]{1,200}`\.?$/],
   ],
   questionTool: null,
-  resetTime: ({ text }, now) => codexReset(text, now),
 };
 
 function parseLine(line: JsonObject): readonly AgentEvent[] | null {

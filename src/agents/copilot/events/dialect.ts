@@ -1,5 +1,6 @@
 import { tryJson } from '../../../core/text/try-json.ts';
 import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
+import { failedServers } from '../../reading/failed-servers.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../../reading/json.ts';
 import { sessionEvents, UUID } from '../../reading/session-id.ts';
 
@@ -15,7 +16,6 @@ export const dialect: Dialect = {
     ['auth', /^Error: (?:No authentication information found|Authentication token found but could not be validated)\./],
   ],
   questionTool: 'ask_user',
-  resetTime: () => null,
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
@@ -68,6 +68,14 @@ function parseEvent(type: string, data: JsonObject, nested: boolean): readonly A
       return [{ kind: 'retry', cause: causeOf(data), status: asAmount(data['statusCode']) }];
     case 'assistant.turn_retry':
       return [{ kind: 'retry', cause: asString(data['reason']) ?? 'unknown', status: null }];
+    case 'session.mcp_servers_loaded': {
+      const failed = failedServers(data['servers']);
+      return failed.length === 0 ? [] : [{ kind: 'servers', failed }];
+    }
+    case 'session.mcp_server_status_changed': {
+      const failed = failedServers([{ name: data['serverName'], status: data['status'] }]);
+      return failed.length === 0 ? [] : [{ kind: 'servers', failed }];
+    }
     case 'session.error':
       return [{ kind: 'end', failure: parseFailure(data) }];
     default:

@@ -23,7 +23,6 @@ export const dialect: Dialect = {
     ['other', /^Gemini CLI is not running in a trusted directory\b/],
   ],
   questionTool: 'ask_user',
-  resetTime,
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
@@ -97,10 +96,4 @@ function parseFailure(line: JsonObject, lastError: string): Failure {
 function statusIn(text: string): number | null {
   const status = /"code":\s?(\d{3})\b/.exec(text)?.[1];
   return status === undefined ? null : Number(status);
-}
-
-/** `Please retry in 3600s.`, counted from when it was said. */
-function resetTime({ text, at }: Failure, now: number): string | null {
-  const seconds = Number(/\bretry (?:in|after) (\d{1,8}(?:\.\d{1,9})?)s\b/.exec(text)?.[1]);
-  return Number.isNaN(seconds) ? null : new Date(Math.max(now, at ?? now) + seconds * 1_000).toISOString();
 }

@@ -16,7 +16,6 @@ export const dialect: Dialect = {
   ],
   printed: [['unknown-session', /^Error: Session not found$/]],
   questionTool: null,
-  resetTime: () => null,
 };
 
 const SESSION = /^ses_[A-Za-z0-9]{26}$/;

@@ -1,5 +1,6 @@
 import type { AgentEvent, Dialect, Failure } from '../../reading/agent-event.ts';
 import { parseDenials } from '../../reading/denials.ts';
+import { failedServers } from '../../reading/failed-servers.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json.ts';
 import { sessionEvents, UUID } from '../../reading/session-id.ts';
 
@@ -16,7 +17,6 @@ export const dialect: Dialect = {
   ],
   printed: [['unknown-session', /^No saved session found with ID \S+/]],
   questionTool: 'ask_user_question',
-  resetTime: () => null,
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
@@ -41,7 +41,10 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
 function parseEvent(line: JsonObject): readonly AgentEvent[] | null {
   const message = asObject(line['message']);
   switch (line['type']) {
-    case 'system':
+    case 'system': {
+      const failed = failedServers(line['mcp_servers']);
+      return failed.length === 0 ? [ACTIVITY] : [ACTIVITY, { kind: 'servers', failed }];
+    }
     case 'stream_event':
       return [ACTIVITY];
     case 'assistant':

@@ -24,10 +24,10 @@ const order: AgentOrder = ['claude', 'codex'];
 const open = (why: ProviderTrouble, until: number): Provider => ({ kind: 'open', why, until });
 
 function call(
-  change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress'>> = {},
+  change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress' | 'agentFailed'>> = {},
 ): ProviderCall {
   const { end = { kind: 'exited', code: 0 }, progress = false, agentError = null, usageLimit = null } = change;
-  return { analysis: { agentError, usageLimit }, end, progress };
+  return { analysis: { agentError, usageLimit }, end, progress, agentFailed: change.agentFailed ?? false };
 }
 const fails = (kind: AgentError['kind'], end: ProviderCall['end'] = { kind: 'exited', code: 1 }): ProviderCall =>
   call({ agentError: { kind, text: kind }, end });
@@ -64,17 +64,17 @@ describe('whose turn it is', () => {
     [
       'both are at their limits',
       { claude: open('limit', later), codex: open('limit', noon + MINUTE) },
-      { kind: 'parked', until: noon + MINUTE, why: 'limit' },
+      { kind: 'parked', until: noon + MINUTE, why: 'limit', needsPerson: null },
     ],
     [
       'one is at its limit, and the other fails for now',
       { claude: open('limit', later), codex: open('failing', noon + MINUTE) },
-      { kind: 'parked', until: noon + MINUTE, why: 'limit' },
+      { kind: 'parked', until: noon + MINUTE, why: 'limit', needsPerson: null },
     ],
     [
       'one is at its limit, and the other is refused until before then',
       { claude: open('limit', later), codex: open('auth', noon + MINUTE) },
-      { kind: 'parked', until: later, why: 'limit' },
+      { kind: 'parked', until: later, why: 'limit', needsPerson: null },
     ],
     ['both are refused', { claude: open('auth', later), codex: open('billing', later) }, { kind: 'refused' }],
     [
@@ -128,12 +128,29 @@ describe('what a call makes of a circuit', () => {
   test.each<[string, Provider, ProviderCall, Provider]>([
     ['a limit opens it until its end', closed, limited(noon + 2 * HOUR), open('limit', noon + 2 * HOUR)],
     ['a limit without an end: an hour', closed, limited(null), open('limit', noon + HOUR)],
-    ['a limit that is over: a minute', closed, limited(noon - HOUR), open('limit', noon + MINUTE)],
+    ['a limit that is over: a try within minutes', closed, limited(noon - HOUR), open('limit', noon + 5 * MINUTE)],
+    [
+      'a limit that is over, tried: the usual hour',
+      open('limit', noon),
+      limited(noon - HOUR),
+      open('limit', noon + HOUR),
+    ],
+    [
+      'a limit that has ended as was said: a try within minutes',
+      open('limit', noon - HOUR),
+      limited(noon - HOUR),
+      open('limit', noon + 5 * MINUTE),
+    ],
     [
       'a limit of years: as long as the longest',
       closed,
       limited(noon + 900 * 24 * HOUR),
-      open('limit', noon + MAX_USAGE_WAIT_MS),
+      {
+        kind: 'open',
+        why: 'limit',
+        until: noon + MAX_USAGE_WAIT_MS,
+        needsPerson: "The provider's usage limit is reached",
+      },
     ],
     ['a limit of days by one sign: six hours', closed, limited(noon + 90 * HOUR, true), open('limit', noon + 6 * HOUR)],
     ['no credit opens it at once', closed, fails('billing'), open('billing', noon + HOUR)],

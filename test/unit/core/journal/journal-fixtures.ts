@@ -63,6 +63,7 @@ export function record(
         startedAt,
         taskTree: tree,
         sessionDroppedAt: null,
+        madeAgain: null,
         endedAt: now,
         analysis: facts.analysis,
         evidence: facts.evidence,

@@ -53,6 +53,7 @@ const entry: JournalEntry = {
   startedAt: noon,
   taskTree: 'a',
   sessionDroppedAt: null,
+  madeAgain: null,
   endedAt: noon + MINUTE,
   ...facts,
   found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, obstacle: null }],

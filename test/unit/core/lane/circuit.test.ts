@@ -14,6 +14,7 @@ const bounds = policy.circuit;
 const idle: CircuitFacts = {
   progress: false,
   neutral: false,
+  agentFailed: false,
   questionOnly: false,
   fingerprints: [],
   countedDenials: 0,

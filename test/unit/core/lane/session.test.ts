@@ -27,7 +27,11 @@ test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds,
 );
 
 describe('after a call', () => {
-  const call = (change: Parameters<typeof analysis>[0]) => ({ analysis: analysis(change), taskId: 'issue-1' });
+  const call = (change: Parameters<typeof analysis>[0]) => ({
+    analysis: analysis(change),
+    taskId: 'issue-1',
+    agentFailed: false,
+  });
   const failed = (kind: AgentError['kind']): { agentError: AgentError } => ({ agentError: { kind, text: 'x' } });
 
   test('the same session keeps its start', () => {
@@ -82,7 +86,7 @@ test('an id that the CLI does not know costs neither an attempt nor a count of t
   expect(first.step.kind).toBe('iterate');
 
   const again = play([unknown, unknown], { state });
-  expect(again.state.circuit).toMatchObject({ kind: 'closed', noProgress: 1 });
+  expect(again.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0, agentFailures: 1 });
 });
 
 test('it is reset when the circuit opens', () => {

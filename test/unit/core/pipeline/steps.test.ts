@@ -55,12 +55,14 @@ describe('the calls of an iteration together', () => {
     end: { kind: 'exited', code: 0 },
     outputChars: 5,
     fencedBlock: true,
+    failedServers: [],
   } as const;
   const two = {
     ...one,
     analysis: analysis({ tokens: null, costUsd: 2, signal: { status: 'COMPLETE' } }),
     outputChars: 9,
     fencedBlock: false,
+    failedServers: [],
   };
 
   test('say what the last one says, and used what all of them used', () => {
@@ -68,6 +70,7 @@ describe('the calls of an iteration together', () => {
       analysis: { signal: { status: 'COMPLETE' }, tokens: 10, costUsd: 3, denials: [{ command: 'a' }], sessionId: 's' },
       outputChars: 9,
       fencedBlock: false,
+      failedServers: [],
     });
   });
 

@@ -56,8 +56,8 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
 
 /** Nobody knows who worked on what. */
 function withAgents(change: Change): object {
-  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [] }]);
-  return { ...change, tasks: Object.fromEntries(tasks) as object };
+  const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...share, agents: [], unpriced: 0 }]);
+  return { ...change, unpriced: 0, tasks: Object.fromEntries(tasks) as object };
 }
 
 /** What tasks and circuits have had since. */
@@ -75,7 +75,9 @@ function today({ tasks, circuit, change, session }: Record<string, unknown>): ob
     agent: session === null ? null : 'claude',
     circuit: {
       ...(circuit as { readonly kind: string }),
-      ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false }),
+      ...((circuit as { readonly kind: string }).kind === 'open'
+        ? { taskId: null }
+        : { probes: false, agentFailures: 0 }),
     },
   };
 }

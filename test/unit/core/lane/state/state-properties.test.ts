@@ -54,6 +54,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       denials: count,
       decline: count,
       questionHeld: fc.boolean(),
+      agentFailures: count,
       probes: fc.boolean(),
     }),
     fc.record({
@@ -149,6 +150,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     runs: count,
     iterations: count,
     costUsd: amount,
+    unpriced: count,
     tokens: count,
     durationMs: count,
     tasks: fc.dictionary(
@@ -157,6 +159,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         title: text,
         iterations: count,
         costUsd: amount,
+        unpriced: count,
         tokens: count,
         durationMs: count,
         commits: fc.array(head, { maxLength: 10 }),

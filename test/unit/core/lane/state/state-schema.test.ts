@@ -32,6 +32,7 @@ const full: LaneState = {
     denials: 1,
     decline: 1,
     questionHeld: true,
+    agentFailures: 1,
     probes: false,
   },
   windows: { hour: { openedAt: noon, calls: 3, tokens: 100 }, day: { openedAt: noon, costUsd: 0.5 } },
@@ -99,6 +100,7 @@ const full: LaneState = {
     runs: 2,
     iterations: 3,
     costUsd: 0.5,
+    unpriced: 1,
     tokens: 100,
     durationMs: MINUTE,
     tasks: {
@@ -106,6 +108,7 @@ const full: LaneState = {
         title: 'Greet people',
         iterations: 3,
         costUsd: 0.5,
+        unpriced: 1,
         tokens: 100,
         durationMs: MINUTE,
         commits: ['d'],

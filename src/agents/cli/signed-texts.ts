@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { mapTexts } from '../../core/text/redact.ts';
+import { asObject, type JsonObject } from '../reading/json.ts';
+
+/** What hides secrets in a transcript. */
+export interface Hiding {
+  /** Hides known secrets, and what has the form of a key. */
+  readonly redact: (text: string) => string;
+  /** Tells known secrets from what only has the form of a key, as chance has it in signatures; without it both are taken for secrets. */
+  readonly holdsSecret?: (text: string) => boolean;
+}
+
+/** An entry without secrets, as JSON. `unchanged`: it holds none. `signed`: one is in what its provider signed or encrypted, of which nothing may change. */
+export type HiddenEntry =
+  { readonly kind: 'unchanged' } | { readonly kind: 'changed'; readonly json: string } | { readonly kind: 'signed' };
+
+/**
+ * Hides secrets in an entry of a transcript, text by text and once more as a whole, since the names of properties may be
+ * an agent's choice. What the provider signed or encrypted stays as it is: it refuses a conversation in which a byte of it
+ * is another one. Throws a RangeError for what is nested too deeply.
+ */
+export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding): HiddenEntry {
+  const signed: string[] = [];
+  const mark = randomUUID();
+  const found = { secret: false };
+  const masked = mask(entry, '', false);
+  if (found.secret) return { kind: 'signed' };
+  let changes = 0;
+  const texts = mapTexts(masked, (text) => {
+    const rest = redact(text);
+    if (rest !== text) changes += 1;
+    return rest;
+  });
+  const json = JSON.stringify(texts);
+  const whole = redact(json);
+  if (changes === 0 && whole === json) return { kind: 'unchanged' };
+  const restored = whole.replaceAll(new RegExp(`"${mark}-(\\d+)"`, 'g'), (_, at: string) =>
+    JSON.stringify(signed[Number(at)]),
+  );
+  return { kind: 'changed', json: restored };
+
+  function mask(data: unknown, key: string, isSignedBlock: boolean): unknown {
+    if (typeof data === 'string') return isSignedBlock || isSignedKey(key, data) ? setAside(data, key) : data;
+    if (Array.isArray(data)) return data.map((item) => mask(item, key, isSignedBlock));
+    const object = asObject(data);
+    if (object === null) return data;
+    const isSigned = isSignedBlock || isSignedThought(object);
+    return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, mask(value, name, isSigned)]));
+  }
+
+  function setAside(text: string, key: string): string {
+    const isOpaque = isSignedKey(key, text) || key === 'data';
+    found.secret ||= isOpaque && holdsSecret !== undefined ? holdsSecret(text) : redact(text) !== text;
+    signed.push(text);
+    return `${mark}-${String(signed.length - 1)}`;
+  }
+}
+
+/** `signature`, `thoughtSignature`, `encrypted_content`, `reasoningEncryptedContent`, `reasoningOpaque`, …: without blanks, so that a text of that name is not one. */
+function isSignedKey(key: string, text: string): boolean {
+  return /signature|encrypted|opaque/i.test(key) && !/\s/.test(text);
+}
+
+/** A thought whose words are signed, too, or that is encrypted as a whole. */
+function isSignedThought(block: JsonObject): boolean {
+  const { type } = block;
+  if (type === 'redacted_thinking') return true;
+  return (type === 'thinking' || type === 'reasoning') && holdsSignature(block, 4);
+}
+
+function holdsSignature(data: unknown, depth: number): boolean {
+  const object = asObject(data);
+  if (object === null || depth === 0) return false;
+  return Object.entries(object).some(
+    ([key, value]) =>
+      (typeof value === 'string' && value !== '' && /signature$/i.test(key)) || holdsSignature(value, depth - 1),
+  );
+}

@@ -1,0 +1,29 @@
+import { failureWords } from '../core/analysis/failure-words.ts';
+import type { JournalEntry } from '../core/journal/journal.ts';
+import type { RunReport } from '../handover/report.ts';
+import { iterationsOf } from './facts.ts';
+import { count } from './format.ts';
+
+/** How the last call failed that came to nothing, with its own words in `backticks`; null: none did. */
+export function failedWords(report: RunReport): string | null {
+  const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
+  return last === undefined ? null : quotedFailure(last);
+}
+
+/** `the agent failed (exit code 1): `, and its own words in `backticks`. */
+export function quotedFailure({ analysis, evidence }: JournalEntry): string {
+  const [how = '', ...words] = failureWords({ analysis, end: evidence.end }).split(': ');
+  return `${how}: \`${words.join(': ').replaceAll('`', "'")}\``;
+}
+
+/** What nobody may miss of calls that failed, unless they are what ended the run: it says so already. */
+export function failedCalls(report: RunReport): readonly string[] {
+  const { outcome } = report;
+  if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')
+    return [];
+  const failed = iterationsOf(report).filter(({ verdict }) => verdict.agentFailed);
+  const last = failed.at(-1);
+  if (last === undefined) return [];
+  const where = failed.length === 1 ? `Iteration ${String(last.iteration)}` : count(failed.length, 'iteration');
+  return [`⚠️ ${where} came to nothing: ${quotedFailure(last)}`];
+}

@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
+import { crashing, endless, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
+import { commented, createProject, runOnce, savedState } from '../stage/river.ts';
+
+const THINKING =
+  'API Error: 400 messages.1.content.5: `thinking` blocks in the latest assistant message cannot be modified';
+const SCHEMA = 'API Error: 400 tools.3.custom.input_schema: JSON schema is invalid';
+
+type Output = NonNullable<ReturnType<Behaviour>['output']>;
+const fails =
+  (text: string, output: Output = {}): Behaviour =>
+  () => ({
+    exitCode: 1,
+    chars: 0,
+    output: { agentError: { kind: 'other', text }, tokens: 0, costUsd: 0.01, ...output },
+  });
+
+/** Works where it begins a conversation, and ends like the other one where it continues one. */
+const onlyFresh =
+  (resumed: Behaviour, fresh: Behaviour = finisher): Behaviour =>
+  (call) =>
+    call.resume === null ? fresh(call) : resumed(call);
+
+const notified = ({ forge }: Project): readonly string[] =>
+  [...forge.notifications.values()].flatMap((texts) =>
+    [...texts].flatMap(([marker, body]) => (marker.startsWith('settled') ? [] : [body])),
+  );
+
+describe('a conversation that cannot go on is dropped (L9)', () => {
+  test.each<[string, Behaviour]>([
+    ['the provider refuses it', fails(THINKING)],
+    ['the CLI crashes', crashing],
+    ['the CLI is killed', () => ({ exitCode: 137, chars: 0, output: { sessionId: null } })],
+    ['the provider fails', fails('API Error: 500', { agentError: { kind: 'server', text: 'API Error: 500' } })],
+    [
+      'it has become too long',
+      fails('Prompt is too long', { agentError: { kind: 'prompt-too-long', text: 'too long' } }),
+    ],
+    [
+      'it runs out of turns',
+      fails('', { agentError: { kind: 'max-turns', text: 'Reached maximum number of turns (30)' } }),
+    ],
+    ['its call hangs', endless],
+  ])('%s: the call is made again in a new one, in the same iteration', async (_, resumed) => {
+    const project = createProject({
+      issues: [1, 2, 3, 4],
+      agent: [onlyFresh(resumed)],
+      inputs: { 'max-minutes': '200' },
+    });
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(run.work?.journal).toHaveLength(4);
+    const { tasks, circuit, windows } = savedState(project);
+    for (const id of ['issue-1', 'issue-2', 'issue-3', 'issue-4'])
+      expect(tasks[id]).toMatchObject({ state: 'done', attempts: 1 });
+    expect(circuit).toMatchObject({ kind: 'closed', noProgress: 0, agentFailures: 0 });
+    // Both calls count, and both are paid.
+    expect(run.calls).toBe(7);
+    expect(windows.hour?.calls ?? 0).toBeLessThanOrEqual(7);
+    expect(run.work?.journal.filter(({ madeAgain }) => madeAgain !== null)).toHaveLength(3);
+  });
+
+  test('what the failed call cost is in the books', async () => {
+    const priced: Behaviour = (call) => ({
+      ...finisher(call),
+      output: { ...finisher(call).output, costUsd: 1, tokens: 10 },
+    });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails(THINKING, { costUsd: 0.5, tokens: 5 }), priced)],
+    });
+    const run = await runOnce(project);
+    expect(run.work?.journal.map(({ analysis }) => [analysis.costUsd, analysis.tokens])).toEqual([
+      [1, 10],
+      [1.5, 15],
+    ]);
+    expect(savedState(project).windows).toMatchObject({ hour: { calls: 3, tokens: 25 }, day: { costUsd: 2.5 } });
+    expect(savedState(project).change.costUsd).toBe(2.5);
+  });
+
+  test.each<[string, Output]>([
+    ['a refused login', { agentError: { kind: 'auth', text: 'Invalid API key' } }],
+    ['no credit', { agentError: { kind: 'billing', text: 'Credit balance is too low' } }],
+    [
+      'a usage limit',
+      { agentError: { kind: 'rate-limit', text: 'limit' }, usageLimit: { window: 'weekly', resumeAt: null } },
+    ],
+    ['a rate limit', { agentError: { kind: 'rate-limit', text: '429' } }],
+    ['the end of its money', { agentError: { kind: 'budget', text: 'The call reached its limit' } }],
+  ])('not after %s', async (_, output) => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails('', output))],
+      inputs: { 'max-iterations': '2' },
+    });
+    const run = await runOnce(project);
+    expect(run.calls).toBe(2);
+  });
+
+  test('not where the failed call changed something', async () => {
+    const half: Behaviour = (call) => ({ ...fails(THINKING)(call), writes: { 'half.ts': String(call.turn) } });
+    const project = createProject({ issues: [1, 2], agent: [onlyFresh(half)], inputs: { 'max-iterations': '2' } });
+    expect((await runOnce(project)).calls).toBe(2);
+  });
+
+  test('not beyond what bounds the run: then the next call begins a new one', async () => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails(THINKING))],
+      inputs: { 'max-calls-per-hour': '2' },
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 2 });
+    expect(savedState(project).session).toBeNull();
+    project.clock.advance(HOUR);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('a cancel ends it', async () => {
+    const stop = new AbortController();
+    const cancelled: Behaviour = () => ({
+      meanwhile: () => {
+        stop.abort();
+      },
+      exitCode: 143,
+      chars: 0,
+    });
+    const project = createProject({ issues: [1, 2], agent: [onlyFresh(cancelled)] });
+    expect(await runOnce(project, { signal: stop.signal })).toMatchObject({ end: 'cancelled (signal)', calls: 2 });
+  });
+
+  test('in a pipeline as well, with both calls on record', async () => {
+    const pipeline = JSON.stringify({ steps: [{ type: 'agent', name: 'work' }] });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [onlyFresh(fails(THINKING))],
+      files: { '.ralph/config.json': pipeline },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+    expect(run.work?.journal.map(({ evidence }) => evidence.steps[0]?.calls.length)).toEqual([1, 2]);
+    expect(savedState(project).windows.hour?.calls).toBe(3);
+  });
+});
+
+describe("the surroundings' errors are not the task's (L11)", () => {
+  test('every call fails: three in a row end the run, no task is blamed, and its words are everywhere', async () => {
+    const project = createProject({ issues: [1, 2, 3, 4], agent: [fails(SCHEMA)], inputs: { session: 'fresh' } });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { circuitReason: 'agent_error' } });
+    const { tasks } = savedState(project);
+    for (const { attempts, state } of Object.values(tasks)) expect([attempts, state]).toEqual([0, 'in-progress']);
+    const [only, ...more] = notified(project);
+    expect(more).toEqual([]);
+    const report = run.report;
+    if (report === null) throw new Error('there is no report');
+    for (const text of [only, renderSummary(report), run.log.join('\n')]) {
+      expect(text).toContain('the agent failed (exit code 1): ');
+      expect(text).toContain('JSON schema is invalid');
+    }
+    expect(only).not.toContain('smaller');
+    expect(only).toContain('/ralph retry');
+    const comments = [...project.forge.comments.values()].flat().map(String).join('\n');
+    expect(comments).not.toContain('Make the task smaller');
+  });
+
+  test('it is said once, and its probe fails in the same way', async () => {
+    const project = createProject({ issues: [1, 2], agent: [fails(SCHEMA)], inputs: { session: 'fresh' } });
+    await runOnce(project);
+    project.clock.advance(31 * MINUTE);
+    const probe = await runOnce(project);
+    expect(probe).toMatchObject({ end: 'halted (circuit_open)', calls: 1, outcome: { circuitReason: 'agent_error' } });
+    expect(notified(project)).toHaveLength(1);
+  });
+
+  test.each<[string, Behaviour]>([
+    ['an exit code without a word', crashing],
+    ['a signal', () => ({ exitCode: 137, chars: 0, output: { sessionId: null } })],
+    [
+      'no result',
+      () => ({ chars: 0, output: { agentError: { kind: 'other', text: 'The CLI ended without a result.' } } }),
+    ],
+    [
+      'different words each time',
+      ({ turn }) => ({
+        exitCode: 1,
+        output: { agentError: { kind: 'other', text: `broken pipe of ${'abc'.charAt(turn % 3)}` } },
+      }),
+    ],
+    ['a call without an end', endless],
+  ])('%s is a failure of the agent', async (_, behaviour) => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [behaviour],
+      inputs: { session: 'fresh', 'max-minutes': '200' },
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { circuitReason: 'agent_error' } });
+    expect(run.work?.journal.every(({ verdict }) => verdict.agentFailed && verdict.setAside === null)).toBe(true);
+  });
+
+  test('one that works in between ends the streak', async () => {
+    const behaviours = [fails(SCHEMA), fails(SCHEMA), steadyWorker, fails(SCHEMA), fails(SCHEMA), finisher];
+    const project = createProject({ agent: behaviours, inputs: { session: 'fresh' } });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 6 });
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 2 });
+  });
+
+  test('idle iterations are counted as ever', async () => {
+    const project = createProject({
+      agent: [stuck, fails(SCHEMA), stuck, fails(SCHEMA), stuck],
+      inputs: { session: 'fresh' },
+    });
+    expect(await runOnce(project)).toMatchObject({ calls: 5, outcome: { circuitReason: 'no_progress' } });
+  });
+
+  test('with another agent, that one has its chance', async () => {
+    const project = createProject({
+      issues: [1, 2],
+      agent: [fails(SCHEMA)],
+      others: { codex: [finisher] },
+      inputs: { session: 'fresh' },
+    });
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(run.work?.journal.map(({ agent }) => agent)).toEqual(['claude', 'claude', 'codex', 'codex']);
+  });
+});
+
+describe('limits (L12)', () => {
+  const spendLimit = "You've hit your monthly spend limit · raise it at claude.ai/settings/usage";
+  const spent: Behaviour = fails('', {
+    agentError: { kind: 'rate-limit', text: spendLimit },
+    usageLimit: { window: 'unknown', resumeAt: null, byPerson: true },
+  });
+
+  test('one that only a person lifts parks as ever, and is notified once, in the words of the provider', async () => {
+    const project = createProject({ issues: [1], agent: [spent] });
+    for (let run = 0; run < 5; run += 1) {
+      expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)' });
+      project.clock.advance(HOUR + MINUTE);
+    }
+    const [only, ...more] = notified(project);
+    expect(more).toEqual([]);
+    expect(only).toContain('monthly spend limit');
+    expect(only).toContain('Raise the limit');
+    project.script.behaviours = [finisher];
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    expect(project.forge.writes.filter((write) => write.startsWith('settled'))).not.toEqual([]);
+  });
+
+  test.each([
+    ['longer than a day', 58 * HOUR, 1],
+    ['not longer than a day', 23 * HOUR, 0],
+  ])('one that lasts %s', async (_, wait, times) => {
+    const limited: Behaviour = fails('', {
+      agentError: { kind: 'rate-limit', text: "Sorry, you've hit a rate limit" },
+      usageLimit: { window: 'unknown', resumeAt: new Date(noon + wait).toISOString() },
+    });
+    const project = createProject({ agent: [limited] });
+    await runOnce(project);
+    expect(notified(project)).toHaveLength(times);
+    project.clock.advance(HOUR);
+    await runOnce(project);
+    expect(notified(project)).toHaveLength(times);
+  });
+
+  test('one whose end has just passed: a try within minutes, and then the usual hour', async () => {
+    const passed: Behaviour = fails('', {
+      agentError: { kind: 'rate-limit', text: 'weekly limit' },
+      usageLimit: { window: 'weekly', resumeAt: new Date(noon - 6 * MINUTE).toISOString() },
+    });
+    const project = createProject({ agent: [passed] });
+    const first = await runOnce(project);
+    if (first.outcome.kind !== 'parked') throw new Error('it is not parked');
+    expect(first.outcome.resumeAt - project.clock.now()).toBeLessThanOrEqual(10 * MINUTE);
+    project.clock.advance(first.outcome.resumeAt - project.clock.now());
+    const second = await runOnce(project);
+    if (second.outcome.kind !== 'parked') throw new Error('it is not parked');
+    expect(second.calls).toBe(1);
+    expect(second.outcome.resumeAt - project.clock.now()).toBe(HOUR);
+  });
+
+  test('a person who has raised it need not wait', async () => {
+    const project = createProject({ issues: [1], agent: [spent] });
+    const asked = { event: commented('/ralph run', { issue: 1 }) };
+    expect(await runOnce(project, asked)).toMatchObject({ end: 'parked (usage_limit)', calls: 1 });
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project, asked)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+});

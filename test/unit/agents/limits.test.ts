@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import { dialect as codex } from '../../../src/agents/codex/events/dialect.ts';
+import { dialect as copilot } from '../../../src/agents/copilot/events/dialect.ts';
+import { dialect as gemini } from '../../../src/agents/gemini/events/dialect.ts';
+import { dialect as opencode } from '../../../src/agents/opencode/events/dialect.ts';
+import { dialect as qwen } from '../../../src/agents/qwen/events/dialect.ts';
+import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
+import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
+import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
+
+/** How each CLI ends an output with an error: as it prints it. */
+const ends = {
+  codex: (message: string): readonly [Dialect, string] => [
+    codex,
+    jsonLines({ type: 'turn.failed', error: { message } }),
+  ],
+  gemini: (message: string): readonly [Dialect, string] => [
+    gemini,
+    jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } }),
+  ],
+  copilot: (message: string): readonly [Dialect, string] => [
+    copilot,
+    jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
+  ],
+  opencode: (message: string): readonly [Dialect, string] => [
+    opencode,
+    jsonLines({
+      type: 'error',
+      sessionID: 'ses_00000000000000000000000000',
+      error: { name: 'APIError', data: { message } },
+    }),
+  ],
+  qwen: (message: string): readonly [Dialect, string] => [
+    qwen,
+    jsonLines({ type: 'result', subtype: 'error_during_execution', is_error: true, error: { message } }),
+  ],
+} satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;
+
+const failedWith = (agent: keyof typeof ends, message: string) => {
+  const [dialect, output] = ends[agent](message);
+  return analyzeIn(dialect, output);
+};
+const [MINUTE, HOUR] = [60_000, 3_600_000];
+const DAY = 24 * HOUR;
+
+describe('a limit that ends by itself', () => {
+  test.each<[keyof typeof ends, string, number]>([
+    [
+      'gemini',
+      '[API Error: You have exhausted your capacity on this model. Your quota will reset after 14h32m10s.]',
+      14 * HOUR + 32 * MINUTE + 10_000,
+    ],
+    [
+      'gemini',
+      '[API Error: [{ "error": { "code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 8h44m7s." } }]]',
+      8 * HOUR + 44 * MINUTE + 7_000,
+    ],
+    [
+      'copilot',
+      "Sorry, you've hit a rate limit that restricts the number of Copilot model requests you can make within a specific time period. Please try again in 58 hours. Please review our Terms of Service (https://docs.github.com/x).",
+      58 * HOUR,
+    ],
+    [
+      'copilot',
+      "You've hit your global rate limit. Please upgrade your plan or wait 6 seconds for your limit to reset.",
+      6_000,
+    ],
+    [
+      'codex',
+      "You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing) or try again in 5 days 22 hours 3 minutes.",
+      5 * DAY + 22 * HOUR + 3 * MINUTE,
+    ],
+    ['codex', 'You’ve hit your usage limit. Try again at 3:05 PM.', 6 * HOUR + 5 * MINUTE],
+    [
+      'codex',
+      '{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_in_seconds":7200}}',
+      2 * HOUR,
+    ],
+    ['opencode', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
+    ['qwen', '[API Error: 429 You exceeded your current quota, please retry in 3600s]', HOUR],
+  ])('%s: %s', (agent, message, ms) => {
+    const { agentError, usageLimit } = failedWith(agent, message);
+    expect(agentError?.kind).toBe('rate-limit');
+    expect(usageLimit).toEqual({ window: 'unknown', resumeAt: new Date(NOW + ms).toISOString() });
+  });
+
+  test('a date: copilot', () => {
+    const text =
+      "You've reached your weekly rate limit. Please wait for your limit to reset on November 24, 2026 at 2:00 AM or switch to auto model to continue.";
+    expect(failedWith('copilot', text).usageLimit?.resumeAt).toBe('2026-11-24T02:00:00.000Z');
+  });
+});
+
+test.each<[keyof typeof ends, string]>([
+  ['codex', 'Quota exceeded. Check your plan and billing details.'],
+  [
+    'qwen',
+    '[API Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details.]',
+  ],
+  ['copilot', '402 You have no quota'],
+  ['opencode', "You've hit your monthly spend limit"],
+])('a limit that only a person lifts: %s, %s', (agent, message) => {
+  expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
+});
+
+test('one that is to be tried again later is not for a person', () => {
+  const text = 'You’ve hit your usage limit. Upgrade to Pro (https://x) or try again later.';
+  expect(failedWith('codex', text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
+});
+
+test.each<[keyof typeof ends, string, string]>([
+  ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
+  ['gemini', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
+  ['opencode', 'overloaded_error: Overloaded', 'server'],
+  ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
+  ['copilot', 'Model "gpt-9" is not available.', 'model'],
+  ['qwen', '[API Error: 400 The model `qwen9` does not exist or you do not have access to it.]', 'model'],
+  [
+    'codex',
+    'Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.',
+    'auth',
+  ],
+  [
+    'codex',
+    'Failed to refresh token: 401 Unauthorized: Your refresh token has already been used to generate a new access token.',
+    'auth',
+  ],
+  [
+    'gemini',
+    '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
+    'auth',
+  ],
+  ['opencode', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
+  ['qwen', '[API Error: 402 Insufficient Balance]', 'billing'],
+])('whose it is: %s, %s → %s', (agent, message, kind) => {
+  const { agentError, usageLimit } = failedWith(agent, message);
+  expect(agentError?.kind).toBe(kind);
+  expect(usageLimit).toBeNull();
+});
+
+describe('Claude Code', () => {
+  const read = (text: string) => {
+    const reader = createOutputReader({ now: NOW, onEvent: null });
+    const result = {
+      type: 'result',
+      subtype: 'success',
+      is_error: true,
+      api_error_status: 429,
+      result: text,
+      session_id: 's',
+    };
+    reader.push(new TextEncoder().encode(jsonLines(result)));
+    return reader.end();
+  };
+
+  test.each([
+    ["You've hit your monthly spend limit · raise it at claude.ai/settings/usage"],
+    ["You've hit your monthly spend limit.\n/usage-credits to adjust your monthly spend limit."],
+    ["You've hit your org's monthly usage limit"],
+    ["You're out of extra usage · /usage-credits to add more"],
+  ])('only a person lifts: %s', (text) => {
+    const { agentError, usageLimit } = read(text);
+    expect(agentError?.kind).toBe('rate-limit');
+    expect(usageLimit).toMatchObject({ resumeAt: null, byPerson: true });
+  });
+
+  test.each([
+    [
+      "You've hit your monthly spend limit · your session limit resets 2:40pm (Asia/Jakarta)",
+      '2026-11-23T07:40:00.000Z',
+    ],
+    ["You're out of extra usage · resets 9pm (UTC)", '2026-11-22T21:00:00.000Z'],
+    ["You've hit your weekly limit · resets Nov 22, 8:54am (UTC)", '2026-11-22T08:54:00.000Z'],
+    ["You've hit your weekly limit · resets Jan 3, 2027 at 5pm (UTC)", '2027-01-03T17:00:00.000Z'],
+    [
+      'API Error: 400 You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+      '2026-12-01T00:00:00.000Z',
+    ],
+  ])('%s ends at %s', (text, resumeAt) => {
+    const { usageLimit } = read(text);
+    expect(usageLimit?.resumeAt).toBe(resumeAt);
+    expect(usageLimit).not.toHaveProperty('byPerson');
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { epochReset, nextReset } from '../../../../src/core/analysis/reset-time.ts';
+
+const at = (text: string, now: string): string | null => nextReset(text, Date.parse(now));
+const NOON = '2026-11-26T12:00:00Z';
+
+describe('a clock', () => {
+  test.each([
+    ['later today', 'try again at 10:38 AM.', '2026-11-22T09:00:00Z', '2026-11-22T10:38:00.000Z'],
+    ['with a narrow blank', 'try again at 8:05\u202fPM.', '2026-11-22T09:00:00Z', '2026-11-22T20:05:00.000Z'],
+    ['over midnight', 'try again at 1:05 AM.', '2026-11-22T23:50:00Z', '2026-11-23T01:05:00.000Z'],
+    ['12 AM', 'try again at 12:00 AM.', '2026-11-22T23:50:00Z', '2026-11-23T00:00:00.000Z'],
+    ['12 PM', 'try again at 12:00 PM.', '2026-11-22T09:00:00Z', '2026-11-22T12:00:00.000Z'],
+    ['over the end of the year', 'try again at 12:30 AM.', '2026-12-31T23:59:30Z', '2027-01-01T00:30:00.000Z'],
+    ['in a zone', 'resets 5pm (Europe/Berlin)', NOON, '2026-11-26T16:00:00.000Z'],
+    ['24 hours', 'resets 17:30', NOON, '2026-11-26T17:30:00.000Z'],
+    ['noon', 'resets at noon', '2026-11-26T09:00:00Z', '2026-11-26T12:00:00.000Z'],
+    ['midnight', 'Your quota resets at midnight.', NOON, '2026-11-27T00:00:00.000Z'],
+    ['midnight of the Pacific', 'resets at midnight Pacific time', NOON, '2026-11-27T08:00:00.000Z'],
+    [
+      'of the session behind a spend limit',
+      'your session limit resets 2:40pm (Asia/Jakarta)',
+      '2026-09-02T05:00:00Z',
+      '2026-09-02T07:40:00.000Z',
+    ],
+    ['tomorrow', 'resets tomorrow at 9am', NOON, '2026-11-27T09:00:00.000Z'],
+    ['a weekday', 'resets Monday at 9am (UTC)', NOON, '2026-11-30T09:00:00.000Z'],
+    ['the same weekday', 'resets Thu 9am (UTC)', NOON, '2026-12-03T09:00:00.000Z'],
+  ])('%s: %s at %s', (_rule, text, now, instant) => {
+    expect(at(`You’ve hit your usage limit. ${text}`, now)).toBe(instant);
+  });
+});
+
+describe('an instant that has passed', () => {
+  test.each([
+    ['six minutes ago', 'weekly limit · resets Nov 26, 11:54am (UTC)', '2026-11-26T11:54:00.000Z'],
+    ['six minutes ago, without a date', 'resets 11:54am (UTC)', '2026-11-26T11:54:00.000Z'],
+    ['59 minutes ago', 'resets 11:01', '2026-11-26T11:01:00.000Z'],
+    ['an hour ago', 'resets 11:00', '2026-11-27T11:00:00.000Z'],
+    ['an hour ago on a date', 'resets Nov 26, 11:00', '2027-11-26T11:00:00.000Z'],
+  ])('%s: %s', (_rule, text, instant) => {
+    expect(at(text, NOON)).toBe(instant);
+  });
+});
+
+describe('a date', () => {
+  test.each([
+    ['of this year', 'resets Dec 1, 5pm', '2026-12-01T17:00:00.000Z'],
+    ['with "at"', 'resets Dec 15 at 7pm', '2026-12-15T19:00:00.000Z'],
+    ['of next year', 'resets Oct 9, 5pm', '2027-10-09T17:00:00.000Z'],
+    ['with a year', 'resets Jan 3, 2027 at 5pm', '2027-01-03T17:00:00.000Z'],
+    ['with a year and a zone', 'resets Jan 3, 2027 at 5pm (Europe/Berlin)', '2027-01-03T16:00:00.000Z'],
+    ['with an ordinal', 'try again at Nov 30th, 2026 8:41 AM.', '2026-11-30T08:41:00.000Z'],
+    [
+      'written out',
+      'Please wait for your limit to reset on December 2, 2026 at 2:00 AM or switch to auto',
+      '2026-12-02T02:00:00.000Z',
+    ],
+    ['the day first', 'Resets on 1 Jan 2027', '2027-01-01T00:00:00.000Z'],
+    ['without an hour', 'resets Dec 1', '2026-12-01T00:00:00.000Z'],
+    ['a leap day', 'try again at Feb 29th, 2028 8:41 PM.', '2028-02-29T20:41:00.000Z'],
+    ['ISO', 'resets at 2026-11-27T09:00:00Z', '2026-11-27T09:00:00.000Z'],
+    ['ISO with an offset', 'resets at 2026-11-27T09:00:00+02:00', '2026-11-27T07:00:00.000Z'],
+    ['in words and figures', 'You will regain access on 2026-12-01 at 00:00 UTC.', '2026-12-01T00:00:00.000Z'],
+    ['of the past, with a year', 'try again at Nov 20th, 2026 8:41 AM.', '2026-11-20T08:41:00.000Z'],
+  ])('%s: %s', (_rule, text, instant) => {
+    expect(at(text, NOON)).toBe(instant);
+  });
+});
+
+describe('a span', () => {
+  test.each([
+    ['Please try again in 58 hours.', 58 * 3600],
+    ['Your quota will reset after 14h32m10s.', 14 * 3600 + 32 * 60 + 10],
+    ['Your quota will reset after 0s.', 0],
+    ['or try again in 5 days 22 hours 3 minutes.', 5 * 86_400 + 22 * 3600 + 180],
+    ['try again in 2h 5m', 2 * 3600 + 300],
+    ['resets in 3 days', 3 * 86_400],
+    ['Resets in 1 day, 2 hours and 30 minutes', 86_400 + 2 * 3600 + 1800],
+    ['Please wait 587 hours 33 minutes before trying again.', 587 * 3600 + 33 * 60],
+    ['wait 6 seconds for your limit to reset', 6],
+    ['Please retry in 3600s.', 3600],
+    ['Please retry in 41.5s.', 41.5],
+    ['try again in about 2 weeks', 14 * 86_400],
+    ['try again in an hour', 3600],
+    ['retry-after: 3600', 3600],
+    ['"retry_after_ms": 1500', 1.5],
+    ['"retryDelay": "3600s"', 3600],
+    ['"resets_in_seconds":7200', 7200],
+  ])('%s', (text, seconds) => {
+    expect(at(text, NOON)).toBe(new Date(Date.parse(NOON) + seconds * 1000).toISOString());
+  });
+});
+
+test.each([
+  ['"resets_at":1795300000', '2026-11-21T22:26:40.000Z'],
+  ['"resets_at": 1795300000000', '2026-11-21T22:26:40.000Z'],
+  ['"resetsAt":1795300000', '2026-11-21T22:26:40.000Z'],
+])('a number: %s', (text, instant) => {
+  expect(at(text, NOON)).toBe(instant);
+});
+
+test('an epoch in seconds or ms, within four-digit years', () => {
+  expect(epochReset(1_795_300_000)).toBe('2026-11-21T22:26:40.000Z');
+  expect(epochReset(1_795_300_000_000)).toBe('2026-11-21T22:26:40.000Z');
+  expect(epochReset(9e15)).toBeNull();
+});
+
+test.each([
+  'or try again later.',
+  'try again at 13:00 PM.',
+  'try again at 10:75 AM.',
+  'try again at 0:30 AM.',
+  'try again at Feb 30th, 2027 8:41 AM.',
+  'try again at Foo 3rd, 2027 8:41 AM.',
+  'resets 5pm (Nowhere/Land)',
+  'resets soon',
+  'raise it at claude.ai/settings/usage',
+  'I resized 12 images in 5 hours',
+])('no time: %s', (text) => {
+  expect(at(text, '2026-11-22T09:00:00Z')).toBeNull();
+});
