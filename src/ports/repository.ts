@@ -4,6 +4,7 @@ import type { ObjectId, Snapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-files.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { CellWritten, Passenger } from './state.ts';
+import type { Refusal } from '../core/refusals/refusal.ts';
 
 /** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
 export type LaneStart =
@@ -177,15 +178,15 @@ export interface Withheld {
 
 /** The remote side of the repository. What is pushed was inspected commit by commit, from objects that were hashed right before. */
 export interface Remote {
-  /** Tip of every branch that starts with `prefix`, by name; throws UserError when the remote refuses even reading. */
+  /** Tip of every branch that starts with `prefix`, by name, and of those whose name is a folder of it (\`ralph\` for \`ralph/\`); throws UserError when the remote refuses even reading. */
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
-  /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
-  pushObstacle(): Promise<string | null>;
+  /** Why this token may not push; null when it may. `newBranch`: the branch that the run would make, so that the rules for it and for the run's commits are asked as well; null: the token alone. Leaves nothing behind. */
+  pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
   /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. `along` goes with it, unless it alone is refused. */
   pushOn(push: Push & { readonly at: ObjectId | null; readonly along: Passenger | null }): Promise<PushedOn>;
-  /** Whether the server takes a push to such a branch, tried on one that is deleted again. */
+  /** What the server says of one more commit of this run on the branch, which is at `at`. Leaves nothing behind, whatever it says. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
   /** Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the branch with them. */
   receive(branch: ReceivedBranch): Promise<Received>;
@@ -225,12 +226,21 @@ export type BranchDeleted =
   | { readonly kind: 'gone' }
   /** It holds other commits than what was merged. */
   | { readonly kind: 'moved' }
-  | { readonly kind: 'rejected'; readonly why: string };
+  | { readonly kind: 'rejected'; readonly why: string }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** `configuration`: it stays so until a person changes something; `weather`: it may pass. `why`: sentences for a person. */
+export interface PushObstacle {
+  readonly kind: 'configuration' | 'weather';
+  readonly why: string;
+}
 
 export type PushResult =
   | { readonly kind: 'pushed' }
-  /** The server, or we ourselves, will not take it. */
+  /** We ourselves do not send it, or it cannot be told who is to blame. */
   | { readonly kind: 'rejected'; readonly why: string }
+  /** The server will not take it: a refusal of its content, its branch or its name. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** The branch is not where this run left it. */
   | { readonly kind: 'moved'; readonly why: string }
   /** Nobody answered: another try may succeed. */

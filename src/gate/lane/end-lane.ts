@@ -8,6 +8,7 @@ import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
+import { explain } from '../../core/refusals/refusal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -61,6 +62,9 @@ export async function endLane(
         ...warnings,
         ...(deleted?.kind === 'rejected'
           ? [`The branch ${branch} could not be deleted: ${sentence(deleted.why)}`]
+          : []),
+        ...(deleted?.kind === 'refused' && deleted.refusal.rule !== 'deletion'
+          ? [`The branch ${branch} could not be deleted: ${sentence(explain(deleted.refusal))}`]
           : []),
         ...(problem === null ? [] : [problem]),
       ],
@@ -138,5 +142,7 @@ function branchWords(branch: string, deleted: BranchDeleted | null, remains: Rem
       return `The branch ${branch} stays: it holds commits that were not merged.`;
     case 'rejected':
       return `The branch ${branch} stays.`;
+    case 'refused':
+      return `The branch ${branch} stays, since the repository does not let it be deleted: the next work begins on it from the base.`;
   }
 }
