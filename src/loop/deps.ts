@@ -24,7 +24,13 @@ interface Beginning {
 
 /** Where an iteration's work is safe: on the branch, or with the job that publishes it. */
 type Outlet =
-  | { readonly kind: 'push'; readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'> }
+  | {
+      readonly kind: 'push';
+      readonly remote: Pick<
+        Remote,
+        'push' | 'pushOn' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
+      >;
+    }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
 /** `policy`: the user's, without what its reservation makes of it. `renew`: what a run whose time is `maxRunMs` in all may use from now on, which is then reserved; never throws. */
@@ -62,6 +68,7 @@ export interface LoopDeps {
     | 'commit'
     | 'publishedTexts'
     | 'commitTexts'
+    | 'takeHead'
     | 'beginMerge'
     | 'lockFilesLeft'
     | 'keepAlone'

@@ -48,6 +48,11 @@ const hints = {
     sentence:
       'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files. If the task cannot be done without them, report STATUS: BLOCKED and name them.',
   },
+  push_refused: {
+    scope: 'task',
+    sentence:
+      'The git server did not take a file that you committed, so it is not in the branch (its name and the words of the server are below, as data). Change that file so that the server takes it, or remove it and do without. If the task cannot be done without it, report STATUS: BLOCKED and say why. Do not look for a way around the rule.',
+  },
   merge_open: {
     scope: 'task',
     sentence:

@@ -46,9 +46,19 @@ export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
 
+/** True if the server said by which of the known rules it refused. */
+export function isNamed({ rule }: Refusal): boolean {
+  return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
+}
+
 /** What people read of a refusal: what is wrong, what helps, and the server's words. */
 export function explain({ meaning, words }: Refusal): string {
   return words === '' ? meaning : `${meaning} (The server said: ${words})`;
+}
+
+/** Why a push or a deletion did not work, as sentences for a person. */
+export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
+  return 'refusal' in failed ? explain(failed.refusal) : failed.why;
 }
 
 /** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */

@@ -257,6 +257,11 @@ export const serverRules: readonly ServerRule[] = [
   },
 ];
 
+/** True for rules about the name of a file: whatever it holds, the server refuses it. */
+export function isForPath(rule: string): boolean {
+  return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
+}
+
 /** What is left of a protection where none of its rules is named: a refusal by one of the rules above names it as well. */
 export const unnamedProtection: ServerRule = {
   kind: 'branch',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -8,13 +9,14 @@ import type { PublishingRules } from '../inspection/inspection.ts';
 import { authorization, basicCredentials, lastWords, remoteWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { adviceOnReading, LOST_COMMITS } from '../refusal.ts';
+import { pathsByTask, remakeWithout } from './leave-out.ts';
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { newestPublished } from './published.ts';
 import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import type { Folder } from '../../core/folder.ts';
 import { foldersOf } from '../../core/refusals/branch-names.ts';
-import { explain, isWeather, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
+import { explain, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -56,6 +58,15 @@ export function createRemote(options: RemoteOptions): Remote {
     push: (push) => run((git) => publish(git, options, push)),
     pushOn: (push) => run((git, gitFolder) => pushAlong({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
+    pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
+    remakeWithout: (wanted) =>
+      run((git, gitFolder) =>
+        remakeWithout(git, wanted, {
+          objectsFolder: join(options.quarantineFolder, 'objects'),
+          scratchFolder: gitFolder,
+        }),
+      ),
     receive: (branch) =>
       receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => ask(git, args, networkOf(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
@@ -305,6 +316,28 @@ async function probePush(
   return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
 }
 
+/** The place of GitHub's workflows, which a token may change by a permission of its own alone. */
+const WORKFLOWS = '.github/workflows';
+
+/** A merge whose workflow files are the base's. Where the branch has the very same ones, there is nothing to ask. */
+async function probeMerge(
+  git: Git,
+  options: RemoteOptions,
+  { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
+): Promise<PushResult> {
+  const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
+  const tree = await treeOf(git, base);
+  if (ours === theirs || tree === null) return { kind: 'pushed' };
+  // Both sides are on the server already, and what is pushed cannot succeed: there is nothing to inspect.
+  const commit = await probeCommit(git, options, { tree, parents: [at, base] });
+  return sendDoomed(git, options, { branch, commit });
+}
+
+async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
+
 /** Why no branch of that name is ever pushed; null: it may be. */
 async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
@@ -370,7 +403,7 @@ async function rescue(
   const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
-  const obstacle = sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : obstacleOf(sent);
+  const obstacle = sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
@@ -381,12 +414,6 @@ async function rescue(
 }
 
 const TAKEN_NAME = 'a branch of that name exists already.';
-
-/** Why a push did not work, as a sentence; null: it did. */
-function obstacleOf(result: PushResult): string | null {
-  if (result.kind === 'pushed') return null;
-  return result.kind === 'refused' ? explain(result.refusal) : result.why;
-}
 
 /** Pushes without force. */
 async function send(

@@ -3,6 +3,7 @@ import { settleRun } from '../../core/sharing/budget.ts';
 import { hasConversation } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { whyOf } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
@@ -62,7 +63,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         log.warning(`${branch} could not be written; the next commit tries again: ${sentence(pushed.why)}`);
         return;
       }
-      if (pushed.kind !== 'pushed') throw refused(branch, pushed.why);
+      if (pushed.kind !== 'pushed') throw refused(branch, whyOf(pushed));
       safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
       const kept = await store.advance(lane, {
         after: sequence,
@@ -75,7 +76,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const checked: Work = { ...unchecked, state: verifiedState(unchecked, config.policy, now) };
       const pushed = await push(checked);
       const isThere = pushed.kind === 'pushed';
-      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, pushed.why);
+      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, whyOf(pushed));
       const state = isThere ? checked.state : withoutProgress(checked, now);
       const work: Work = { ...checked, state, outcome };
       const next = sequence + 1;
