@@ -23,6 +23,7 @@ import { notifiesOfTask, publishNotifications, readNotices } from './notificatio
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
+import { whyOf } from '../core/refusals/refusal.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */
@@ -45,7 +46,8 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   });
   const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
-  const worked = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
+  const worked =
+    branch.kind === 'published' ? finished : withoutProgress(finished, deps.config.policy, deps.clock.now(), branch.kind);
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
@@ -89,9 +91,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
-/** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */
+/** `lost`: the newest commits of this run did not reach the remote; `refused`: a rule of the server keeps them out. `remoteHead` is null while the lane has no branch there. */
 interface PublishedBranch {
-  readonly kind: 'published' | 'lost';
+  readonly kind: 'published' | 'lost' | 'refused';
   readonly remoteHead: string | null;
   readonly outcome: Outcome;
 }
@@ -110,10 +112,14 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
     if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
   }
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(pushed.why)}`;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(whyOf(pushed))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
-  return { kind: 'lost', remoteHead: left, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  const kind = pushed.kind === 'refused' ? 'refused' : 'lost';
+  // The loop has said it already, and people are notified of its words.
+  const isKnown = kind === 'refused' && outcome.kind === 'failed' && outcome.reason === 'configuration';
+  const reason = kind === 'refused' ? 'configuration' : 'infrastructure';
+  return { kind, remoteHead: left, outcome: isKnown ? outcome : { kind: 'failed', reason, message } };
 }
 
 /** A branch that was made for work that did not come is taken away again. */
@@ -121,7 +127,7 @@ async function withoutEmptyBranch(
   { remote, stepWithinMs }: PublishDeps,
   { lane, base, remoteHead }: Work,
 ): Promise<string | null> {
-  if (lane.start.kind === 'continue' || remoteHead === null) return remoteHead;
+  if (lane.start.kind === 'continue' || lane.start.kind === 'reuse' || remoteHead === null) return remoteHead;
   const deleted = await within(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
     rejectedBy,
   );
@@ -213,13 +219,12 @@ interface PublishedEnd {
 }
 
 /** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
-function withoutProgress(work: Work, policy: Policy, now: number): Work {
+function withoutProgress(work: Work, policy: Policy, now: number, why: 'lost' | 'refused'): Work {
   const { safe, journal } = work;
-  const state = loseProgress(
-    { before: safe.state, after: work.state, iterations: journal.length - safe.iterations },
-    policy,
-    now,
-  );
+  const lost = journal.length - safe.iterations;
+  // No task is to blame for a rule of the server.
+  const iterations = why === 'refused' ? 0 : lost;
+  const state = loseProgress({ before: safe.state, after: work.state, iterations }, policy, now);
   return {
     ...work,
     state,

@@ -149,7 +149,8 @@ function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[]
 
 /** What a person is needed for by a task that stands so; null: nothing. */
 export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
-  if (state === 'blocked') return reason === 'nothing_to_do' || reason === 'feedback_rounds' ? reason : state;
+  if (state === 'blocked')
+    return reason === 'nothing_to_do' || reason === 'feedback_rounds' || reason === 'push_refused' ? reason : state;
   return state === 'failed' || state === 'stuck' ? state : null;
 }
 

@@ -15,6 +15,7 @@ export const notificationKinds = [
   'failed',
   'nothing_to_do',
   'feedback_rounds',
+  'push_refused',
   'needs_approval',
   'circuit_open',
   'halted',
@@ -90,7 +91,7 @@ export function needsIn(line: string): readonly Need[] {
 
 /** Everything that a person can be needed for by a task. */
 export function needsOfTask(about: TaskId): readonly Need[] {
-  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'needs_approval'] as const;
+  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'push_refused', 'needs_approval'] as const;
   return kinds.map((kind) => ({ kind, about }));
 }
 

@@ -1,10 +1,17 @@
 import type { RefusalKind } from './refusal.ts';
 
-/** A rule of a git server. `type`: GitHub's name of it in a ruleset; null: it is in none. */
+/** A rule as GitHub's rulesets have it: its name there, and what it does to Ralph's branches. */
+interface RuleType {
+  readonly name: string;
+  readonly kind: 'problem' | 'warning';
+  readonly does: string;
+}
+
+/** A rule of a git server. `type` null: no ruleset has it. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
-  readonly type: string | null;
+  readonly type: RuleType | null;
   /** GitHub's words, or git's own, for a push that breaks it. */
   readonly pattern: RegExp;
   readonly meaning: string;
@@ -55,7 +62,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'file-path',
-    type: 'file_path_restriction',
+    type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes of some files' },
     pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
     meaning: 'A rule of the repository restricts this path.',
     cure: LEAVE_OUT,
@@ -63,7 +70,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'path-length',
-    type: 'max_file_path_length',
+    type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
     pattern: /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
     meaning: 'A rule of the repository limits the length of paths.',
     cure: LEAVE_OUT,
@@ -71,7 +78,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'file-extension',
-    type: 'file_extension_restriction',
+    type: { name: 'file_extension_restriction', kind: 'warning', does: 'refuses some kinds of files' },
     pattern:
       /file extensions? (\S+ )?(is|are) (restricted|not allowed)|restricted file extension|file_extension_restriction/i,
     meaning: 'A rule of the repository forbids this kind of file.',
@@ -80,7 +87,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'file-size',
-    type: 'max_file_size',
+    type: { name: 'max_file_size', kind: 'warning', does: 'refuses large files' },
     pattern:
       /file size (exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
     meaning: 'A rule of the repository limits the size of files.',
@@ -100,7 +107,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'branch-name',
-    type: 'branch_name_pattern',
+    type: { name: 'branch_name_pattern', kind: 'warning', does: 'may refuse the name of the branch' },
     pattern: /branch name (must|does not|is not)|ref name (must|does not)|branch_name_pattern/i,
     meaning: 'A rule of the repository does not allow this name of a branch.',
     cure: 'Choose a `branch-prefix` that it allows.',
@@ -108,7 +115,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'creation',
-    type: 'creation',
+    type: { name: 'creation', kind: 'problem', does: 'refuses new branches' },
     pattern: /creations? (being|is|are) restricted|cannot create (this )?(ref|branch)|matching branches.*creat/i,
     meaning: 'A rule of the repository forbids this token to create the branch.',
     cure: EXEMPT,
@@ -116,7 +123,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'deletion',
-    type: 'deletion',
+    type: { name: 'deletion', kind: 'warning', does: 'keeps the branch after its pull request is merged, so that the next work begins on it' },
     pattern:
       /cannot delete (this|a) (protected )?(branch|ref)|deletion (of .* )?prohibited|denying ref deletion|deletions? (being|is|are) restricted/i,
     meaning: 'A rule of the repository forbids deleting the branch.',
@@ -125,7 +132,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'signatures',
-    type: 'required_signatures',
+    type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
     pattern: /must have (verified|valid) signatures|commits must be signed|unsigned commits?/i,
     meaning: "A rule of the repository requires signed commits, and Ralph's are not signed.",
     cure: EXEMPT,
@@ -133,7 +140,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'linear-history',
-    type: 'required_linear_history',
+    type: { name: 'required_linear_history', kind: 'warning', does: 'refuses merges of the base, so that a conflict must be resolved by a person' },
     pattern: /must not contain merge commits|merge commits are not allowed|requires? (a )?linear history/i,
     meaning: 'A rule of the repository requires a linear history, so the branch cannot take a merge of its base.',
     cure: `Merge or close the pull request, or ${lowerFirst(EXEMPT)}`,
@@ -141,7 +148,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'author',
-    type: 'commit_author_email_pattern',
+    type: { name: 'commit_author_email_pattern', kind: 'warning', does: 'may refuse the author of commits' },
     pattern:
       /\b(commit )?author('s)? (e-?mail|name)\b.* must|author e-?mail|expected author|commit_author_email_pattern|author .* (is )?not allowed/i,
     meaning: "A rule of the repository does not accept the author of Ralph's commits.",
@@ -150,7 +157,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'committer',
-    type: 'committer_email_pattern',
+    type: { name: 'committer_email_pattern', kind: 'warning', does: 'may refuse the committer of commits' },
     pattern: /\bcommitter('s)? (e-?mail|name)\b|committer_email_pattern|committer .* (is )?not allowed/i,
     meaning: "A rule of the repository does not accept the committer of Ralph's commits.",
     cure: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
@@ -166,7 +173,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'message',
-    type: 'commit_message_pattern',
+    type: { name: 'commit_message_pattern', kind: 'warning', does: 'may refuse commit messages' },
     pattern: /commit messages? (must|does not|do not|is|are)|commit_message_pattern/i,
     meaning: "A rule of the repository does not accept the messages of Ralph's commits.",
     cure: EXEMPT,
@@ -174,7 +181,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'deployments',
-    type: 'required_deployments',
+    type: { name: 'required_deployments', kind: 'warning', does: 'may refuse pushes before a deployment' },
     pattern: /required deployments?|must be (successfully )?deployed/i,
     meaning: 'A rule of the repository requires a deployment before a push.',
     cure: EXEMPT,
@@ -182,15 +189,31 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'status-checks',
-    type: 'required_status_checks',
+    type: { name: 'required_status_checks', kind: 'problem', does: 'refuses pushes before checks have passed' },
     pattern: /required status checks?/i,
     meaning: 'A rule of the repository requires checks to pass before a push, which no new commit can have.',
     cure: EXEMPT,
   },
   {
     kind: 'branch',
+    rule: 'required-workflows',
+    type: { name: 'workflows', kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
+    pattern: /required workflows?/i,
+    meaning: 'A rule of the repository requires workflows to pass before a push, which no new commit can have.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'code-scanning',
+    type: { name: 'code_scanning', kind: 'warning', does: 'may refuse pushes before code scanning' },
+    pattern: /code scanning (is|results?|alerts?)|waiting for code scanning/i,
+    meaning: 'A rule of the repository requires code scanning before a push.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
     rule: 'pull-request',
-    type: 'pull_request',
+    type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
     pattern: /changes must be made through a pull request|changes must be made through the merge queue/i,
     meaning: 'A rule of the repository allows changes of this branch through pull requests only.',
     cure: EXEMPT,
@@ -198,7 +221,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'update',
-    type: 'update',
+    type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
     pattern: /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
     meaning: 'A rule of the repository forbids this token to update the branch.',
     cure: EXEMPT,
@@ -256,6 +279,11 @@ export const serverRules: readonly ServerRule[] = [
     cure: '',
   },
 ];
+
+/** What a rule of a ruleset does to Ralph's branches, by GitHub's name of it; null: it lets Ralph's pushes through. */
+export function effectOf(type: string): RuleType | null {
+  return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
+}
 
 /** True for rules about the name of a file: whatever it holds, the server refuses it. */
 export function isForPath(rule: string): boolean {

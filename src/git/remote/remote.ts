@@ -445,6 +445,8 @@ function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
       return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;
+    case 'reuse':
+      return tip === start.mergedHead;
   }
 }
 

@@ -29,7 +29,10 @@ export function unblocking(report: RunReport): string {
     return `To have ${stuck.length === 1 ? 'it' : 'them'} tried, ${howToRetry(stuck, report)}.`;
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
     worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
-  const asks = worked.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
+  const asks = worked.some(
+    ({ progress: { state, reason } }) =>
+      state === 'blocked' && reason !== 'nothing_to_do' && reason !== 'push_refused',
+  );
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
     ...(asked.length === 0 ? [] : ['push a fix yourself, or say more where it was asked']),
@@ -39,6 +42,7 @@ export function unblocking(report: RunReport): string {
     ...(is('blocked', 'nothing_to_do')
       ? [hasIssue ? 'close the issue if nothing is missing, or say what is' : 'say what is missing, or tick the task']
       : []),
+    ...(is('blocked', 'push_refused') ? ['do what the git server asks for, or say how to do without'] : []),
     ...(is('stuck') ? ['say what the agent should do differently'] : []),
     ...(is('failed')
       ? [

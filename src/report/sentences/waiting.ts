@@ -27,6 +27,8 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
     default:
       if (progress.reason === 'feedback_rounds')
         return 'asked for again after as many rounds as `max-feedback-rounds` allows';
+      if (progress.reason === 'push_refused')
+        return `the git server refused its work: ${quietWords(progress.refused?.words ?? '')}`;
       return progress.reason === 'nothing_to_do'
         ? `the agent found nothing to change.${more}`
         : share.question === null
