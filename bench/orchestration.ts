@@ -107,7 +107,7 @@ async function loopOn(
     config,
     agents: [{ name: 'claude' as const, open: () => Promise.resolve(opened), opened: () => opened }] as const,
     repository,
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } } as const,
+    outlet: { kind: 'push', remote: takingRemote } as const,
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' } as const) },
     sleep: () => Promise.resolve(),
@@ -172,6 +172,16 @@ async function loopOn(
 }
 
 /** What leaves the machine is measured elsewhere. */
+/** A server that takes everything. */
+const takingRemote = {
+  push: taken,
+  pushOn: taken,
+  probePush: taken,
+  probeMerge: taken,
+  pathsByTask: () => Promise.resolve([]),
+  remakeWithout: () => Promise.resolve(null),
+};
+
 function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
   return Promise.resolve({ kind: 'pushed', along: null });
 }

@@ -90,10 +90,20 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
         ),
     },
     repository: repositoryOf(scene),
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken } },
+    outlet: { kind: 'push', remote: takingRemote },
     agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
   };
 }
+
+/** A server that takes everything. */
+const takingRemote = {
+  push: taken,
+  pushOn: taken,
+  probePush: taken,
+  probeMerge: taken,
+  pathsByTask: () => Promise.resolve([]),
+  remakeWithout: () => Promise.resolve(null),
+};
 
 function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
   return Promise.resolve({ kind: 'pushed', along: null });
@@ -134,6 +144,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     },
     publishedTexts: () => Promise.resolve({}),
     commitTexts: () => Promise.resolve({ ...snapshotOf(scene.world), withheld: [] }),
+    takeHead: () => Promise.resolve(),
     beginMerge: () => Promise.resolve({ kind: 'up-to-date' }),
     lockFilesLeft: () => Promise.resolve([]),
     keepAlone: () => Promise.resolve('kept'),

@@ -6,6 +6,7 @@ import { isForPath } from '../core/refusals/server-rules.ts';
 import { namesOf } from '../core/text/lists.ts';
 import { sentence } from '../core/text/sentence.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
+import { progressOf } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/work.ts';
 import type { RefusedPath, Remade, Remote } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
@@ -100,6 +101,23 @@ async function withoutTasks(
   });
 }
 
+/** A task that is claimed to be done while its refused file lies in the work tree as it was waits for a person: the next call would be told the same. */
+export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
+  const last = work.journal.at(-1);
+  if (last === undefined) return work;
+  const { state, refused } = progressOf(work.state.tasks, last.taskId);
+  const isThere = refused?.files.some((path) => last.evidence.withheld.includes(path)) ?? false;
+  const isClaimed = last.verdict.discrepancies.length > 0;
+  if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;
+  const tree = await takeHead(deps, { head: work.head, refused: [], putBack: true });
+  const left = { tasks: [last.taskId], files: refused.files, words: refused.words, tree };
+  const now = deps.clock.now();
+  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
+  const next = { ...work, state: recordLeftOut(work.state, left, now) };
+  deps.record?.(next);
+  return next;
+}
+
 /** Every commit of the iterations that the server does not have. */
 function placesOfAll({ journal, safe }: Work): Remade['places'] {
   const lost = journal.slice(safe.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
@@ -107,7 +125,7 @@ function placesOfAll({ journal, safe }: Work): Remade['places'] {
 }
 
 async function takeHead(
-  { repository }: LeaveOutDeps,
+  { repository }: Pick<LeaveOutDeps, 'repository'>,
   remade: { readonly head: string; readonly refused: readonly RefusedPath[]; readonly putBack: boolean },
 ): Promise<string | null> {
   if (repository === null) return null;

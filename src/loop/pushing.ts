@@ -15,7 +15,7 @@ import { documentOf, transcriptBefore, verifiedState } from '../handover/stored.
 import type { Work } from '../handover/work.ts';
 import type { PushedOn, PushResult, Remote } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
-import { leaveRefusedOut, type LeaveOutDeps } from './left-out.ts';
+import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './left-out.ts';
 
 /** The work, and why the run ends here; null: it continues. */
 export interface Pushed {
@@ -101,10 +101,13 @@ export async function pushIteration(deps: RideDeps, work: Work): Promise<Pushed>
   for (let tries = 1; left.head !== (left.remoteHead ?? left.base); tries += 1) {
     const { result, taken } = await pushOnce(deps, remote, left);
     const refusal = await contentRefused(remote, left, result);
-    if (refusal === null) return concluded(deps, taken, result);
+    if (refusal === null) {
+      const { work: now, end } = concluded(deps, taken, result);
+      return { work: end === null ? await waitIfStillRefused(deps, now) : now, end };
+    }
     left = await leaveRefusedOut({ ...deps, remote }, left, { refusal, byFile: tries < MAX_TRIES });
   }
-  return { work: left, end: null };
+  return { work: await waitIfStillRefused(deps, left), end: null };
 }
 
 /** The refusal, where the server judged what the commits hold. Of a rule that nobody knows, an empty commit tells: where that is taken, it was the content. */

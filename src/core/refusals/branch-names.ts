@@ -4,21 +4,13 @@ export function foldersOf(branch: string): readonly string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** The branch because of which git will not make this one; null: there is none. Where names differ in case alone, some servers and most people's machines take them for the same. */
+/** The branch because of which git will not make this one; null: there is none. Names that differ in case alone are different names to a server. */
 export function branchInTheWay(branch: string, existing: readonly string[]): string | null {
-  const folded = branch.toLowerCase();
-  const folders = foldersOf(folded);
-  return (
-    existing.find((name) => {
-      const other = name.toLowerCase();
-      const differsInCase = other === folded && name !== branch;
-      return differsInCase || folders.includes(other) || other.startsWith(`${folded}/`);
-    }) ?? null
-  );
+  const folders = foldersOf(branch);
+  return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 
 /** What helps against a branch in the way, as sentences for a person. */
 export function explainInTheWay(branch: string, other: string): string {
-  const why = other.toLowerCase() === branch.toLowerCase() ? 'differs from it in case only' : 'is in the way';
-  return `The branch "${branch}" cannot be made: the branch "${other}" ${why}, and git does not allow both. Rename it (\`git branch -m ${other} NEW-NAME\`, then push it and delete the old one) or delete it, or set a different \`branch-prefix\`.`;
+  return `The branch "${branch}" cannot be made: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
 }

@@ -80,7 +80,10 @@ export function isStale(words: string): boolean {
 export function refusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
   if (kind !== 'content') return [];
   const named = changed.filter((path) => files.includes(path));
-  return named.length > 0 ? named : changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
+  if (named.length > 0) return named;
+  const mentioned = changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
+  // The end of a longer name is not a file of its own.
+  return mentioned.filter((path) => !mentioned.some((other) => other !== path && other.endsWith(path)));
 }
 
 function isMentioned(words: string, path: string): boolean {

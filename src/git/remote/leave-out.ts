@@ -98,9 +98,10 @@ function writeCommit(
   );
 }
 
-/** Runs `write` with git writing its objects to the folder. */
-function written<T>(git: Git, objectsFolder: string, write: (git: Pick<Git, 'text'>) => Promise<T>): Promise<T> {
+/** Runs `write` with a git that writes its objects to the folder. */
+function written<T>(git: Git, objectsFolder: string, write: (git: Git) => Promise<T>): Promise<T> {
   return write({
+    ...git,
     text: (args, options) =>
       git.text(args, { ...options, variables: { ...options?.variables, GIT_OBJECT_DIRECTORY: objectsFolder } }),
   });
