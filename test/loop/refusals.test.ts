@@ -37,7 +37,7 @@ describe('the server judges the content (L5)', () => {
     const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(true)) });
     project.remote.contentRule = pushProtection;
     const run = await runOnce(project);
-    expect(run.report.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
+    expect(run.report?.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
     expect(run.calls).toBe(4);
     const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree;
     expect(published).toMatchObject({ 'src/config.ts': 'no secret' });
@@ -102,13 +102,13 @@ describe('the server judges the branch (L6)', () => {
     const words = `[remote rejected] (push declined)\nremote: error: GH013: Repository rule violations found\nremote: ${rule}`;
     project.remote.contentRule = (files) => ('src/issue-1.ts' in files ? words : null);
     const first = await runOnce(project);
-    expect(first.report.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
+    expect(first.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
     expect(first.calls).toBe(1);
     project.remote.refusal = words;
     for (let run = 0; run < 4; run += 1) {
       const later = await runOnce(project);
       expect(later.calls).toBe(0);
-      expect(later.report.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
+      expect(later.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
       project.clock.advance(3_600_000);
     }
     const state = savedState(project, 'queue');
@@ -129,10 +129,11 @@ describe('the server judges the branch (L6)', () => {
       for (let run = 0; run < 3; run += 1) {
         const { calls, report } = await runOnce(project);
         expect(calls).toBe(0);
-        expect(report.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
-        expect('message' in report.outcome ? report.outcome.message : '').toMatch(
-          new RegExp(`the branch "${other}" is in the way.*branch-prefix`),
-        );
+        expect(report?.outcome).toMatchObject({
+          kind: 'failed',
+          reason: 'configuration',
+          message: expect.stringMatching(new RegExp(`the branch "${other}" is in the way.*branch-prefix`)) as string,
+        });
       }
       expect([...(project.forge.notifications.get(1)?.values() ?? [])]).toHaveLength(1);
       project.origin.branches.delete(other);
@@ -152,7 +153,7 @@ describe('the server judges the branch (L6)', () => {
     for (const number of [1, 2, 3]) {
       if (number > 1) addIssue(project.forge, number);
       const run = await runOnce(project);
-      expect(run.report.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
+      expect(run.report?.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
       mergeNow();
       addIssue(project.forge, number, { state: 'closed' });
     }
