@@ -118,7 +118,9 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
   const kind = pushed.kind === 'refused' ? 'refused' : 'lost';
   // The loop has said it already, and people are notified of its words.
   const isKnown = kind === 'refused' && outcome.kind === 'failed' && outcome.reason === 'configuration';
-  const reason = kind === 'refused' ? 'configuration' : 'infrastructure';
+  // What the server minds of the content is left out by the next run, which does the work again.
+  const isByRule = pushed.kind === 'refused' && pushed.refusal.kind !== 'content';
+  const reason = isByRule ? 'configuration' : 'infrastructure';
   return { kind, remoteHead: left, outcome: isKnown ? outcome : { kind: 'failed', reason, message } };
 }
 
