@@ -143,6 +143,7 @@ function branchWords(branch: string, deleted: BranchDeleted | null, remains: Rem
     case 'rejected':
       return `The branch ${branch} stays.`;
     case 'refused':
+      if (deleted.refusal.rule !== 'deletion') return `The branch ${branch} stays.`;
       return `The branch ${branch} stays, since the repository does not let it be deleted: the next work begins on it from the base.`;
   }
 }
