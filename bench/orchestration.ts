@@ -108,7 +108,7 @@ async function loopOn(
     config,
     agents: [{ name: 'claude' as const, open: () => Promise.resolve(opened), opened: () => opened }] as const,
     repository,
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken }, forge: noPullRequest } as const,
+    outlet: { kind: 'push', remote: takingRemote, forge: noPullRequest } as const,
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' } as const) },
     sleep: () => Promise.resolve(),
@@ -174,6 +174,16 @@ async function loopOn(
 }
 
 /** What leaves the machine is measured elsewhere. */
+/** A server that takes everything. */
+const takingRemote = {
+  push: taken,
+  pushOn: taken,
+  probePush: taken,
+  probeMerge: taken,
+  pathsByTask: () => Promise.resolve([]),
+  remakeWithout: () => Promise.resolve(null),
+};
+
 function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
   return Promise.resolve({ kind: 'pushed', along: null });
 }

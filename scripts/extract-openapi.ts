@@ -46,6 +46,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/contents/{path}`]: ['get'],
   [`${REPOSITORY}/rules/branches/{branch}`]: ['get'],
   [`${REPOSITORY}/rulesets`]: ['get'],
+  [`${REPOSITORY}/git/matching-refs/{ref}`]: ['get'],
   [`${REPOSITORY}/branches/{branch}/protection`]: ['get'],
   [`${REPOSITORY}/actions/caches`]: ['get', 'delete'],
   [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],

@@ -91,7 +91,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
         ),
     },
     repository: repositoryOf(scene),
-    outlet: { kind: 'push', remote: { push: taken, pushOn: taken, probePush: taken }, forge: noPullRequest },
+    outlet: { kind: 'push', remote: takingRemote, forge: noPullRequest },
     agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
   };
 }
@@ -101,6 +101,16 @@ export const noPullRequest = {
   headNow: () => Promise.resolve(null),
   freeHead: () => Promise.resolve(),
   makeDraft: () => Promise.resolve(),
+};
+
+/** A server that takes everything. */
+const takingRemote = {
+  push: taken,
+  pushOn: taken,
+  probePush: taken,
+  probeMerge: taken,
+  pathsByTask: () => Promise.resolve([]),
+  remakeWithout: () => Promise.resolve(null),
 };
 
 function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
@@ -144,6 +154,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     },
     publishedTexts: () => Promise.resolve({}),
     commitTexts: () => Promise.resolve({ ...snapshotOf(scene.world), withheld: [] }),
+    takeHead: () => Promise.resolve(),
     beginMerge: () => Promise.resolve({ kind: 'up-to-date' }),
     lockFilesLeft: () => Promise.resolve([]),
     keepAlone: () => Promise.resolve('kept'),

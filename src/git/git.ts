@@ -119,6 +119,11 @@ export function lastWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'no message';
 }
 
+/** What the other side of a push said: a server names each rule and file in a line of its own. */
+export function remoteWords(stderr: string): string {
+  return stderr.trim().split('\n').slice(-200).join('\n').slice(-16_000) || 'no message';
+}
+
 /**
  * Variables that authenticate one command at `url`. They keep the token out of arguments and files,
  * and the setting is scoped to the URL, so no other server is ever sent it.

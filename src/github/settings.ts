@@ -1,4 +1,5 @@
 import { unknownSettings, type Asked, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
+import { foldersOf } from '../core/refusals/branch-names.ts';
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -17,7 +18,7 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
     ({ rest }, at) => rest.repos.get({ ...at }),
   );
   if (seen.kind === 'unknown') return unknownSettings(seen.why);
-  const [token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets] =
+  const [token, secrets, hasLabel, workflows, onDefaultBranch, inTheWay, branchRules, branchProtection, pushRulesets] =
     await Promise.all([
       ask('Administration: read', async ({ rest }, at) => {
         const { data } = await rest.actions.getGithubActionsDefaultWorkflowPermissionsRepository({ ...at });
@@ -41,6 +42,11 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
         const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
         return Object.fromEntries(await Promise.all(texts));
       }),
+      ask('Contents: read', async (octokit, at) =>
+        Promise.all(
+          query.branches.map(async (branch) => ({ branch, existing: await namesAround(octokit, { ...at, branch }) })),
+        ),
+      ),
       ask('Metadata: read', async (octokit, at) => {
         const found = await Promise.all(query.branches.map((branch) => rulesOf(octokit, { ...at, branch })));
         return distinctRules(found.flat());
@@ -60,7 +66,9 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
         return data.filter(({ enforcement }) => enforcement === 'active').map(({ id, name }) => ({ id, name }));
       }),
     ]);
-  return { token, secrets, hasLabel, workflows, onDefaultBranch, branchRules, branchProtection, pushRulesets };
+  return {
+    ...{ token, secrets, hasLabel, workflows, onDefaultBranch, inTheWay, branchRules, branchProtection, pushRulesets },
+  };
 }
 
 async function tryAsking<T>(
@@ -112,6 +120,19 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
 /** Whether it is not there, as opposed to hidden from this token. */
 function isAbsent(error: unknown): boolean {
   return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
+}
+
+/** Branches above and below this one. */
+async function namesAround({ rest }: Octokit, { branch, ...at }: BranchName): Promise<readonly string[]> {
+  const refs = [...foldersOf(branch), `${branch}/`];
+  const found = await Promise.all(
+    refs.map(async (name) => {
+      const { data } = await rest.git.listMatchingRefs({ ...at, ref: `heads/${name}`, per_page: 100 });
+      const names = data.map(({ ref }) => ref.slice('refs/heads/'.length));
+      return name.endsWith('/') ? names : names.filter((one) => one === name);
+    }),
+  );
+  return found.flat();
 }
 
 async function rulesOf(octokit: Octokit, branch: BranchName): Promise<readonly BranchRule[]> {

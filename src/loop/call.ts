@@ -189,6 +189,7 @@ export async function promptFor(
     circuit: step.circuit,
     lastIteration: work.state.lastIteration,
     hints: step.hints,
+    refused: progressOf(work.state.tasks, step.task.id).refused ?? null,
     takeover: describeTakeover(step.agent, {
       taskId: step.task.id,
       entries: work.journal,

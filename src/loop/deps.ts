@@ -27,7 +27,7 @@ interface Beginning {
 type Outlet =
   | {
       readonly kind: 'push';
-      readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
+      readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'>;
       readonly forge: HeadDeps['forge'];
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
@@ -67,6 +67,7 @@ export interface LoopDeps {
     | 'commit'
     | 'publishedTexts'
     | 'commitTexts'
+    | 'takeHead'
     | 'beginMerge'
     | 'lockFilesLeft'
     | 'keepAlone'

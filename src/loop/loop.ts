@@ -94,7 +94,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         return work;
       }
       if (!isReady) {
-        const opened = await openBranch(deps, work);
+        const opened = await openBranch(deps, work, intake.opened.base);
         if (opened.end !== null) return ended(deps, opened.work, opened.end);
         // Who ends the run before its first iteration need not wait for this.
         const signal = AbortSignal.any([deps.signal, deps.ending]);

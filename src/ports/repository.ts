@@ -4,12 +4,14 @@ import type { ObjectId, Snapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-files.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { CellWritten, Passenger } from './state.ts';
+import type { Refusal } from '../core/refusals/refusal.ts';
 
-/** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
+/** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. `reuse`: the same on a server that does not let the branch be deleted. */
 export type LaneStart =
   | { readonly kind: 'fresh' }
   | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
-  | { readonly kind: 'restart'; readonly mergedHead: ObjectId };
+  | { readonly kind: 'restart'; readonly mergedHead: ObjectId }
+  | { readonly kind: 'reuse'; readonly mergedHead: ObjectId };
 
 export interface WantedLane {
   readonly branch: string;
@@ -43,6 +45,12 @@ export interface Repository {
   publishedTexts(paths: readonly string[]): Promise<FileTexts>;
   /** Commits these files on top of the lane's newest commit and nothing else, whatever the work tree holds: all of them or, where one must not be published, none. */
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
+  /** Takes commits that were made again elsewhere as the lane's newest ones: `head` has all but what `refused` names, which stays in the work tree and is withheld from now on; `putBack`: the work tree becomes what `head` has. */
+  takeHead(remade: {
+    readonly head: ObjectId;
+    readonly refused: readonly RefusedPath[];
+    readonly putBack: boolean;
+  }): Promise<void>;
   /** Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. What conflicts has git's markers, but for lock files, which are as the base has them. The next `commit` is the merge, once no marker is left; until then it makes no commit and withholds the files that have some. After `handOver`. */
   beginMerge(): Promise<MergeBegun>;
   /** Lock files that conflicted in the merge that lies in the work tree and are files still; none while something else of it is not merged. A snapshot. */
@@ -187,18 +195,48 @@ export interface Withheld {
   readonly why: string;
 }
 
+/** A file that the server refused; `whatever`: whatever it holds, as opposed to what it holds now. */
+export interface RefusedPath extends Withheld {
+  readonly whatever: boolean;
+}
+
+/** Commits behind `since`, up to `commit`. */
+export interface CommitRange {
+  readonly commit: ObjectId;
+  readonly since: ObjectId;
+}
+
+/** What the commits of a task change; '' for those of no task. */
+export interface TaskPaths {
+  readonly task: TaskId;
+  readonly paths: readonly string[];
+}
+
+/** Commits that were made again. `places`: by old id the new one, null: it changed nothing else; `tasks`: those whose commits lost something. */
+export interface Remade {
+  readonly head: ObjectId;
+  readonly places: Readonly<Record<ObjectId, ObjectId | null>>;
+  readonly tasks: readonly TaskId[];
+}
+
 /** The remote side of the repository. What is pushed was inspected commit by commit, from objects that were hashed right before. */
 export interface Remote {
-  /** Tip of every branch that starts with `prefix`, by name; throws UserError when the remote refuses even reading. */
+  /** Tip of every branch that starts with `prefix`, by name, and of those whose name is a folder of it (\`ralph\` for \`ralph/\`); throws UserError when the remote refuses even reading. */
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
-  /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
-  pushObstacle(): Promise<string | null>;
+  /** Why this token may not push; null when it may. `newBranch`: the branch that the run would make, so that the rules for it and for the run's commits are asked as well; null: the token alone. Leaves nothing behind. */
+  pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
   /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. `along` goes with it, unless it alone is refused. */
   pushOn(push: Push & { readonly at: ObjectId | null; readonly along: Passenger | null }): Promise<PushedOn>;
-  /** Whether the server takes a push to such a branch, tried on one that is deleted again. */
+  /** What the server says of one more commit of this run on the branch, which is at `at`. Leaves nothing behind, whatever it says. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
+  /** What the server says of a merge of the base branch into the branch, which is at `at`, as far as the merge brings workflow files. Leaves nothing behind. */
+  probeMerge(branch: string, merge: { readonly at: ObjectId; readonly base: ObjectId }): Promise<PushResult>;
+  /** The tasks of commits that were not taken, and the paths that they change. */
+  pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
+  /** Makes commits again with these paths as the commit before them has them; null: it cannot be done. */
+  remakeWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
   /** Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the branch with them. */
   receive(branch: ReceivedBranch): Promise<Received>;
   /** Deletes a branch, if its tip is still `head`. */
@@ -237,12 +275,21 @@ export type BranchDeleted =
   | { readonly kind: 'gone' }
   /** It holds other commits than what was merged. */
   | { readonly kind: 'moved' }
-  | { readonly kind: 'rejected'; readonly why: string };
+  | { readonly kind: 'rejected'; readonly why: string }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** `configuration`: it stays so until a person changes something; `weather`: it may pass. `why`: sentences for a person. */
+export interface PushObstacle {
+  readonly kind: 'configuration' | 'weather';
+  readonly why: string;
+}
 
 export type PushResult =
   | { readonly kind: 'pushed' }
-  /** The server, or we ourselves, will not take it. */
+  /** We ourselves do not send it, or it cannot be told who is to blame. */
   | { readonly kind: 'rejected'; readonly why: string }
+  /** The server will not take it: a refusal of its content, its branch or its name. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** The branch is not where this run left it. */
   | { readonly kind: 'moved'; readonly why: string }
   /** Nobody answered: another try may succeed. */

@@ -27,6 +27,7 @@ import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { requestReviewAgain } from './review-again.ts';
 import { within } from './within.ts';
+import { whyOf } from '../core/refusals/refusal.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */
@@ -50,9 +51,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const finished = { ...unchecked, state: { ...verified, feedback } };
   const branch = await publishBranch(deps, finished);
   const worked =
-    branch.kind === 'lost'
-      ? withoutProgress(finished, deps.config.policy, deps.clock.now())
-      : { ...finished, state: { ...finished.state, feedback: branch.feedback } };
+    branch.kind === 'published'
+      ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
+      : withoutProgress(finished, deps.config.policy, deps.clock.now(), branch.kind);
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
@@ -101,9 +102,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
-/** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */
+/** `lost`: the newest commits of this run did not reach the remote; `refused`: a rule of the server keeps them out. `remoteHead` is null while the lane has no branch there. */
 interface PublishedBranch {
-  readonly kind: 'published' | 'lost';
+  readonly kind: 'published' | 'lost' | 'refused';
   readonly remoteHead: string | null;
   readonly outcome: Outcome;
   readonly feedback: Feedback;
@@ -114,7 +115,7 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
   const { feedback } = work.state;
   if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, feedback };
   const cleared: Cleared = head === remoteHead ? { kind: 'clear', feedback } : await clearHead(deps, work);
-  if (cleared.kind !== 'clear') return lostBranch(deps, work, cleared.why);
+  if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could: from there on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const pushed = await within(
@@ -126,16 +127,26 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
     if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome, feedback: cleared.feedback };
   }
-  return lostBranch(deps, work, pushed.why);
+  return lostBranch(deps, work, pushed);
 }
 
-async function lostBranch(deps: PublishDeps, work: Work, why: string): Promise<PublishedBranch> {
-  const { lane, base, remoteHead, state } = work;
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(why)}`;
+async function lostBranch(
+  deps: PublishDeps,
+  work: Work,
+  result: Exclude<PushResult, { kind: 'pushed' }>,
+): Promise<PublishedBranch> {
+  const { lane, base, remoteHead, state, outcome } = work;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(whyOf(result))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
-  const outcome = { kind: 'failed', reason: 'infrastructure', message } as const;
-  return { kind: 'lost', remoteHead: left, outcome, feedback: state.feedback };
+  const kind = result.kind === 'refused' ? 'refused' : 'lost';
+  // The loop has said it already, and people are notified of its words.
+  const isKnown = kind === 'refused' && outcome.kind === 'failed' && outcome.reason === 'configuration';
+  // What the server minds of the content is left out by the next run, which does the work again.
+  const isByRule = result.kind === 'refused' && result.refusal.kind !== 'content';
+  const reason = isByRule ? 'configuration' : 'infrastructure';
+  const end: Outcome = isKnown ? outcome : { kind: 'failed', reason, message };
+  return { kind, remoteHead: left, outcome: end, feedback: state.feedback };
 }
 
 /** A branch that was made for work that did not come is taken away again. */
@@ -143,7 +154,7 @@ async function withoutEmptyBranch(
   { remote, stepWithinMs }: PublishDeps,
   { lane, base, remoteHead }: Work,
 ): Promise<string | null> {
-  if (lane.start.kind === 'continue' || remoteHead === null) return remoteHead;
+  if (lane.start.kind === 'continue' || lane.start.kind === 'reuse' || remoteHead === null) return remoteHead;
   const deleted = await within(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
     rejectedBy,
   );
@@ -257,13 +268,12 @@ interface PublishedEnd {
 }
 
 /** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
-function withoutProgress(work: Work, policy: Policy, now: number): Work {
+function withoutProgress(work: Work, policy: Policy, now: number, why: 'lost' | 'refused'): Work {
   const { safe, journal } = work;
-  const state = loseProgress(
-    { before: safe.state, after: work.state, iterations: journal.length - safe.iterations },
-    policy,
-    now,
-  );
+  const lost = journal.length - safe.iterations;
+  // No task is to blame for a rule of the server.
+  const iterations = why === 'refused' ? 0 : lost;
+  const state = loseProgress({ before: safe.state, after: work.state, iterations }, policy, now);
   return {
     ...work,
     state,

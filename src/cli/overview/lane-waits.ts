@@ -106,6 +106,7 @@ function whyStuck({ state, attempts, reason }: TaskProgress, question: string | 
   if (state === 'stuck') return `set aside after ${iterations}, since nothing changed`;
   if (reason === 'feedback_rounds') return 'asked for again after as many rounds as `max-feedback-rounds` allows';
   if (reason === 'withheld') return 'it needs files that Ralph does not publish';
+  if (reason === 'push_refused') return 'the git server refused its work';
   return reason === 'nothing_to_do'
     ? 'the agent found nothing to change'
     : 'the agent cannot continue without a person';

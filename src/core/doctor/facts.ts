@@ -24,6 +24,8 @@ export interface RepositorySettings {
   readonly workflows: Asked<readonly WorkflowState[]>;
   /** By path: the file's text on the default branch; null: it is not there. */
   readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
+  /** For the branches of the queue and of an issue: those that exist with a name that could be in their way. */
+  readonly inTheWay: Asked<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
   /** Those of the branches of the queue and of an issue, which stand for all of Ralph's. */
   readonly branchRules: Asked<readonly BranchRule[]>;
   /** Those of a classic protection of the same branches; null: neither is there yet, so that GitHub does not say. */
@@ -51,6 +53,7 @@ export function unknownSettings(why: string): RepositorySettings {
     hasLabel: unknown,
     workflows: unknown,
     onDefaultBranch: { kind: 'unknown', why },
+    inTheWay: unknown,
     branchRules: unknown,
     branchProtection: unknown,
     pushRulesets: unknown,

@@ -18,6 +18,7 @@ export const checks = [
   'label',
   'schedule',
   'notify',
+  'branch-names',
   'branch-rules',
   'branch-protection',
   'push-rules',

@@ -1,4 +1,6 @@
 import type { AnsweredSettings } from '../settings/effective.ts';
+import { branchInTheWay } from '../refusals/branch-names.ts';
+import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/lists.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
@@ -14,6 +16,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
     ...workflows.flatMap(({ workflow, text }) =>
       schedule(workflow, text, repository).map((finding) => ({ ...finding, where: workflow.path })),
     ),
+    ...branchNames(repository),
     branchRules(repository),
     branchProtection(repository),
     pushRules(repository),
@@ -146,24 +149,26 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
   }
 }
 
-/** What a rule for branches does to Ralph's; those that are not listed let its pushes through. */
-const BRANCH_RULES: Readonly<Record<string, { readonly kind: 'problem' | 'warning'; readonly does: string }>> = {
-  creation: { kind: 'problem', does: 'refuses new branches' },
-  update: { kind: 'problem', does: 'refuses pushes' },
-  pull_request: { kind: 'problem', does: 'refuses pushes without a pull request' },
-  required_status_checks: { kind: 'problem', does: 'refuses pushes before checks have passed' },
-  required_signatures: { kind: 'problem', does: 'refuses commits without a signature' },
-  required_deployments: { kind: 'warning', does: 'may refuse pushes before a deployment' },
-  workflows: { kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
-  code_scanning: { kind: 'warning', does: 'may refuse pushes before code scanning' },
-  branch_name_pattern: { kind: 'warning', does: 'may refuse the name of the branch' },
-  commit_message_pattern: { kind: 'warning', does: 'may refuse commit messages' },
-  commit_author_email_pattern: { kind: 'warning', does: 'may refuse the author of commits' },
-  committer_email_pattern: { kind: 'warning', does: 'may refuse the committer of commits' },
-  file_path_restriction: { kind: 'warning', does: 'refuses changes of some files' },
-  max_file_size: { kind: 'warning', does: 'refuses large files' },
-  deletion: { kind: 'warning', does: 'keeps the branch after its pull request is merged' },
-};
+/** A branch whose name git does not allow beside Ralph's. */
+function branchNames(repository: Asked<Repository>): readonly Finding[] {
+  const known = settingOf(repository, 'inTheWay');
+  if (known.kind === 'unknown') return [];
+  const found = known.value.flatMap(({ branch, existing }) => {
+    const other = branchInTheWay(branch, existing);
+    return other === null ? [] : [{ branch, other }];
+  });
+  const [first] = found;
+  if (first === undefined) return [];
+  return [
+    problem(
+      'branch-names',
+      `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
+      cure('Rename or delete that branch, or set another `branch-prefix`.', {
+        link: pageOf(repository, 'branches'),
+      }),
+    ),
+  ];
+}
 
 function branchRules(repository: Asked<Repository>): Finding {
   const link = pageOf(repository, 'settings/rules');
@@ -175,8 +180,8 @@ function branchRules(repository: Asked<Repository>): Finding {
       cure("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
-    const effect = Object.hasOwn(BRANCH_RULES, rule.type) ? BRANCH_RULES[rule.type] : undefined;
-    return effect === undefined ? [] : [{ rule, effect }];
+    const effect = effectOf(rule.type);
+    return effect === null ? [] : [{ rule, effect }];
   });
   const [first] = found.toSorted((a, b) => a.effect.kind.localeCompare(b.effect.kind));
   if (first === undefined) return fine('branch-rules', "No ruleset restricts Ralph's branches.");
@@ -200,7 +205,7 @@ function branchProtection(repository: Asked<Repository>): Finding {
       "Classic branch protection could not be checked: GitHub shows it only once Ralph's branch exists.",
       see,
     );
-  const effects = known.value.flatMap((type) => BRANCH_RULES[type] ?? []);
+  const effects = known.value.flatMap((type) => effectOf(type) ?? []);
   if (effects.length === 0)
     return fine('branch-protection', "No classic branch protection restricts Ralph's branches.");
   const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;

@@ -91,6 +91,15 @@ const answerSchema = z.object({
   commit: z.string(),
 });
 
+const leftOutSchema = z.object({
+  ...common,
+  leftOutAt: anyInstant,
+  tasks: z.array(z.string()),
+  files: z.array(z.string()),
+  words: z.string(),
+  tree: z.string().nullable(),
+});
+
 const waitSchema = z.object({
   ...common,
   waitedFrom: anyInstant,
@@ -110,6 +119,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   checkLineSchema.extend({ kind: z.literal('check') }),
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
+  leftOutSchema.extend({ kind: z.literal('left-out') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
@@ -132,6 +142,9 @@ export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
 /** What the loop itself answered of what people and CI asked, between two iterations or before the first. */
 export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
 
+/** What the git server refused of the commits so far, between two iterations. */
+export type JournalLeftOut = Immutable<z.infer<typeof leftOutSchema>>;
+
 /** A wait for the end of a limit, between two iterations or before the first. */
 export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 
@@ -145,6 +158,7 @@ export type JournalLine =
   | { readonly kind: 'check'; readonly check: JournalCheck }
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
+  | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -180,6 +194,11 @@ export function serializeAnswer(answer: JournalAnswer): string {
 /** A wait as one line of JSON, without a line end. */
 export function serializeWait(wait: JournalWait): string {
   return JSON.stringify({ kind: 'wait', ...wait });
+}
+
+/** What was left out, as one line of JSON, without a line end. */
+export function serializeLeftOut(leftOut: JournalLeftOut): string {
+  return JSON.stringify({ kind: 'left-out', ...leftOut });
 }
 
 /** The end of a run as one line of JSON, without a line end. */
@@ -218,6 +237,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'wait': {
       const { kind, ...wait } = parsed.data;
       return { kind, wait };
+    }
+    case 'left-out': {
+      const { kind, ...leftOut } = parsed.data;
+      return { kind, leftOut };
     }
     case 'end': {
       const { kind, ...end } = parsed.data;

@@ -6,6 +6,7 @@ import {
   type JournalCheck,
   type JournalEnd,
   type JournalEntry,
+  type JournalLeftOut,
   type JournalLine,
   type JournalStart,
   type JournalWait,
@@ -21,6 +22,8 @@ export interface Journal {
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
   /** The same of the times that the run waited. */
   readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
+  /** The same of what the git server refused. */
+  readonly leftOut: readonly { readonly after: number; readonly leftOut: JournalLeftOut }[];
   readonly end: JournalEnd | null;
   /** The last line was cut off by a kill, and is left out. */
   readonly torn: boolean;
@@ -67,13 +70,19 @@ export function parseJournal(text: string): ParsedJournal {
       waits: lines.flatMap((line, index) =>
         line.kind === 'wait' ? [{ after: iterationsBefore(lines, index), wait: line.wait }] : [],
       ),
+      leftOut: lines.flatMap((line, index) =>
+        line.kind === 'left-out' ? [{ after: iterationsBefore(lines, index), leftOut: line.leftOut }] : [],
+      ),
       end: end?.kind === 'end' ? end.end : null,
       torn,
     },
   };
 }
 
-const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'end']), lane: z.string() });
+const anyLine = z.object({
+  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'end']),
+  lane: z.string(),
+});
 
 /** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
 export function isAboutJournal(text: string): boolean {
@@ -108,7 +117,7 @@ function problemsOf(
 
 /** Whether such a line stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return kind === 'check' || kind === 'answer' || kind === 'wait';
+  return kind === 'check' || kind === 'answer' || kind === 'wait' || kind === 'left-out';
 }
 
 function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -121,6 +130,8 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
       return line.answer.lane;
     case 'wait':
       return line.wait.lane;
+    case 'left-out':
+      return line.leftOut.lane;
     case 'end':
       return line.end.lane;
   }

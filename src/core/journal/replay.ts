@@ -1,6 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import { doneWithoutCall } from '../feedback/answered.ts';
 import { recordHeadCheck } from '../lane/check.ts';
+import { recordLeftOut } from '../lane/refused.ts';
 import { afterIteration, isWorthWaiting, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { bookEntry } from './book.ts';
@@ -119,15 +120,18 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** 1-based line of the entry at that index, or of the end. */
-function lineOf({ answers, checks, waits }: Journal, index: number): number {
-  return index + 2 + [...answers, ...checks, ...waits].filter(({ after }) => after <= index).length;
+function lineOf({ answers, checks, waits, leftOut }: Journal, index: number): number {
+  return index + 2 + [...answers, ...checks, ...waits, ...leftOut].filter(({ after }) => after <= index).length;
 }
 
 /** With what was answered without a call, the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
-function checked(position: Position, { answers, checks, waits }: Journal, iterations: number): Position {
+function checked(position: Position, { answers, checks, waits, leftOut }: Journal, iterations: number): Position {
+  const refused = leftOut
+    .filter(({ after }) => after === iterations)
+    .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), position);
   const answered = answers
     .filter(({ after }) => after === iterations)
-    .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), position);
+    .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
   const known = checks
     .filter(({ after }) => after === iterations)
     .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), answered);

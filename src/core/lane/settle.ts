@@ -204,9 +204,16 @@ export function recordPublished(state: LaneState, published: Published): LaneSta
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 
-/** The state that knows how the last push went: `why` the server will refuse it again; null: it took it. */
-export function recordPush(state: LaneState, why: string | null, now: number): LaneState {
-  return { ...state, refusedPush: why === null ? null : { why: why.slice(0, MAX_REFUSAL_CHARS), at: now } };
+/** The state that knows how the last push went: `refused`: why the server will refuse it again; null: it took it. */
+export function recordPush(
+  state: LaneState,
+  refused: { readonly why: string; readonly unprobed?: true } | null,
+  now: number,
+): LaneState {
+  return {
+    ...state,
+    refusedPush: refused === null ? null : { ...refused, why: refused.why.slice(0, MAX_REFUSAL_CHARS), at: now },
+  };
 }
 
 /**

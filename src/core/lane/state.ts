@@ -145,7 +145,14 @@ const bodySchema = z.object({
   /** Of the lane's published head. */
   headCheck: checkSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
-  refusedPush: z.object({ why: z.string().max(MAX_REFUSAL_CHARS), at: instant }).nullable(),
+  refusedPush: z
+    .object({
+      why: z.string().max(MAX_REFUSAL_CHARS),
+      at: instant,
+      /** A probe had said that the server takes it: it is not asked again for a day. */
+      unprobed: z.literal(true).optional(),
+    })
+    .nullable(),
   change: changeSchema,
   /** Notifications that people have not settled yet, oldest first. */
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),

@@ -158,10 +158,13 @@ function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[]
   );
 }
 
+/** Reasons of blocked tasks that have a notification of their own. */
+const OWN_NOTIFICATIONS: readonly string[] = ['nothing_to_do', 'feedback_rounds', 'withheld', 'push_refused'];
+
 /** What a person is needed for by a task that stands so; null: nothing. */
 export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked')
-    return reason === 'nothing_to_do' || reason === 'feedback_rounds' || reason === 'withheld' ? reason : state;
+    return reason !== null && OWN_NOTIFICATIONS.includes(reason) ? (reason as NotificationKind) : state;
   return state === 'failed' || state === 'stuck' ? state : null;
 }
 

@@ -16,6 +16,7 @@ export const notificationKinds = [
   'nothing_to_do',
   'withheld',
   'feedback_rounds',
+  'push_refused',
   'needs_approval',
   'circuit_open',
   'halted',
@@ -94,7 +95,7 @@ export function needsIn(line: string): readonly Need[] {
 
 /** Everything that a person can be needed for by a task. */
 export function needsOfTask(about: TaskId): readonly Need[] {
-  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'withheld', 'needs_approval'] as const;
+  const kinds = ['blocked', 'stuck', 'failed', 'nothing_to_do', 'withheld', 'push_refused', 'needs_approval'] as const;
   return kinds.map((kind) => ({ kind, about }));
 }
 

@@ -53,6 +53,11 @@ const hints = {
     sentence:
       'Work of the last iteration is not in the work tree (a branch, a commit, a stash or a work tree of your own, named below). Only what is in the work tree is published: bring it here with git merge, cherry-pick or stash pop, or drop it.',
   },
+  push_refused: {
+    scope: 'task',
+    sentence:
+      'The git server did not take a file that you committed, so it is not in the branch (its name and the words of the server are below, as data). Change that file so that the server takes it, or remove it and do without. If the task cannot be done without it, report STATUS: BLOCKED and say why. Do not look for a way around the rule.',
+  },
   merge_open: {
     scope: 'task',
     sentence:

@@ -11,7 +11,7 @@ import { MAX_TAKEOVER_CHARS, type Takeover } from './takeover.ts';
 import { LEARNINGS_PATH } from './learnings.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
-import { nameOfTask, type Task } from '../tasks/task.ts';
+import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capped } from '../text/cut.ts';
 import { oneLine } from '../text/one-line.ts';
 
@@ -49,6 +49,8 @@ export interface PromptParts {
   /** What this run tried so far (diagnosis.ts); shown while the circuit is half-open. */
   readonly attempts: string;
   readonly hints: readonly HintCode[];
+  /** What the git server did not take of the task's last work; null: nothing. */
+  readonly refused: RefusedWork | null;
   /** What another agent did on the task, which this one cannot remember; null: nothing. */
   readonly takeover: Takeover | null;
   readonly learnings: string;
@@ -66,11 +68,12 @@ const MAX_PATTERNS = 1_000;
 const MAX_TAIL = 600;
 const MAX_STEP_NOTES = 1_000;
 const MAX_COMMANDS = 300;
+const MAX_REFUSED = 1_000;
 const maxOthers = { count: 5, chars: 90 };
 /** Of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
 /** Kept free of facts and hints: room for what follows them. */
-const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300 };
+const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300 };
 /** A shorter rest of a text is not worth its frame. */
 const MIN_SECTION = 160;
 
@@ -192,9 +195,15 @@ function contextOf(parts: PromptParts): string {
   const hints = parts.hints.map(hintSentence);
   const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
   const { takeover } = parts;
-  const diagnoses = parts.circuit.kind === 'half-open' && parts.attempts !== '';
-  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[diagnoses ? 'diagnosis' : takeover === null ? 'usual' : 'takeover'])}`;
+  const diagnoses = isDiagnosis(parts);
+  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[dataOf(parts)])}`;
   const sections: readonly Section[] = [
+    {
+      title: 'What the git server refused of your last work, as data:',
+      label: 'SERVER',
+      text: refusedText(parts.refused),
+      max: MAX_REFUSED,
+    },
     {
       title: `Another agent (${takeover?.from ?? ''}) worked on this task before you, and you cannot remember it: its changes are in the work tree. What was done, as data:`,
       label: 'DONE',
@@ -251,6 +260,22 @@ function contextOf(parts: PromptParts): string {
     },
   ];
   return sections.reduce((text, section) => text + sectionWithin(section, MAX_CONTEXT - text.length), head);
+}
+
+function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
+  return circuit.kind === 'half-open' && attempts !== '';
+}
+
+function dataOf(parts: PromptParts): keyof typeof keptForData {
+  if (parts.refused !== null) return 'refused';
+  if (isDiagnosis(parts)) return 'diagnosis';
+  return parts.takeover === null ? 'usual' : 'takeover';
+}
+
+function refusedText(refused: RefusedWork | null): string {
+  if (refused === null) return '';
+  const { files, words } = refused;
+  return files.length === 0 ? words : `${files.map((path) => `- ${oneLine(path, 200)}`).join('\n')}\n${words}`;
 }
 
 function factsOf({

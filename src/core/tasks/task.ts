@@ -78,10 +78,27 @@ export const stuckReasons = [
   'no_progress',
   'output_decline',
   'feedback_rounds',
+  'push_refused',
 ] as const;
 export type StuckReason = (typeof stuckReasons)[number];
 
 const objectId = z.string().max(64);
+
+/** Of what a server says of it. */
+export const MAX_SERVER_WORDS_CHARS = 900;
+const MAX_REFUSED_FILES = 5;
+
+const refusedWorkSchema = z.object({
+  /** How often in a row. */
+  times: count,
+  /** What is wrong, what helps, and the server's words. */
+  words: z.string().max(MAX_SERVER_WORDS_CHARS),
+  /** Files that were left out of the branch; none: all of an iteration was. */
+  files: z.array(z.string().max(200)).max(MAX_REFUSED_FILES),
+});
+
+/** What the git server did not take of a task's work. */
+export type RefusedWork = Immutable<z.infer<typeof refusedWorkSchema>>;
 
 export const taskProgressSchema = z.object({
   state: z.enum(taskStates),
@@ -95,6 +112,8 @@ export const taskProgressSchema = z.object({
   reason: z.enum(stuckReasons).nullable(),
   /** How often in a row it was set aside, and when last; null: not since it last made progress. */
   setAside: z.object({ times: count, at: instant }).nullable(),
+  /** Until a push with its work is taken. Earlier states of version 6 do not say. */
+  refused: refusedWorkSchema.optional(),
 });
 
 /** How far a lane got with a task. */

@@ -21,6 +21,7 @@ import { claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import { decide, namedBy, type Admissible, type Ended } from './decide.ts';
 import { goOnElsewhere } from './elsewhere.ts';
 import { keepLeftCircuit } from './keep-left.ts';
+import { leaveMergedBranch } from './merged-branch.ts';
 import { readMcpServers } from './mcp-servers.ts';
 import { readPipeline, type ReadPipeline } from './pipeline.ts';
 
@@ -97,7 +98,6 @@ async function open(
   decided: Admissible,
   { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadSettings },
 ): Promise<Intake> {
-  const { lane } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -114,9 +114,10 @@ async function open(
       ? workedElsewhere(decided.tasks, claim.elsewhere)
       : stopBeforeWork({ state, tasks, owes: decided.owes }, read.policy, deps.clock.now());
   if (stopped !== null) {
-    await releaseLane(deps, lane.id);
+    await releaseLane(deps, decided.lane.id);
     return { ...decided.end(stopped), state, notes };
   }
+  const lane = await leaveMergedBranch(deps, decided.lane);
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);

@@ -100,7 +100,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     (await tooManyOpen(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
   if (stopped !== null) return ended(await stop(deps, request, { look, intake: place.end(stopped) }));
 
-  await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch });
+  await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
   return admissible(deps, { restored, said, owes, work, place });
 }
 

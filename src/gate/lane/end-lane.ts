@@ -8,6 +8,7 @@ import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
+import { explain } from '../../core/refusals/refusal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -64,6 +65,9 @@ export async function endLane(
         ...warnings,
         ...(deleted?.kind === 'rejected'
           ? [`The branch ${branch} could not be deleted: ${sentence(deleted.why)}`]
+          : []),
+        ...(deleted?.kind === 'refused' && deleted.refusal.rule !== 'deletion'
+          ? [`The branch ${branch} could not be deleted: ${sentence(explain(deleted.refusal))}`]
           : []),
         ...(problem === null ? [] : [problem]),
       ],
@@ -154,5 +158,8 @@ function branchWords(branch: string, deleted: BranchDeleted | null, remains: Rem
       return `The branch ${branch} stays: it holds commits that were not merged.`;
     case 'rejected':
       return `The branch ${branch} stays.`;
+    case 'refused':
+      if (deleted.refusal.rule !== 'deletion') return `The branch ${branch} stays.`;
+      return `The branch ${branch} stays, since the repository does not let it be deleted: the next work begins on it from the base.`;
   }
 }

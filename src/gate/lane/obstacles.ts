@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Outcome } from '../../core/outcome.ts';
+import { branchInTheWay, explainInTheWay } from '../../core/refusals/branch-names.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
@@ -24,9 +25,20 @@ export async function tooManyOpen(
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
 export async function checkBeforeSpending(
   deps: GateDeps,
-  lane: { readonly base: string; readonly branch: string },
+  lane: {
+    readonly base: string;
+    readonly branch: string;
+    /** Of the server, as far as they could be in the way of this one. */
+    readonly branches: Readonly<Record<string, string>>;
+  },
 ): Promise<void> {
-  const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
+  const isNew = lane.branches[lane.branch] === undefined;
+  const inTheWay = isNew ? branchInTheWay(lane.branch, Object.keys(lane.branches)) : null;
+  // Of a name that git does not allow, a server has nothing to say that would help.
+  const [found, pushObstacle] = await Promise.all([
+    deps.repository.problems(),
+    deps.remote.pushObstacle(isNew && inTheWay === null ? lane.branch : null),
+  ]);
   // The agent's key is in the job of the loop, which looks for it there.
   const { loginProblems, verifyProblems } = deps.context;
   const login = deps.config.handoff.phase === 'gate' ? [] : [...loginProblems, ...verifyProblems];
@@ -36,10 +48,13 @@ export async function checkBeforeSpending(
     problems.push(
       `The branch to work on, "${lane.branch}", is the base branch. Set a different \`branch-prefix\` or \`base-branch\`.`,
     );
-  if (pushObstacle !== null) problems.push(pushObstacle);
+  if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
+  if (pushObstacle !== null) problems.push(pushObstacle.why);
+  // Nobody is needed for a server that may answer the next run.
+  const isWeather = pushObstacle?.kind === 'weather' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(
-      'configuration',
+      isWeather ? 'infrastructure' : 'configuration',
       `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
 }

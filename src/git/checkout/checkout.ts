@@ -9,9 +9,10 @@ import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone, putBackIgnored, type KeptFiles } from './clean-clone.ts';
 import { commitIteration, commitTextsOn, publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials/credentials.ts';
-import { authorization } from '../git.ts';
+import { authorization, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { createInspection } from '../inspection/inspection.ts';
+import { withRefusedFiles, type RefusedFile } from '../inspection/refused-files.ts';
 import { openLane, type Lane } from './lane.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
 import { commitMerge, judgeAlone, lockFilesLeft, publishableMerge } from './merge/commit-merge.ts';
@@ -57,6 +58,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
   let withheld: WithheldPaths = new Map();
   /** What of the work tree is nobody's work, and counts as its commit has it while it stays so. */
   let asFound: readonly AsFound[] = [];
+  /** What the server did not take of the lane that is open. */
+  const refusedFiles = new Map<string, RefusedFile>();
   /** null: none is to be finished. */
   let merge: OpenMerge | null = null;
   /** Work beside the work tree: what was known after the last iteration (null: nothing was looked at yet), and what of it is not in the work tree yet. */
@@ -197,7 +200,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
   /** What judges and commits by way of a quarantine. */
   function over(quarantine: Quarantine): Pick<Quarantined, 'quarantine' | 'committer'> {
-    const inspection = createInspection(quarantine.git, options.rules);
+    const inspection = withRefusedFiles(createInspection(quarantine.git, options.rules), refusedFiles);
     const { identity } = options;
     return { quarantine, committer: { repository: quarantine, inspection, identity, folder: workingDirectory } };
   }
@@ -208,7 +211,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
     async openLane(wanted, known) {
       const { workspace, repository } = await needOurs();
       const { url, token } = options.remote;
-      const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
+      const source = {
+        workspace,
+        repository,
+        url,
+        variables: authorization(url, token),
+        workedOn: lane !== null,
+        identity: options.identity,
+      };
       const {
         lane: started,
         base,
@@ -226,6 +236,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       lane = started;
       withheld = new Map();
       asFound = found;
+      refusedFiles.clear();
       merge = null;
       lastRead = null;
       const heads = [started.tip, base];
@@ -342,6 +353,36 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.keep(made.head);
       await side.leavePlainCheckout({ ...lane, has: [known], hasIndex: false });
       return made;
+    },
+
+    async takeHead({ head, refused, putBack }) {
+      if (lane === null || quarantined === null) throw new Error('takeHead() before openLane()');
+      const { quarantine, side, base } = quarantined;
+      const { tip: before } = lane;
+      const left = await quarantine.git.answer(['merge-base', head, base.commit]);
+      if (left.exitCode === 0) quarantined = { ...quarantined, fork: left.stdout.toString().trim() };
+      const contents = await contentsOf(
+        quarantine.git,
+        before,
+        refused.map(({ path }) => path),
+      );
+      for (const { path, why, whatever } of refused)
+        refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
+      // A merge that was made and is not taken is not the lane's.
+      merge = null;
+      committed = null;
+      lane = { ...lane, tip: head };
+      withheld = putBack ? new Map() : new Map([...withheld, ...refused.map(({ path, why }) => [path, why] as const)]);
+      await quarantine.keep(head);
+      if (putBack) {
+        const tree = await withObjects(quarantine.git, (objects) => tipTree(objects, head));
+        const { left } = await side.putBack(tree, asFound);
+        asFound = addAsFound(asFound, left);
+      }
+      lastRead = null;
+      await side.leavePlainCheckout({ ...lane, has: [before], hasIndex: false });
+      // What a verification leaves behind is measured against this.
+      await snapshot();
     },
 
     async beginMerge() {
@@ -499,6 +540,22 @@ interface Quarantined {
   readonly base: { readonly branch: string; readonly commit: ObjectId };
   readonly committer: Committer;
   readonly side: WorkTreeSide;
+}
+
+/** The contents of files of a commit, by path. */
+async function contentsOf(
+  git: Git,
+  commit: ObjectId,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, ObjectId>> {
+  if (paths.length === 0) return new Map();
+  const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', commit, '--', ...paths]);
+  return new Map(
+    listed.flatMap((entry) => {
+      const [, id, path] = /^\d+ blob ([0-9a-f]+)\t([^]*)$/.exec(entry) ?? [];
+      return id === undefined || path === undefined ? [] : [[path, id] as const];
+    }),
+  );
 }
 
 function named(paths: WithheldPaths): readonly Withheld[] {

@@ -3,6 +3,7 @@ import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords, type Git } from '../git.ts';
 import { changesBetween, treeOf, treeWith } from '../objects.ts';
+import type { Identity } from './commit.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { asFoundIn, type AsFound } from './tree/found/as-found.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
@@ -35,6 +36,7 @@ export interface BranchSource {
 
 /** `workedOn`: this run had a lane open before. */
 export interface LaneSource extends BranchSource {
+  readonly identity: Identity;
   readonly workedOn: boolean;
 }
 
@@ -52,16 +54,17 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     { branch: baseBranch, ref: 'refs/ralph/base', what: 'The base branch (input base-branch)' },
     known,
   );
+  const expected = start.kind === 'continue' ? start.remoteHead : start.kind === 'reuse' ? start.mergedHead : null;
   const remoteHead =
-    start.kind === 'continue'
-      ? await commitOf(
+    expected === null
+      ? null
+      : await commitOf(
           source,
           { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' },
-          known === null ? null : start.remoteHead,
-        )
-      : null;
-  if (start.kind === 'continue' && remoteHead !== start.remoteHead) throw moved(branch, start.remoteHead, remoteHead);
-  const tip = remoteHead ?? base;
+          known === null ? null : expected,
+        );
+  if (expected !== null && remoteHead !== expected) throw moved(branch, expected, remoteHead);
+  const tip = start.kind === 'reuse' ? await beginOn(source, { base, merged: start.mergedHead }) : (remoteHead ?? base);
 
   await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
   const asFound = await checkOut(source, { branch, tip });
@@ -76,6 +79,23 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     asFound,
     answer: { head: tip, base, fork, baseTree: await git.text(['rev-parse', `${fork}^{tree}`]), ahead },
   };
+}
+
+/** Where a merged branch that must stay begins again: at the base where that builds on it, else (it was squashed or rebased) at a merge of both that holds what the base holds. */
+async function beginOn(
+  { repository: { git }, identity: { name, email } }: LaneSource,
+  { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },
+): Promise<ObjectId> {
+  if ((await git.answer(['merge-base', '--is-ancestor', merged, base])).exitCode === 0) return base;
+  const variables = {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  };
+  return git.text(['commit-tree', `${base}^{tree}`, '-p', merged, '-p', base, '-m', 'Begin again from the base'], {
+    variables,
+  });
 }
 
 /** How many commits the lane has that the base branch lacks, and those of the base that they build on: several, where it was merged. */

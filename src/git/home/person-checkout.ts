@@ -2,7 +2,8 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, isAbsolute, join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
-import { explainRefusal } from '../refusal.ts';
+import { wordsOf } from '../remote/remote-answers.ts';
+import { explain, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 
 /** A person's checkout, as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
@@ -110,5 +111,5 @@ export async function pushToRemote({ git }: PersonCheckout, remote: string, bran
     timeoutMs: 2 * MINUTE_MS,
   });
   if (pushed.exitCode === 0) return null;
-  return explainRefusal(lastWords(`${pushed.stdout.toString()}\n${pushed.stderr}`));
+  return explain(parseRefusal(wordsOf(pushed)));
 }

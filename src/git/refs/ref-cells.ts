@@ -13,7 +13,7 @@ import type {
 import { lastWords } from '../git.ts';
 import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
 import { commitText, copyObject, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
-import { isUnreachable } from '../refusal.ts';
+import { isStale, isWeather } from '../../core/refusals/refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { cut } from '../../core/text/cut.ts';
 
@@ -148,8 +148,8 @@ export function createRefCells(options: RefCellsOptions): RefCells {
       // The push may have been taken and only the answer been lost: what counts is where the ref is.
       const there = await look(remote, ref);
       if (there.kind === 'head' && there.head === commit) break;
-      if (isOvertaken(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
-      if (tries > 1 || there.kind === 'unavailable' || !isUnreachable(words)) return network.notWritten(words);
+      if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
+      if (tries > 1 || there.kind === 'unavailable' || !isWeather(words)) return network.notWritten(words);
     }
     return { kind: 'written', head: commit };
   }
@@ -180,11 +180,6 @@ interface WrittenCell {
   readonly name: CellName;
   readonly expected: CellHead | null;
   readonly text: string;
-}
-
-/** Whether the server's refusal means that another push came first, or is being taken at this moment. */
-function isOvertaken(words: string): boolean {
-  return /cannot lock ref|failed to update ref|reference already exists/.test(words);
 }
 
 function isValid(name: CellName): boolean {

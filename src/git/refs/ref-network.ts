@@ -4,7 +4,7 @@ import { createRedactor } from '../../core/text/redact.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { authorization, type Git, type GitAnswer } from '../git.ts';
 import { explainStateRefusal } from './ref-refusal.ts';
-import { isUnreachable } from '../refusal.ts';
+import { isWeather } from '../../core/refusals/refusal.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { textOf } from '../../errors.ts';
 import { MINUTE_MS } from '../../core/time.ts';
@@ -77,7 +77,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
           const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
           const ask: Connection['ask'] = async (command, args) => {
             const answer = await askOnce(command, args);
-            if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+            if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
             await pause(retryAfterMs);
             return await askOnce(command, args);
           };

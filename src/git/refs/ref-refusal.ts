@@ -1,5 +1,5 @@
 import { cut } from '../../core/text/cut.ts';
-import { isUnreachable, withoutAddresses } from '../refusal.ts';
+import { parseRefusal, UNKNOWN_RULE, withoutAddresses, type Refusal } from '../../core/refusals/refusal.ts';
 
 /** `refused`: it stays so until a person changes something; `unavailable`: it may pass, or nobody knows. `why` names the cure. */
 export interface StateRefusal {
@@ -13,6 +13,7 @@ export function explainStateRefusal(
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
 ): StateRefusal {
   const answer = cut(words.trim().replaceAll(/\s*\n\s*/g, '; '), 500).replace(/\.$/, '');
+  const refusal = parseRefusal(words);
   const who = isOwn ? 'your git credentials' : 'the token';
   if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))
     return passing(
@@ -22,9 +23,21 @@ export function explainStateRefusal(
     return passing(`the git server of ${url} does not answer: ${answer}`);
   // A repository may be called `read-only`, and that is no refusal.
   const meant = withoutAddresses(answer.replaceAll(url, ''));
-  const known = refusals.find(({ pattern }) => pattern.test(meant));
+  if (refusal.kind === 'name')
+    return {
+      kind: 'refused',
+      why: `another ref has a name that git does not allow beside refs/ralph/state/**: rename or delete it with \`git push <remote> --delete <ref>\`, or set \`state-store: cache\` (git said: ${answer})`,
+    };
+  if (isByRule(refusal) || /hook declined|deny updating/i.test(meant))
+    return {
+      kind: 'refused',
+      why: `a rule or hook of the repository refuses it: exempt refs/ralph/state/** from it, or set \`state-store: cache\` (git said: ${answer})`,
+    };
+  const known = answers.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
-  if (isUnreachable(answer))
+  if (refusal.rule === 'rate-limit')
+    return passing(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);
+  if (refusal.rule === 'unreachable')
     return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
   return passing(`git could not do it at ${url}: ${answer}`);
 }
@@ -33,23 +46,16 @@ function passing(why: string): StateRefusal {
   return { kind: 'unavailable', why };
 }
 
-/** Numbers are an HTTP status only in these words: connecting may have taken 403 ms, and a lane may be called `issue-429`. */
-const refusals: readonly {
+function isByRule({ kind, rule }: Refusal): boolean {
+  return kind === 'content' || (kind === 'branch' && rule !== 'access' && rule !== UNKNOWN_RULE);
+}
+
+/** What the way to the server says. Numbers are an HTTP status only in these words: connecting may have taken 403 ms, and a lane may be called `issue-429`. */
+const answers: readonly {
   readonly kind: StateRefusal['kind'];
   readonly pattern: RegExp;
   readonly meaning: (who: string, url: string) => string;
 }[] = [
-  {
-    kind: 'refused',
-    pattern: /GH006|GH013|rule violations|ruleset|hook declined|protected|deny updating/i,
-    meaning: () =>
-      'a rule or hook of the repository refuses it: exempt refs/ralph/state/** from it, or set `state-store: cache`',
-  },
-  {
-    kind: 'unavailable',
-    pattern: /(returned error:|HTTP) 429\b|rate limit/i,
-    meaning: () => 'the server limits the rate of requests: the next run tries again',
-  },
   {
     kind: 'refused',
     pattern:

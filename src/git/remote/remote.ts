@@ -1,18 +1,22 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { BranchDeleted, PushedOn, PushResult, Remote } from '../../ports/repository.ts';
+import type { BranchDeleted, PushedOn, PushObstacle, PushResult, Remote } from '../../ports/repository.ts';
 import type { CellHead, CellWritten, Passenger } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
-import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
+import { authorization, basicCredentials, lastWords, remoteWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
-import { adviceOnReading, explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
+import { adviceOnReading, LOST_COMMITS } from '../refusal.ts';
+import { pathsByTask, remakeWithout } from './leave-out.ts';
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { newestPublished } from './published.ts';
 import { receiveBranch } from './receive.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import type { Folder } from '../../core/folder.ts';
+import { foldersOf } from '../../core/refusals/branch-names.ts';
+import { explain, isWeather, parseRefusal, UNKNOWN_RULE, whyOf } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
@@ -50,10 +54,19 @@ export function createRemote(options: RemoteOptions): Remote {
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
-    pushObstacle: () => run((git) => pushObstacle(git, options)),
+    pushObstacle: (newBranch) => run((git) => pushObstacle(git, options, newBranch)),
     push: (push) => run((git) => publish(git, options, push)),
     pushOn: (push) => run((git, gitFolder) => pushAlong({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
+    pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
+    remakeWithout: (wanted) =>
+      run((git, gitFolder) =>
+        remakeWithout(git, wanted, {
+          objectsFolder: join(options.quarantineFolder, 'objects'),
+          scratchFolder: gitFolder,
+        }),
+      ),
     receive: (branch) =>
       receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => ask(git, args, networkOf(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
@@ -79,25 +92,85 @@ function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
 }
 
-async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {
-  // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
+async function pushObstacle(
+  git: Git,
+  options: RemoteOptions,
+  newBranch: string | null,
+): Promise<PushObstacle | null> {
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
-  const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
+  if (newBranch !== null && (await nameProblem(git, options, newBranch)) === null) {
+    const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
+    const tried = await sendDoomed(git, options, { branch: newBranch, commit });
+    if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };
+    // An empty commit has no content to refuse, and its message is not that of the work.
+    const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
+    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explain(tried.refusal) } : null;
+  }
+  // A push that is never sent: the server says who may push before it learns what.
+  const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
+  const name = `refs/heads/${options.branchPrefix}permission-check`;
   const tried = await ask(
     git,
-    [
-      'push',
-      '--dry-run',
-      '--porcelain',
-      '--no-verify',
-      options.url,
-      `${commit}:refs/heads/${options.branchPrefix}permission-check`,
-    ],
+    ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
     networkOf(options),
   );
   // "fetch first" and the like are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
-  return refused ? explainRefusal(lastWords(tried.stderr)) : null;
+  if (!refused) return null;
+  const refusal = parseRefusal(remoteWords(tried.stderr));
+  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explain(refusal) };
+}
+
+/** An empty commit by the very author of the run's commits, with a message like theirs: rules about either have their say. */
+async function probeCommit(
+  git: Git,
+  { identity }: RemoteOptions,
+  { tree, parents }: { readonly tree: ObjectId; readonly parents: readonly ObjectId[] },
+): Promise<ObjectId> {
+  const variables = {
+    GIT_AUTHOR_NAME: identity.name,
+    GIT_AUTHOR_EMAIL: identity.email,
+    GIT_COMMITTER_NAME: identity.name,
+    GIT_COMMITTER_EMAIL: identity.email,
+  };
+  const onto = parents.flatMap((parent) => ['-p', parent]);
+  return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], { variables });
+}
+
+/**
+ * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: together with a branch below the
+ * first one, which git allows nowhere beside it, all or nothing. The server's rules are asked before its refs are
+ * changed, so a refusal for the sake of the names alone (`pushed`) says that no rule is in the way.
+ */
+async function sendDoomed(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit }: { readonly branch: string; readonly commit: ObjectId },
+): Promise<PushResult> {
+  const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
+  const { url } = options;
+  const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
+  const tried = await ask(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
+  if (tried.exitCode === 0) {
+    // A server of its own kind, which keeps both.
+    await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
+    return { kind: 'pushed' };
+  }
+  const answer = refusedBy(tried);
+  const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
+  return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
+}
+
+/** True if the server says no more than that all or nothing was asked for, or that it does not know how. */
+function isAtomicAlone(words: string): boolean {
+  return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
+}
+
+/** What became of a push that did not succeed. */
+function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
+  const refusal = parseRefusal(wordsOf(answer));
+  if (answer.exitCode === -1 || refusal.kind === 'weather') return { kind: 'unreachable', why: explain(refusal) };
+  return refusal.kind === 'stale' ? { kind: 'moved', why: explain(refusal) } : { kind: 'refused', refusal };
 }
 
 async function publish(git: Git, options: RemoteOptions, push: Publishing): Promise<PushResult> {
@@ -129,12 +202,12 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
     // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
     const removed = await remove(git, { url, ref, network }, start.mergedHead);
-    if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
+    if (removed.exitCode !== 0) return refusedBy(removed);
   }
-  const obstacle = await send(git, { url, ref, network }, commit);
+  const sent = await send(git, { url, ref, network }, commit);
   const after = await readRemote(git, { url, ref, network });
   if (after.tip === commit) return { kind: 'pushed' };
-  if (obstacle !== null && isExpected(after.tip, start)) return rejected(obstacle);
+  if (sent.kind !== 'pushed' && isExpected(after.tip, start)) return sent;
   return await rescue(git, options, { branch, commit, tip: after.tip });
 }
 
@@ -157,10 +230,12 @@ async function pushAlong(
   const head = await along.board({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
   if (both.exitCode === 0) return { kind: 'pushed', along: { kind: 'written', head } };
-  const words = wordsOf(both);
-  if (isUnanswered(both)) return { kind: 'unreachable', why: explainRefusal(words) };
+  const refused = refusedBy(both);
+  if (refused.kind === 'unreachable') return refused;
   // Where the branch itself is to blame, it is so alone as well.
-  return alone(isMoved(words) ? { kind: 'conflict' } : { kind: 'refused', why: explainRefusal(words) });
+  return alone(
+    refused.kind === 'moved' ? { kind: 'conflict' } : { kind: 'refused', why: explain(refused.refusal) },
+  );
 }
 
 /** Both refs or neither; each only from where this run knows it to be. */
@@ -225,36 +300,42 @@ async function sendOn(
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
     network,
   );
-  if (pushed.exitCode === 0) return { kind: 'pushed' };
-  const why = explainRefusal(wordsOf(pushed));
-  if (isUnanswered(pushed)) return { kind: 'unreachable', why };
-  return isMoved(wordsOf(pushed)) ? { kind: 'moved', why } : rejected(why);
+  return pushed.exitCode === 0 ? { kind: 'pushed' } : refusedBy(pushed);
 }
 
-/** -1: it was ended for taking too long. */
-function isUnanswered({ exitCode, stderr }: GitAnswer): boolean {
-  return exitCode === -1 || isUnreachable(stderr);
-}
-
-/** An empty commit on a branch of its own: rules that look at new branches or at new commits both have their say. */
+/** One more commit on the branch, an empty one. */
 async function probePush(
   git: Git,
   options: RemoteOptions,
   { branch, at }: { readonly branch: string; readonly at: ObjectId },
 ): Promise<PushResult> {
-  const name = `${branch}-probe`;
   const tree = await treeOf(git, at);
   if (tree === null) return rejected(LOST_COMMITS);
-  const commit = await git.text(['commit-tree', tree, '-p', at, '-m', 'Check whether this branch can be pushed'], {
-    variables: nobody,
-  });
-  const push = { branch: name, commit, since: at, at: null };
-  const problem = await outgoingProblem(git, options, push);
-  if (problem !== null) return rejected(problem);
-  const pushed = await pushOn(git, options, push);
-  if (pushed.kind !== 'pushed') return pushed;
-  await remove(git, { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) }, commit);
-  return pushed;
+  const commit = await probeCommit(git, options, { tree, parents: [at] });
+  const problem = await outgoingProblem(git, options, { branch, commit, since: at });
+  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
+}
+
+/** The place of GitHub's workflows, which a token may change by a permission of its own alone. */
+const WORKFLOWS = '.github/workflows';
+
+/** A merge whose workflow files are the base's. Where the branch has the very same ones, there is nothing to ask. */
+async function probeMerge(
+  git: Git,
+  options: RemoteOptions,
+  { branch, at, base }: { readonly branch: string; readonly at: ObjectId; readonly base: ObjectId },
+): Promise<PushResult> {
+  const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
+  const tree = await treeOf(git, base);
+  if (ours === theirs || tree === null) return { kind: 'pushed' };
+  // Both sides are on the server already, and what is pushed cannot succeed: there is nothing to inspect.
+  const commit = await probeCommit(git, options, { tree, parents: [at, base] });
+  return sendDoomed(git, options, { branch, commit });
+}
+
+async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}:${folder}`]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
 /** Why no branch of that name is ever pushed; null: it may be. */
@@ -294,7 +375,9 @@ async function deleteBranch(
   // Another run, a person or GitHub itself was faster.
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
-  return tip === head ? rejected(explainRefusal(wordsOf(removed))) : { kind: 'moved' };
+  if (tip !== head) return { kind: 'moved' };
+  const refused = refusedBy(removed);
+  return refused.kind === 'refused' ? refused : rejected(refused.why);
 }
 
 /** Deletes the branch, if `tip` is still its tip. */
@@ -319,8 +402,8 @@ async function rescue(
   const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
   const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
-  const obstacle =
-    there.tip === commit ? null : isFree ? await send(git, question, commit) : 'a branch of that name exists already.';
+  const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
+  const obstacle = sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
@@ -330,21 +413,23 @@ async function rescue(
   );
 }
 
-/** Pushes without force; answers why it did not work, null when it did. */
+const TAKEN_NAME = 'a branch of that name exists already.';
+
+/** Pushes without force. */
 async function send(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
   commit: ObjectId,
-): Promise<string | null> {
+): Promise<PushResult> {
   const pushed = await ask(
     git,
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`],
     network,
   );
-  if (pushed.exitCode === 0) return null;
+  if (pushed.exitCode === 0) return { kind: 'pushed' };
   // Git blames the server when it is our own objects that it cannot read.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : LOST_COMMITS;
+  return complete.exitCode === 0 ? refusedBy(pushed) : rejected(LOST_COMMITS);
 }
 
 function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
@@ -360,6 +445,8 @@ function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
       return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;
+    case 'reuse':
+      return tip === start.mergedHead;
   }
 }
 
@@ -377,7 +464,7 @@ interface Network {
 /** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
 async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+  if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }
@@ -386,11 +473,12 @@ async function readBranches(
   git: Git,
   { url, start, network }: Question & { readonly start: string },
 ): Promise<Readonly<Record<string, ObjectId>>> {
-  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`], network);
+  const folders = foldersOf(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
+  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   return Object.fromEntries(
     parseRefs(listed.stdout)
-      .filter(({ name }) => name.startsWith(start))
+      .filter(({ name }) => name.startsWith(start) || folders.includes(name))
       .map(({ name, value }) => [name.slice('refs/heads/'.length), value]),
   );
 }
@@ -416,10 +504,3 @@ function unreadable(url: string, stderr: string): UserError {
     `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
   );
 }
-
-const nobody = {
-  GIT_AUTHOR_NAME: 'ralph',
-  GIT_AUTHOR_EMAIL: 'ralph@localhost',
-  GIT_COMMITTER_NAME: 'ralph',
-  GIT_COMMITTER_EMAIL: 'ralph@localhost',
-};

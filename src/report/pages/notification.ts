@@ -9,6 +9,7 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { turnOf } from '../../core/tasks/set-aside.ts';
 import { issueOfTask, isListed, markedIn } from '../../core/tasks/task.ts';
+import { namesOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -192,6 +193,8 @@ function titleOf(kind: Need['kind'], { task, progress }: TaskReport): string {
       return `Ralph cannot continue with ${name}.`;
     case 'withheld':
       return `${name} needs a decision: Ralph does not publish files that it is about.`;
+    case 'push_refused':
+      return `The git server does not take the work on ${name}.`;
     case 'nothing_to_do':
       return `There seems to be nothing to do for ${name}.`;
     case 'failed':
@@ -211,6 +214,8 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
       return 'The agent says that it needs a person.';
     case 'withheld':
       return prose(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
+    case 'push_refused':
+      return refusedWords(progress);
     case 'nothing_to_do':
       return 'The agent says that it is done, and nothing has changed.';
     case 'failed':
@@ -227,6 +232,14 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   }
 }
 
+/** What a server refused, in its words. */
+function refusedWords({ refused }: TaskReport['progress']): string {
+  if (refused === undefined) return 'See the job summary for its words.';
+  const { files, words } = refused;
+  const named = files.length === 0 ? '' : ` It is about ${namesOf(files.map((path) => code(path, 100)))}.`;
+  return `${text(words, 900)}${named}`;
+}
+
 /** Data of the agent: quoted, on one line each, and unable to mention anybody. */
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
   const said = [
@@ -241,6 +254,8 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 
 function nextOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
+  if (kind === 'push_refused')
+    return `Do what the words of the server ask for, or say ${whereToAnswer(task)} how to do without. Then ${howToRetry(task, report)}. Other tasks go on meanwhile.`;
   if (task.source.kind === 'feedback') return prose(choices(task.id, task.source.on.kind, roundsOf(progress)), 500);
   const where = whereToAnswer(task);
   const retry = howToRetry(task, report);

@@ -68,6 +68,8 @@ function opening(one: TaskReport, report: RunReport): string {
     default:
       if (progress.reason === 'withheld')
         return `**A person must decide about files that Ralph does not publish:** ${prose(withheldFiles(one, report), 500)}.`;
+      if (progress.reason === 'push_refused')
+        return `**The git server does not take this work.** ${text(progress.refused?.words ?? '', 900)}`;
       return progress.reason === 'nothing_to_do'
         ? '**Is this done already?** The agent says so, and changed nothing.'
         : '**The agent needs a person.** It says that it cannot continue.';
@@ -113,6 +115,7 @@ function whatToSay({ task, progress: { state, reason } }: TaskReport, where: str
     case 'stuck':
       return `Say what the agent should do differently: ${where}.`;
     default:
+      if (reason === 'push_refused') return `Do what the server asks for, or say how to do without: ${where}.`;
       return reason === 'nothing_to_do'
         ? `If nothing is missing, ${issueOfTask(task) === null ? 'mark it as done there' : 'close the issue'}. Otherwise say what is missing: ${where}.`
         : `Answer the agent: ${where}.`;

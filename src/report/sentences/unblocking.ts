@@ -30,8 +30,8 @@ export function unblocking(report: RunReport): string {
   const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
     worked.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
   const asks = worked.some(
-    ({ progress }) =>
-      progress.state === 'blocked' && progress.reason !== 'nothing_to_do' && progress.reason !== 'withheld',
+    ({ progress: { state, reason } }) =>
+      state === 'blocked' && reason !== 'nothing_to_do' && reason !== 'withheld' && reason !== 'push_refused',
   );
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
@@ -45,6 +45,7 @@ export function unblocking(report: RunReport): string {
     ...(is('blocked', 'withheld')
       ? ['allow the files that are not published (`allow-protected-paths`), or say that the task is to do without them']
       : []),
+    ...(is('blocked', 'push_refused') ? ['do what the git server asks for, or say how to do without'] : []),
     ...(is('stuck') ? ['say what the agent should do differently'] : []),
     ...(is('failed')
       ? [

@@ -28,6 +28,8 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
       if (progress.reason === 'feedback_rounds')
         return 'asked for again after as many rounds as `max-feedback-rounds` allows';
       if (progress.reason === 'withheld') return `needs files that Ralph does not publish; a person decides.${more}`;
+      if (progress.reason === 'push_refused')
+        return `the git server refused its work: ${quietWords(progress.refused?.words ?? '')}`;
       return progress.reason === 'nothing_to_do'
         ? `the agent found nothing to change.${more}`
         : share.question === null

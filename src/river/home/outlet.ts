@@ -3,6 +3,7 @@ import { settleRun } from '../../core/sharing/budget.ts';
 import { hasConversation } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { whyOf } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/sentence.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
@@ -40,7 +41,8 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, budget, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;
   /** What the branch holds in the person's repository; null: it is not there. */
-  let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'restart' ? start.mergedHead : null;
+  let there =
+    start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
   let since = start.kind === 'continue' ? start.remoteHead : begun.base;
   let { sequence } = begun.state;
   let safe = { state: begun.stateBefore, iterations: 0 };
@@ -62,7 +64,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         log.warning(`${branch} could not be written; the next commit tries again: ${sentence(pushed.why)}`);
         return;
       }
-      if (pushed.kind !== 'pushed') throw refused(branch, pushed.why);
+      if (pushed.kind !== 'pushed') throw refused(branch, whyOf(pushed));
       safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
       const kept = await store.advance(lane, {
         after: sequence,
@@ -75,7 +77,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const checked: Work = { ...unchecked, state: verifiedState(unchecked, config.policy, now) };
       const pushed = await push(checked);
       const isThere = pushed.kind === 'pushed';
-      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, pushed.why);
+      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, whyOf(pushed));
       const state = isThere ? checked.state : withoutProgress(checked, now);
       const work: Work = { ...checked, state, outcome };
       const next = sequence + 1;

@@ -24,7 +24,8 @@ export async function gateJob(
   const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
   const unbegun = beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
   recording.keep(unbegun);
-  const { work, end } = await openBranch({ outlet, clock, log }, unbegun);
+  const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
+  const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
   if (end !== null) {
     const ended = { ...work, outcome: end, endedAt: clock.now() };
     recording.keep(ended);
@@ -37,7 +38,7 @@ export async function gateJob(
     version: 1,
     kind: 'intake',
     runTag: deps.runTag,
-    intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush } },
+    intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush, tasks: work.state.tasks } },
     remoteHead: work.remoteHead,
     shown: task?.id ?? null,
     session: await giveSession(deps, stages, begun),

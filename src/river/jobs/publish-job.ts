@@ -63,7 +63,9 @@ async function pushWithState({ config, clock, log, redact }: RiverDeps, stages: 
   const { remote, store, forge } = stages;
   const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
-  const pushed = await pushIteration({ config, outlet, store, clock, log, redact, journalHash }, work);
+  // The work tree is in the job of the loop, and so is its journal.
+  const elsewhere = { repository: null, appendJournal: null, record: null };
+  const pushed = await pushIteration({ config, outlet, store, clock, log, redact, journalHash, ...elsewhere }, work);
   return pushed.end === null ? pushed.work : { ...pushed.work, outcome: pushed.end };
 }
 

@@ -57,7 +57,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
       workflows: workflows.map(({ path }) => path),
       branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
     }),
-    obstacle(() => remote.pushObstacle()),
+    obstacle(async () => (await remote.pushObstacle(null))?.why ?? null),
     obstacle(async () => {
       await forge.checkMayOpenPullRequests(known.baseBranch);
       return null;

@@ -1,3 +1,4 @@
+import { explain } from '../../../src/core/refusals/refusal.ts';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -31,7 +32,7 @@ describe('before the push', () => {
     const main = await tipOf(scene, 'main');
     const refs = await scene.serverGit('for-each-ref');
     expect(await scene.remote().branches('ralph/')).toEqual({ 'ralph/queue': main, 'ralph/issue-1': main });
-    expect(await scene.remote().pushObstacle()).toBeNull();
+    expect(await scene.remote().pushObstacle(null)).toBeNull();
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
     expect(
       scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack')),
@@ -41,7 +42,10 @@ describe('before the push', () => {
 
   test('a token that may only read is refused with the permission that is missing', async () => {
     await using scene = await setScene();
-    expect(await scene.remote({ token: READ_ONLY_TOKEN }).pushObstacle()).toContain('contents: write');
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).pushObstacle(null)).toEqual({
+      kind: 'configuration',
+      why: expect.stringContaining('contents: write'),
+    });
   });
 
   test.each(['wrong-token-0123', ''])(
@@ -173,27 +177,29 @@ describe('push()', () => {
     const commit = await work(scene);
     expect(
       await scene.remote({ token: READ_ONLY_TOKEN }).push({ branch: BRANCH, commit, start: { kind: 'fresh' } }),
-    ).toEqual({ kind: 'rejected', why: expect.stringContaining('contents: write') });
+    ).toEqual({ kind: 'refused', refusal: expect.objectContaining({ kind: 'branch', rule: 'access' }) });
   });
 
   test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
     await using scene = await setScene();
     await scene.server.setRule('read-only');
-    expect(await scene.remote().pushObstacle()).toEqual(expect.any(String));
+    expect(await scene.remote().pushObstacle(null)).toMatchObject({ kind: 'configuration' });
     await scene.server.setRule('open');
-    expect(await scene.remote().pushObstacle()).toBeNull();
+    expect(await scene.remote().pushObstacle(null)).toBeNull();
   });
 
   test("workflow files: GitHub's words, and what to do about it", async () => {
     await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
     const commit = await work(scene, '.github/workflows/x.yml');
     await scene.server.setRule('no-workflow-files');
-    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
-      kind: 'rejected',
-      why: expect.stringMatching(
-        /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
-      ),
+    const pushed = await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } });
+    expect(pushed).toMatchObject({
+      kind: 'refused',
+      refusal: { kind: 'content', rule: 'workflow', files: ['.github/workflows/x.yml'] },
     });
+    expect('refusal' in pushed ? explain(pushed.refusal) : '').toMatch(
+      /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
+    );
     expect(await tipOf(scene, BRANCH)).toBe('none');
   });
 
@@ -208,9 +214,9 @@ describe('push()', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.server.setRule('protected-branch');
-    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
-      kind: 'rejected',
-      why: expect.stringMatching(/protection rule.*GH006/s),
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toMatchObject({
+      kind: 'refused',
+      refusal: { kind: 'branch', words: expect.stringContaining('GH006') },
     });
   });
 });
@@ -265,7 +271,7 @@ describe('a branch that somebody else pushed to during the run', () => {
     [
       'the server refuses that branch, too',
       (scene: Scene) => scene.server.setRule('protected-branch'),
-      'protection rule',
+      'pull requests only',
     ],
     ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
   ])('%s: reports that the commits are lost', async (_, prevent, why) => {
@@ -353,10 +359,13 @@ describe('a server that cannot be reached is tried once more', () => {
       Promise.resolve(path.endsWith('git-receive-pack') ? 503 : 'open'),
     );
     expect(await push(scene, way.url, commit)).toEqual({
-      kind: 'rejected',
+      kind: 'unreachable',
       why: expect.stringContaining('could not be reached'),
     });
-    expect(await scene.remote({ url: way.url }).pushObstacle()).toContain('could not be reached');
+    expect(await scene.remote({ url: way.url }).pushObstacle(null)).toEqual({
+      kind: 'weather',
+      why: expect.stringContaining('could not be reached'),
+    });
   });
 
   test('a refusal is final', async () => {
@@ -518,8 +527,8 @@ describe('deleteBranch()', () => {
     await using scene = await setScene();
     const head = await merged(scene);
     expect(await scene.remote({ token: READ_ONLY_TOKEN }).deleteBranch({ branch: BRANCH, head })).toMatchObject({
-      kind: 'rejected',
-      why: expect.stringContaining('contents: write'),
+      kind: 'refused',
+      refusal: { rule: 'access', meaning: expect.stringContaining('contents: write') },
     });
     expect(await tipOf(scene, BRANCH)).toBe(head);
   });
@@ -579,12 +588,12 @@ describe('pushOn()', () => {
     expect(await tipOf(scene, BRANCH)).toBe('none');
   });
 
-  test('a push that is refused is tried on a branch that is gone afterwards', async () => {
+  test('a push that is refused is tried in a way that leaves nothing behind', async () => {
     await using scene = await setScene();
     const base = await since(scene);
     await openFresh(scene);
     expect(await scene.remote().probePush(BRANCH, base)).toEqual({ kind: 'pushed' });
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/heads/ralph/')).toBe('');
-    expect(await scene.remote({ token: READ_ONLY_TOKEN }).probePush(BRANCH, base)).toMatchObject({ kind: 'rejected' });
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).probePush(BRANCH, base)).toMatchObject({ kind: 'refused' });
   });
 });

@@ -89,6 +89,21 @@ const rows: readonly [string, Row][] = [
       obey: comments(PULL),
     },
   ],
+  [
+    'work that the git server refuses',
+    {
+      agent: again(finisher, 3),
+      prepare: ({ remote }) => {
+        remote.contentRule = (files) => ('src/issue-1.ts' in files ? 'remote: error: GH009: Secrets detected!' : null);
+      },
+      need: 'push_refused:issue-1',
+      says: /Secrets detected/,
+      obey: (project, command) => {
+        project.remote.contentRule = () => null;
+        return comments(1)(project, command);
+      },
+    },
+  ],
   ['nothing to do', { agent: [idle], need: 'nothing_to_do:issue-1', obey: comments(1) }],
   ['an open circuit', { agent: again(stuck, 3), need: 'circuit_open:lane-queue', obey: comments(1) }],
   [

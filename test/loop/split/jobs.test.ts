@@ -132,7 +132,7 @@ test('what nobody may push is not worth the job of the loop: the gate tries it, 
   const project = createProject({ agent: [finisher] });
   project.remote.refusal = 'protected branch hook declined';
   const { gate, loop } = await runSplit(project);
-  expect([gate.end, loop, project.script.calls]).toEqual(['failed (infrastructure)', null, []]);
+  expect([gate.end, loop, project.script.calls]).toEqual(['failed (configuration)', null, []]);
   expect(gate.report?.outcome).toMatchObject({ message: expect.stringContaining('protected branch hook declined') });
   expect(leaseOf(project)).toBeNull();
 });

@@ -349,8 +349,8 @@ const gitRows: readonly FaultRow[] = [
     inject: ({ remote }) => {
       remote.refusal = 'protected branch';
     },
-    ...stopped('failed (infrastructure), 1 call; post: failed (infrastructure)'),
-    reported: /could not be pushed to ralph\/queue: protected branch/,
+    ...stopped('failed (configuration), 1 call; post: failed (configuration)'),
+    reported: /could not be pushed to ralph\/queue: A branch protection rule[^]*protected branch/,
   },
   {
     title: 'push',

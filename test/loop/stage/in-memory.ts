@@ -1,6 +1,7 @@
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
+import { parseRefusal } from '../../../src/core/refusals/refusal.ts';
 import { isLockFile } from '../../../src/core/review/lock-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type { Standing } from '../../../src/core/feedback/held-head.ts';
@@ -116,6 +117,26 @@ export function createCheckout(origin: Origin): Checkout {
     besideBefore = [...checkout.beside];
     return { beside, besideNow: besideBefore.map(({ name }) => name) };
   };
+  /** What the server refused, with the content that it had; null: whatever it is. */
+  const refusedFiles = new Map<string, { readonly why: string; readonly content: string | null }>();
+  const isRefused = (path: string, content: string | undefined): boolean => {
+    const known = refusedFiles.get(path);
+    return known !== undefined && content !== undefined && (known.content === null || known.content === content);
+  };
+  /** The files without what the server refused, which stays as the branch has it. */
+  const publishable = (files: Files): Files => {
+    const old = treeOf(head);
+    return Object.fromEntries(
+      Object.entries(files).flatMap(([path, text]) => {
+        if (!isRefused(path, text)) return [[path, text]];
+        return old[path] === undefined ? [] : [[path, old[path]]];
+      }),
+    );
+  };
+  const withheldOf = (files: Files): { readonly path: string; readonly why: string }[] =>
+    Object.entries(files).flatMap(([path, text]) =>
+      isRefused(path, text) ? [{ path, why: refusedFiles.get(path)?.why ?? '' }] : [],
+    );
   const isMarked = (path: string): boolean => /^<<<<<<< /m.test(checkout.files[path] ?? '');
   const forkOf = (main: string): string =>
     history(commits, head).find((commit) => history(commits, main).includes(commit)) ?? main;
@@ -160,6 +181,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'openLane', (): OpenedLane => {
         const base = branches.get(baseBranch) ?? fail(`There is no branch ${baseBranch}.`);
         head = start.kind === 'continue' ? start.remoteHead : base;
+        refusedFiles.clear();
         checkout.files = { ...treeOf(head) };
         const ofBase = history(commits, base);
         const lane = history(commits, head);
@@ -170,7 +192,7 @@ export function createCheckout(origin: Origin): Checkout {
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
         lastSnapshot = { ...checkout.files };
-        const files = withoutKnown(lastSnapshot, treeOf(head));
+        const files = publishable(withoutKnown(lastSnapshot, treeOf(head)));
         trees.set(evidenceOf(files), files);
         return { head, tree: evidenceOf(files) };
       }),
@@ -219,13 +241,15 @@ export function createCheckout(origin: Origin): Checkout {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
+        const withheldNow = withheldOf(lastSnapshot ?? {});
         return {
           head,
           commit: head === before.head ? null : head,
           withheld: named(here),
-          withheldNow: named(
-            Object.keys(checkout.files).filter((path) => checkout.files[path] === withheldTexts.get(path)),
-          ),
+          withheldNow: [
+            ...named(Object.keys(checkout.files).filter((path) => checkout.files[path] === withheldTexts.get(path))),
+            ...withheldNow,
+          ],
           ...takeBeside(),
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
           lookAt: [],
@@ -245,6 +269,15 @@ export function createCheckout(origin: Origin): Checkout {
         const tree = { ...treeOf(head), ...texts };
         head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         return { head, withheld: [] };
+      }),
+    takeHead: ({ head: remade, refused, putBack }) =>
+      guarded(faults, 'takeHead', () => {
+        const old = treeOf(head);
+        for (const { path, why, whatever } of refused)
+          refusedFiles.set(path, { why, content: whatever ? null : (old[path] ?? null) });
+        head = remade;
+        isMerging = false;
+        if (putBack) checkout.files = { ...treeOf(head) };
       }),
     beginMerge: () =>
       guarded(faults, 'beginMerge', () => {
@@ -340,6 +373,12 @@ export interface FakeRemote extends Remote {
   readonly pushes: { readonly branch: string; readonly commit: ObjectId; readonly result: PushResult['kind'] }[];
   /** What the server says to every push; null: it takes them. */
   refusal: string | null;
+  /** What it says to a commit with these files; null: it takes it. */
+  contentRule: (files: Files) => string | null;
+  /** What it says to a deletion; null: it takes it. */
+  deletionRule: string | null;
+  /** What it says to a merge that brings workflow files; null: it takes it. */
+  workflowRule: string | null;
   /** Why nothing can be pushed, as the gate finds out beforehand; null: it can. */
   obstacle: string | null;
   readonly faults: Faults<Remote>;
@@ -347,19 +386,25 @@ export interface FakeRemote extends Remote {
 
 /** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
 export function createRemote(
-  { branches, commits, bundles }: Origin,
+  { branches, commits, trees, bundles }: Origin,
   land: (passenger: Passenger) => Promise<CellWritten>,
 ): FakeRemote {
   const remote: FakeRemote = {
     pushes: [],
     refusal: null,
+    contentRule: () => null,
+    deletionRule: null,
+    workflowRule: null,
     obstacle: null,
     faults: new Map(),
     branches: (prefix) =>
       guarded(remote.faults, 'branches', () =>
-        Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix))),
+        Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix) || prefix.startsWith(`${name}/`))),
       ),
-    pushObstacle: () => guarded(remote.faults, 'pushObstacle', () => remote.obstacle),
+    pushObstacle: () =>
+      guarded(remote.faults, 'pushObstacle', () =>
+        remote.obstacle === null ? null : { kind: 'configuration', why: remote.obstacle },
+      ),
     push: (push) =>
       guarded(remote.faults, 'push', () => {
         const result = tryPush(push);
@@ -374,10 +419,42 @@ export function createRemote(
       remote.pushes.push({ branch, commit, result: result.kind });
       return result.kind === 'pushed' ? { ...result, along: along === null ? null : await land(along) } : result;
     },
-    probePush: () =>
-      guarded(remote.faults, 'probePush', () =>
-        remote.refusal === null ? { kind: 'pushed' } : { kind: 'rejected', why: remote.refusal },
+    probePush: (_, at) =>
+      guarded(remote.faults, 'probePush', () => {
+        const broken = contentRefusal(at);
+        const words = remote.refusal ?? broken;
+        return words === null ? { kind: 'pushed' } : refusedWith(words);
+      }),
+    probeMerge: () =>
+      guarded(remote.faults, 'probeMerge', () =>
+        remote.workflowRule === null ? { kind: 'pushed' } : refusedWith(remote.workflowRule),
       ),
+    pathsByTask: ({ commit, since }) =>
+      guarded(remote.faults, 'pathsByTask', () => {
+        const byTask = new Map<string, Set<string>>();
+        for (const id of between(since, commit)) {
+          const task = taskOfCommit(id);
+          byTask.set(task, new Set([...(byTask.get(task) ?? []), ...changedBy(id)]));
+        }
+        return [...byTask].map(([task, paths]) => ({ task, paths: [...paths] }));
+      }),
+    remakeWithout: ({ commit, since, paths }) =>
+      guarded(remote.faults, 'remakeWithout', () => {
+        const places: Record<string, string | null> = {};
+        const tasks = new Set<string>();
+        let last = since;
+        const begin = commits.get(since)?.tree ?? {};
+        for (const id of between(since, commit)) {
+          const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
+          if (changedBy(id).some((path) => paths.includes(path))) tasks.add(taskOfCommit(id));
+          const rest = Object.entries(made.tree).filter(([path]) => !paths.includes(path));
+          const kept = Object.entries(begin).filter(([path]) => paths.includes(path));
+          const tree = Object.fromEntries([...rest, ...kept]);
+          if (idOf(tree) === idOf(commits.get(last)?.tree ?? {})) places[id] = null;
+          else places[id] = last = addCommit({ commits, trees }, { ...made, tree, parent: last });
+        }
+        return { head: last, places, tasks: [...tasks] };
+      }),
     receive: ({ fork, since, bundle }) =>
       guarded(remote.faults, 'receive', () => {
         const tip = bundle === null ? since : bundles.get(bundle.path);
@@ -397,7 +474,8 @@ export function createRemote(
     deleteBranch: ({ branch, head }) =>
       guarded(remote.faults, 'deleteBranch', () => {
         const tip = branches.get(branch);
-        if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
+        const words = remote.refusal ?? remote.deletionRule;
+        if (words !== null) return refusedWith(words);
         if (tip !== head) return { kind: tip === undefined ? 'gone' : 'moved' };
         branches.delete(branch);
         return { kind: 'deleted' };
@@ -407,19 +485,51 @@ export function createRemote(
 
   function tryPush({ branch, commit, start }: Parameters<Remote['push']>[0]): PushResult {
     const tip = branches.get(branch);
-    if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
+    if (remote.refusal !== null) return refusedWith(remote.refusal);
     if (tip === commit) return { kind: 'pushed' };
+    const words = contentRefusal(commit);
+    if (words !== null) return refusedWith(words);
     const expected =
       start.kind === 'continue'
         ? [start.remoteHead]
         : start.kind === 'restart'
           ? [start.mergedHead, undefined]
-          : [undefined];
+          : start.kind === 'reuse'
+            ? [start.mergedHead]
+            : [undefined];
     if (!expected.includes(tip)) return { kind: 'rejected', why: `Branch ${branch} moved meanwhile.` };
     if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead))
       return { kind: 'rejected', why: 'The commit does not build on the branch.' };
     branches.set(branch, commit);
     return { kind: 'pushed' };
+  }
+
+  function refusedWith(words: string): Extract<PushResult, { kind: 'refused' }> {
+    return { kind: 'refused', refusal: parseRefusal(words) };
+  }
+
+  /** What the server says of the commits that it does not have. */
+  function contentRefusal(commit: ObjectId): string | null {
+    const known = new Set([...branches.values()].flatMap((tip) => history(commits, tip)));
+    return history(commits, commit)
+      .filter((id) => !known.has(id))
+      .reduce<string | null>((words, id) => words ?? remote.contentRule(commits.get(id)?.tree ?? {}), null);
+  }
+
+  /** The commits behind `since`, oldest first. */
+  function between(since: ObjectId, commit: ObjectId): ObjectId[] {
+    const ids = history(commits, commit);
+    return ids.slice(0, ids.indexOf(since)).reverse();
+  }
+
+  function changedBy(id: ObjectId): string[] {
+    const { tree, parent } = commits.get(id) ?? fail(`There is no commit ${id}.`);
+    const before = commits.get(parent ?? '')?.tree ?? {};
+    return Object.keys({ ...before, ...tree }).filter((path) => before[path] !== tree[path]);
+  }
+
+  function taskOfCommit(id: ObjectId): string {
+    return taskInMessage(commits.get(id)?.message ?? '') ?? '';
   }
 }
 
@@ -646,10 +756,15 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     freeHead: (number, { isDraft, autoMerge, isQueued }) =>
       ask('freeHead', () => {
-        const { branch } = pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
+        const { branch } =
+          pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
         change(number, { draft: true });
         saidOf.set(branch, { ...saidOf.get(branch), autoMerge: false, isQueued: false });
-        const ended = [...(isQueued ? ['queue'] : []), ...(isDraft ? [] : ['ready']), ...(autoMerge ? ['auto-merge'] : [])];
+        const ended = [
+          ...(isQueued ? ['queue'] : []),
+          ...(isDraft ? [] : ['ready']),
+          ...(autoMerge ? ['auto-merge'] : []),
+        ];
         writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
       }),
     waitingPullRequests: (prefix) =>

@@ -93,6 +93,7 @@ export const promptParts: PromptParts = {
   others: [],
   hints: [],
   takeover: null,
+  refused: null,
   learnings: '',
   notesPath: '.ralph/learnings.md',
   verifyCommands: [],

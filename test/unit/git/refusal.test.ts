@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { adviceOnReading, explainRefusal } from '../../../src/git/refusal.ts';
+import { explain, parseRefusal } from '../../../src/core/refusals/refusal.ts';
+import { adviceOnReading } from '../../../src/git/refusal.ts';
+
+const explainRefusal = (words: string): string => explain(parseRefusal(words));
 
 const PLACES = [
   'http://127.0.0.1:40179/octo/sample.git/',

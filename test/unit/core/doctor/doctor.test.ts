@@ -30,6 +30,7 @@ const settings: RepositorySettings = {
   hasLabel: known(true),
   workflows: known([{ path: PATH, state: 'active' }]),
   onDefaultBranch: known({ [PATH]: template }),
+  inTheWay: known([]),
   branchRules: known([]),
   branchProtection: known([]),
   pushRulesets: known([]),

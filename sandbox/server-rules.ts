@@ -1,0 +1,80 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/**
+ * A rule of a server, which a bare repository enforces by its pre-receive hook in GitHub's own words.
+ * `text`, `path`, `extension`: what a new commit must not hold; `pattern`: what it must match, a basic regular expression.
+ */
+export type ServerRule =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'secret'; readonly text: string; readonly namesFile: boolean }
+  | { readonly kind: 'file-path'; readonly path: string }
+  | { readonly kind: 'file-size'; readonly bytes: number }
+  | { readonly kind: 'creation' | 'update' | 'deletion' | 'linear-history' | 'signatures' }
+  | { readonly kind: 'author' | 'message'; readonly pattern: string }
+  | { readonly kind: 'workflow' }
+  /** A hook that says no more than that it declines commits that hold this text. */
+  | { readonly kind: 'silent'; readonly text: string };
+
+/** Makes the bare repository in `folder` enforce these rules, in place of those before; each only for branches. */
+export async function setServerRules(folder: string, rules: readonly ServerRule[]): Promise<void> {
+  const hook = join(folder, 'hooks', 'pre-receive');
+  await mkdir(dirname(hook), { recursive: true });
+  const checks = rules.map((rule) => `  ${scriptOf(rule)}`).join('\n');
+  // The state of runs is on refs that rulesets for branches do not reach.
+  const script = `#!/bin/sh
+violated() { echo "error: GH013: Repository rule violations found for $ref." >&2; echo >&2; printf '%s\\n' "$@" >&2; exit 1; }
+while read -r old new ref; do
+  case $ref in refs/heads/*) ;; *) continue ;; esac
+  zero=$(echo "$old" | tr -d 0); gone=$(echo "$new" | tr -d 0)
+  fresh=; [ -n "$gone" ] && fresh=$(git rev-list "$new" --not --all)
+${checks}
+done
+`;
+  await writeFile(hook, script, { mode: 0o755 });
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** What a check does with each file that a new commit changes, which is \`$c\` and \`$f\`. */
+const eachFile = (body: string): string =>
+  `for c in $fresh; do for f in $(git diff-tree --root -r -m --no-commit-id --name-only --diff-filter=d "$c"); do ${body}; done; done`;
+
+function scriptOf(rule: ServerRule): string {
+  switch (rule.kind) {
+    case 'none':
+      return ':';
+    case 'secret': {
+      const place = rule.namesFile ? `"       locations:" "         - commit: $c" "           path: $f:1"` : '';
+      return eachFile(
+        `git cat-file blob "$c:$f" | grep -qF ${quoted(rule.text)} && violated '- GITHUB PUSH PROTECTION' '  —————————————————————————————————————————' '    Resolve the following violations before pushing again' '' '    - Push cannot contain secrets' '' '     (?) Learn how to resolve a blocked push' '     https://docs.github.com/code-security/secret-scanning' '' '      —— Example Service Token ——————————————————————' ${place} '' '       (?) To push, remove secret from commit(s) or follow this URL to allow the secret.' '       https://github.com/octo/sample/security/secret-scanning/unblock-secret/2abc'`,
+      );
+    }
+    case 'file-path':
+      return eachFile(
+        `case $f in ${rule.path}) violated '- GITHUB PUSH PROTECTION' '    Resolve the following violations before pushing again' '' '    - File path is restricted' '' '       locations:' "         - commit: $c" "           path: $f" ;; esac`,
+      );
+    case 'file-size':
+      return eachFile(
+        `size=$(git cat-file -s "$c:$f"); if [ "$size" -gt ${String(rule.bytes)} ]; then echo "error: File $f is 301.74 MB; this exceeds GitHub's file size limit of 100.00 MB" >&2; echo "error: GH001: Large files detected. You may want to try Git Large File Storage - https://git-lfs.github.com." >&2; exit 1; fi`,
+      );
+    case 'creation':
+      return `[ -z "$zero" ] && violated '- Cannot create ref due to creations being restricted.'`;
+    case 'update':
+      return `[ -n "$zero" ] && [ -n "$gone" ] && violated '- Cannot update this protected ref.'`;
+    case 'deletion':
+      return `[ -z "$gone" ] && violated '- Cannot delete this branch'`;
+    case 'linear-history':
+      return `for c in $fresh; do [ -n "$(git rev-list --merges -1 "$c^!")" ] && violated '- This branch must not contain merge commits.' '  Found 1 violation:' '' "  $c"; done`;
+    case 'signatures':
+      return `for c in $fresh; do git cat-file commit "$c" | grep -q '^gpgsig' || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
+    case 'author':
+      return `for c in $fresh; do git show -s --format=%ae "$c" | grep -q ${quoted(rule.pattern)} || violated '- Commit author email must match a given regex pattern: '${quoted(rule.pattern)} '  Found 1 violation:' '' "  $c"; done`;
+    case 'message':
+      return `for c in $fresh; do git show -s --format=%s "$c" | grep -q ${quoted(rule.pattern)} || violated '- Commit message must match a given regex pattern: '${quoted(rule.pattern)} '  Found 1 violation:' '' "  $c"; done`;
+    case 'workflow':
+      return `for c in $fresh; do f=$(git log --format= --name-only -m "$c" --not --all | grep '^[.]github/workflows/' | head -n 1); if [ -n "$f" ]; then echo "refusing to allow a GitHub App to create or update workflow \\\`$f\\\` without \\\`workflows\\\` permission" >&2; exit 1; fi; done`;
+    case 'silent':
+      return eachFile(`git cat-file blob "$c:$f" | grep -qF ${quoted(rule.text)} && { echo 'declined by policy 17' >&2; exit 1; }`);
+  }
+}

@@ -1,0 +1,121 @@
+import type { ObjectId } from '../evidence.ts';
+import type { Feedback } from '../feedback/memory.ts';
+import { progressOf } from '../tasks/queue.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
+import { capped } from '../text/cut.ts';
+import type { LaneState } from './state.ts';
+import { withTransition } from './transitions.ts';
+
+/** A task whose work the server refuses so often in a row waits for a person. */
+const MAX_REFUSALS = 2;
+const MAX_FILES = 5;
+const MAX_PATH_CHARS = 200;
+
+/** What of a push was refused for its content, as the journal keeps it. */
+export interface LeftOutWork {
+  /** Tasks whose commits lost something. */
+  readonly tasks: readonly TaskId[];
+  /** Files that were left out; none: everything that the tasks had not pushed before. */
+  readonly files: readonly string[];
+  /** What is wrong, what helps, and the server's words; redacted. */
+  readonly words: string;
+  /** Content of the work tree from then on, as evidence measures it; null: nobody has it. */
+  readonly tree: ObjectId | null;
+}
+
+/** True if a task waits for a person once the server has refused this of it. */
+export function waitsAfterRefusal(state: LaneState, { files }: Pick<LeftOutWork, 'files'>, id: TaskId): boolean {
+  return files.length === 0 || (progressOf(state.tasks, id).refused?.times ?? 0) + 1 >= MAX_REFUSALS;
+}
+
+/**
+ * The state after commits were made again without what the server refused. Their tasks are not done: the next iteration
+ * is told what the server said and which file it was; where that is not known, or it is so again, a person is asked.
+ */
+export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number): LaneState {
+  const settled = left.tasks.reduce((next, id) => refuse(next, id, left, now), state);
+  const { lastIteration, currentTask } = settled;
+  const isOfLast = lastIteration !== null && left.tasks.includes(lastIteration.taskId ?? '');
+  const goesOn = left.tasks.findLast((id) => progressOf(settled.tasks, id).state === 'in-progress') ?? null;
+  return {
+    ...settled,
+    // What is half done is continued before another task begins.
+    currentTask: currentTask !== null && !left.tasks.includes(currentTask) ? currentTask : goesOn,
+    unmarked: settled.unmarked.filter((id) => !left.tasks.includes(id)),
+    feedback: withoutAnswers(settled.feedback, left.tasks),
+    lastIteration:
+      lastIteration === null
+        ? null
+        : {
+            ...lastIteration,
+            tree: left.tree ?? lastIteration.tree,
+            hints: isOfLast
+              ? [...new Set([...lastIteration.hints.filter((code) => code !== 'withheld'), 'push_refused' as const])]
+              : lastIteration.hints,
+          },
+  };
+}
+
+function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): LaneState {
+  const before = progressOf(state.tasks, id);
+  const waits = waitsAfterRefusal(state, left, id);
+  const task: TaskProgress = {
+    ...before,
+    state: waits ? 'blocked' : 'in-progress',
+    reason: waits ? 'push_refused' : null,
+    doneCommit: null,
+    refused: {
+      times: (before.refused?.times ?? 0) + 1,
+      words: capped(left.words, MAX_SERVER_WORDS_CHARS),
+      files: left.files.slice(0, MAX_FILES).map((path) => capped(path, MAX_PATH_CHARS)),
+    },
+  };
+  return withTransition(
+    { ...state, tasks: { ...state.tasks, [id]: task } },
+    { at: now, subject: 'task', from: `${id} ${before.state}`, to: task.state, reason: 'push_refused' },
+  );
+}
+
+/** No commit answers what people or CI asked. */
+function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
+  const items = Object.entries(feedback.items).map(
+    ([id, item]) => [id, ids.includes(id) ? { ...item, answer: null } : item] as const,
+  );
+  return { ...feedback, items: Object.fromEntries(items) };
+}
+
+/** The state in which commits have these places: by old id the new one, null: there is none any more. */
+export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
+  const placeOf = (id: ObjectId | null): ObjectId | null =>
+    id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;
+  const tasks = Object.entries(state.tasks).map(
+    ([id, progress]) => [id, { ...progress, doneCommit: placeOf(progress.doneCommit) }] as const,
+  );
+  const shares = Object.entries(state.change.tasks).map(([id, share]) => {
+    const commits = share.commits.map(placeOf).filter((commit) => commit !== null);
+    return [id, { ...share, commits, commitCount: share.commitCount - share.commits.length + commits.length }] as const;
+  });
+  return {
+    ...state,
+    tasks: Object.fromEntries(tasks),
+    change: { ...state.change, tasks: Object.fromEntries(shares) },
+  };
+}
+
+/** The state once the server has taken all that was committed: what it refused of finished tasks is over. */
+export function acceptWork(state: LaneState): LaneState {
+  const isOver = ({ state: stands, refused }: TaskProgress): boolean => stands === 'done' && refused !== undefined;
+  if (!Object.values(state.tasks).some(isOver)) return state;
+  const tasks = Object.entries(state.tasks).map(([id, progress]) => {
+    if (!isOver(progress)) return [id, progress] as const;
+    const { refused: _, ...rest } = progress;
+    return [id, rest] as const;
+  });
+  return { ...state, tasks: Object.fromEntries(tasks) };
+}
+
+/** The state in which a task waits for a person before any call, for a push that the server is known to refuse. */
+export function waitForServer(state: LaneState, id: TaskId, words: string, now: number): LaneState {
+  return recordLeftOut(state, { tasks: [id], files: [], words, tree: null }, now);
+}

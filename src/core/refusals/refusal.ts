@@ -1,0 +1,144 @@
+import { capped } from '../text/cut.ts';
+import { flatten } from '../text/one-line.ts';
+import { serverRules, unnamedProtection } from './server-rules.ts';
+
+/**
+ * What the server judged (spec §10). `content`: what the commits hold. `branch`: who pushes what kind of commit to which
+ * branch. `name`: another ref is where this one would be. `stale`: somebody was faster. `weather`: no answer, or a breakdown.
+ */
+export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'weather';
+
+/** A refused push, or a refused creation or deletion of a ref. */
+export interface Refusal {
+  readonly kind: RefusalKind;
+  /** Name of the rule in server-rules.ts, or UNKNOWN_RULE. */
+  readonly rule: string;
+  /** Paths that the server names, as it spells them. */
+  readonly files: readonly string[];
+  /** The server's own words on one line, without what is decoration, and without offers to let a secret through. */
+  readonly words: string;
+  /** What is wrong, and what helps: sentences for a person. */
+  readonly meaning: string;
+}
+
+/** Longest quote of a server. */
+export const MAX_WORDS_CHARS = 700;
+
+/** So many files are read out of a refusal. */
+const MAX_FILES = 50;
+
+/** What git and the server said of a push, understood. Never throws; anything that is not understood is a rule of the branch called `unknown`. */
+export function parseRefusal(text: string): Refusal {
+  const meant = withoutAddresses(text);
+  const words = serverWords(text);
+  // One answer may name several rules: leaving out a file does not help where the branch is refused as well.
+  const broken = serverRules.filter(({ pattern }) => pattern.test(meant));
+  const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
+  const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
+  if (first === undefined)
+    return { kind: 'branch', rule: UNKNOWN_RULE, files: [], words, meaning: 'The server refused the push.' };
+  const files = first.kind === 'content' ? filesIn(text) : [];
+  return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.cure}`.trim() };
+}
+
+/** Of a server that refuses by a rule of its own. */
+export const UNKNOWN_RULE = 'unknown';
+
+const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
+
+/** True if the server said by which of the known rules it refused. */
+export function isNamed({ rule }: Refusal): boolean {
+  return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
+}
+
+/** What people read of a refusal: what is wrong, what helps, and the server's words. */
+export function explain({ meaning, words }: Refusal): string {
+  return words === '' ? meaning : `${meaning} (The server said: ${words})`;
+}
+
+/** Why a push or a deletion did not work, as sentences for a person. */
+export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
+  return 'refusal' in failed ? explain(failed.refusal) : failed.why;
+}
+
+/** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */
+export function withoutAddresses(words: string): string {
+  return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
+}
+
+/** True if the words are about the way to the server or about a breakdown of it, so that another try may succeed. */
+export function isWeather(words: string): boolean {
+  return parseRefusal(words).kind === 'weather';
+}
+
+/** True if the words say that the branch is not where it was left. */
+export function isStale(words: string): boolean {
+  return parseRefusal(words).kind === 'stale';
+}
+
+/** Of the paths that a push changes, those that the server refuses: what it names, or what its words contain as a whole word. */
+export function refusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
+  if (kind !== 'content') return [];
+  const named = changed.filter((path) => files.includes(path));
+  if (named.length > 0) return named;
+  const mentioned = changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
+  // The end of a longer name is not a file of its own.
+  return mentioned.filter((path) => !mentioned.some((other) => other !== path && other.endsWith(path)));
+}
+
+function isMentioned(words: string, path: string): boolean {
+  const at = words.indexOf(path);
+  const isEdge = (char: string | undefined): boolean => char === undefined || /[\s"'`:;,()<>[\]]/.test(char);
+  const after = words.slice(at + path.length).replace(/^\.(?=\s|$)/, '');
+  return at !== -1 && isEdge(words[at - 1]) && isEdge(after[0]);
+}
+
+/** Paths in the forms in which GitHub prints them. */
+const FILE_FORMS: readonly RegExp[] = [
+  // Push protection: a place in a file.
+  /^\s*path:\s+(.+?)(?::\d+(?::\d+)?)?\s*$/,
+  // GH001 and file size rules.
+  /\bFile (.+?) is [\d.,]+ ?[KMGT]?i?B\b/i,
+  /\bworkflow [`'"](\.github\/workflows\/[^`'"]+)[`'"]/i,
+  // File rules: the path behind the words of the rule, quoted or alone in its line.
+  /\b(?:file path|path|file extension|file|file name)\b[^`'"\n]*[`'"]([^`'"\n]+)[`'"]/i,
+  /^\s*(?:[-*•]\s+)?((?:[\w@.+-]+\/)+[\w@.+-]+|[\w@+-]+\.[A-Za-z]\w{0,9})\s*$/,
+];
+
+function filesIn(text: string): readonly string[] {
+  const found = linesOf(text).flatMap((line) => {
+    const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
+    return match === undefined ? [] : [match];
+  });
+  return [...new Set(found)].slice(0, MAX_FILES);
+}
+
+/** Lines without git's mark of the server's side. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/\r\n?|\n/).map((line) => line.replace(/^remote: ?/, '').trimEnd());
+}
+
+/** Lines that say nothing, and those that offer a way around a protection: nobody is advised to take it. */
+const LEFT_OUT: readonly RegExp[] = [
+  /^\s*$/,
+  /^[\s\u2014\u2013=_*-]+$/,
+  /^\s*\(\?\)/,
+  /unblock-secret|bypass|settings\/security_analysis/i,
+  /^(error: )?(Trace: |See https?:)/,
+  /^(Enumerating|Counting|Compressing|Writing|Resolving|Receiving) |^Delta compression|^Total \d/,
+  /^To \S+$/,
+  /^error: failed to push some refs/,
+  /^\s*https?:\S+\s*$/,
+  /^Review all repository rules at/,
+  /^Done$/,
+  /^no message$/,
+];
+
+/** The server's words on one line. */
+export function serverWords(text: string): string {
+  const said = linesOf(text)
+    .filter((line) => !LEFT_OUT.some((pattern) => pattern.test(line)))
+    .map((line) => flatten(line.replaceAll(/[\u2014]{2,}/g, '')))
+    .filter((line) => line !== '');
+  return capped([...new Set(said)].join('; '), MAX_WORDS_CHARS);
+}

@@ -1,0 +1,305 @@
+import type { RefusalKind } from './refusal.ts';
+
+/** A rule as GitHub's rulesets have it: its name there, and what it does to Ralph's branches. */
+interface RuleType {
+  readonly name: string;
+  readonly kind: 'problem' | 'warning';
+  readonly does: string;
+}
+
+/** A rule of a git server. `type` null: no ruleset has it. */
+export interface ServerRule {
+  readonly kind: RefusalKind;
+  readonly rule: string;
+  readonly type: RuleType | null;
+  /** GitHub's words, or git's own, for a push that breaks it. */
+  readonly pattern: RegExp;
+  readonly meaning: string;
+  /** What a person can do; '' where nothing needs to be done. */
+  readonly cure: string;
+}
+
+const EXEMPT =
+  'Limit the rule to the branches that it is for (Settings → Rules → Rulesets), or let the identity that pushes be on its bypass list.';
+
+const LEAVE_OUT = 'The file is left out of the branch.';
+
+/** The one list of what servers refuse; the classification of a refusal and `ralph doctor` read it. The first row that matches within a kind counts. */
+export const serverRules: readonly ServerRule[] = [
+  // Content.
+  {
+    kind: 'content',
+    rule: 'secret',
+    type: null,
+    pattern: /Push cannot contain secrets|GH009|secrets detected|Resolve the following secrets/i,
+    meaning: 'Push protection found a secret in what was committed.',
+    cure: 'Take the secret out of the file. If it is a real one, revoke it: it was written to a disk that an agent can read.',
+  },
+  {
+    kind: 'content',
+    rule: 'workflow',
+    type: null,
+    pattern: /refusing to allow .* to create or update workflow/is,
+    meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may.',
+    cure: 'Use the token of a GitHub App or a person with the "workflows" permission, or leave these files out of allow-protected-paths.',
+  },
+  {
+    kind: 'content',
+    rule: 'large-file',
+    type: null,
+    pattern: /GH001|exceeds GitHub's file size limit/i,
+    meaning: 'A file is larger than GitHub takes.',
+    cure: 'Keep it out of the repository, or in git-lfs.',
+  },
+  {
+    kind: 'content',
+    rule: 'lfs',
+    type: null,
+    pattern: /GH008|unknown Git LFS object/i,
+    meaning: 'The commits name git-lfs files that were never uploaded.',
+    cure: LEAVE_OUT,
+  },
+  {
+    kind: 'content',
+    rule: 'file-path',
+    type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes of some files' },
+    pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
+    meaning: 'A rule of the repository restricts this path.',
+    cure: LEAVE_OUT,
+  },
+  {
+    kind: 'content',
+    rule: 'path-length',
+    type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
+    pattern: /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
+    meaning: 'A rule of the repository limits the length of paths.',
+    cure: LEAVE_OUT,
+  },
+  {
+    kind: 'content',
+    rule: 'file-extension',
+    type: { name: 'file_extension_restriction', kind: 'warning', does: 'refuses some kinds of files' },
+    pattern:
+      /file extensions? (\S+ )?(is|are) (restricted|not allowed)|restricted file extension|file_extension_restriction/i,
+    meaning: 'A rule of the repository forbids this kind of file.',
+    cure: LEAVE_OUT,
+  },
+  {
+    kind: 'content',
+    rule: 'file-size',
+    type: { name: 'max_file_size', kind: 'warning', does: 'refuses large files' },
+    pattern:
+      /file size (exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
+    meaning: 'A rule of the repository limits the size of files.',
+    cure: LEAVE_OUT,
+  },
+  // Name.
+  {
+    kind: 'name',
+    rule: 'name-in-the-way',
+    type: null,
+    pattern:
+      /directory file conflict|there are still refs under|cannot lock ref '[^']*': '[^']*' exists; cannot create|cannot process '[^']*' and '[^']*' at the same time|file exists in the way|case-insensitive/i,
+    meaning: 'Another branch has a name that git does not allow beside this one.',
+    cure: 'Rename or delete that branch, or choose another `branch-prefix`.',
+  },
+  // Branch.
+  {
+    kind: 'branch',
+    rule: 'branch-name',
+    type: { name: 'branch_name_pattern', kind: 'warning', does: 'may refuse the name of the branch' },
+    pattern: /branch name (must|does not|is not)|ref name (must|does not)|branch_name_pattern/i,
+    meaning: 'A rule of the repository does not allow this name of a branch.',
+    cure: 'Choose a `branch-prefix` that it allows.',
+  },
+  {
+    kind: 'branch',
+    rule: 'creation',
+    type: { name: 'creation', kind: 'problem', does: 'refuses new branches' },
+    pattern: /creations? (being|is|are) restricted|cannot create (this )?(ref|branch)|matching branches.*creat/i,
+    meaning: 'A rule of the repository forbids this token to create the branch.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'deletion',
+    type: { name: 'deletion', kind: 'warning', does: 'keeps the branch after its pull request is merged, so that the next work begins on it' },
+    pattern:
+      /cannot delete (this|a) (protected )?(branch|ref)|deletion (of .* )?prohibited|denying ref deletion|deletions? (being|is|are) restricted/i,
+    meaning: 'A rule of the repository forbids deleting the branch.',
+    cure: 'Nothing needs to be done: the next work begins without deleting it.',
+  },
+  {
+    kind: 'branch',
+    rule: 'signatures',
+    type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
+    pattern: /must have (verified|valid) signatures|commits must be signed|unsigned commits?/i,
+    meaning: "A rule of the repository requires signed commits, and Ralph's are not signed.",
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'linear-history',
+    type: { name: 'required_linear_history', kind: 'warning', does: 'refuses merges of the base, so that a conflict must be resolved by a person' },
+    pattern: /must not contain merge commits|merge commits are not allowed|requires? (a )?linear history/i,
+    meaning: 'A rule of the repository requires a linear history, so the branch cannot take a merge of its base.',
+    cure: `Merge or close the pull request, or ${lowerFirst(EXEMPT)}`,
+  },
+  {
+    kind: 'branch',
+    rule: 'author',
+    type: { name: 'commit_author_email_pattern', kind: 'warning', does: 'may refuse the author of commits' },
+    pattern:
+      /\b(commit )?author('s)? (e-?mail|name)\b.* must|author e-?mail|expected author|commit_author_email_pattern|author .* (is )?not allowed/i,
+    meaning: "A rule of the repository does not accept the author of Ralph's commits.",
+    cure: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
+  },
+  {
+    kind: 'branch',
+    rule: 'committer',
+    type: { name: 'committer_email_pattern', kind: 'warning', does: 'may refuse the committer of commits' },
+    pattern: /\bcommitter('s)? (e-?mail|name)\b|committer_email_pattern|committer .* (is )?not allowed/i,
+    meaning: "A rule of the repository does not accept the committer of Ralph's commits.",
+    cure: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
+  },
+  {
+    kind: 'branch',
+    rule: 'private-email',
+    type: null,
+    pattern: /GH007|publish a private e-?mail address|email privacy restrictions/i,
+    meaning: 'The account of the token keeps its email address private, and the commits name it.',
+    cure: "Use the account's noreply address or another token.",
+  },
+  {
+    kind: 'branch',
+    rule: 'message',
+    type: { name: 'commit_message_pattern', kind: 'warning', does: 'may refuse commit messages' },
+    pattern: /commit messages? (must|does not|do not|is|are)|commit_message_pattern/i,
+    meaning: "A rule of the repository does not accept the messages of Ralph's commits.",
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'deployments',
+    type: { name: 'required_deployments', kind: 'warning', does: 'may refuse pushes before a deployment' },
+    pattern: /required deployments?|must be (successfully )?deployed/i,
+    meaning: 'A rule of the repository requires a deployment before a push.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'status-checks',
+    type: { name: 'required_status_checks', kind: 'problem', does: 'refuses pushes before checks have passed' },
+    pattern: /required status checks?/i,
+    meaning: 'A rule of the repository requires checks to pass before a push, which no new commit can have.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'required-workflows',
+    type: { name: 'workflows', kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
+    pattern: /required workflows?/i,
+    meaning: 'A rule of the repository requires workflows to pass before a push, which no new commit can have.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'code-scanning',
+    type: { name: 'code_scanning', kind: 'warning', does: 'may refuse pushes before code scanning' },
+    pattern: /code scanning (is|results?|alerts?)|waiting for code scanning/i,
+    meaning: 'A rule of the repository requires code scanning before a push.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'pull-request',
+    type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
+    pattern: /changes must be made through a pull request|changes must be made through the merge queue/i,
+    meaning: 'A rule of the repository allows changes of this branch through pull requests only.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'update',
+    type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
+    pattern: /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
+    meaning: 'A rule of the repository forbids this token to update the branch.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'force-push',
+    type: null,
+    pattern: /GH003|cannot force-push|denying non-fast-forward/i,
+    meaning: 'A rule of the repository forbids to rewrite the branch.',
+    cure: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'access',
+    type: null,
+    pattern:
+      /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push)/is,
+    meaning: 'The token may not push.',
+    cure: 'The workflow needs "permissions: contents: write".',
+  },
+  {
+    kind: 'stale',
+    rule: 'moved',
+    type: null,
+    pattern:
+      /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref|incorrect old value|remote ref updated since checkout/i,
+    meaning: 'The branch changed while this run worked.',
+    cure: 'Nothing was overwritten; the next run continues from there.',
+  },
+  {
+    kind: 'weather',
+    rule: 'unreachable',
+    type: null,
+    pattern:
+      /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)|remote end hung up|early EOF/i,
+    meaning: 'The git server could not be reached.',
+    cure: '',
+  },
+  {
+    kind: 'weather',
+    rule: 'breakdown',
+    type: null,
+    pattern:
+      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive/i,
+    meaning: 'The git server broke down over the push.',
+    cure: '',
+  },
+  {
+    kind: 'weather',
+    rule: 'rate-limit',
+    type: null,
+    pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests/i,
+    meaning: 'The git server limits the rate of requests.',
+    cure: '',
+  },
+];
+
+/** What a rule of a ruleset does to Ralph's branches, by GitHub's name of it; null: it lets Ralph's pushes through. */
+export function effectOf(type: string): RuleType | null {
+  return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
+}
+
+/** True for rules about the name of a file: whatever it holds, the server refuses it. */
+export function isForPath(rule: string): boolean {
+  return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
+}
+
+/** What is left of a protection where none of its rules is named: a refusal by one of the rules above names it as well. */
+export const unnamedProtection: ServerRule = {
+  kind: 'branch',
+  rule: 'protection',
+  type: null,
+  pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
+  meaning: 'A branch protection rule or ruleset of the repository forbids this push.',
+  cure: EXEMPT,
+};
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

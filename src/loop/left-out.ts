@@ -1,0 +1,147 @@
+import { serializeLeftOut } from '../core/journal/journal.ts';
+import { leaveOut } from '../core/lane/change.ts';
+import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../core/lane/refused.ts';
+import { explain, refusedPaths, type Refusal } from '../core/refusals/refusal.ts';
+import { isForPath } from '../core/refusals/server-rules.ts';
+import { namesOf } from '../core/text/lists.ts';
+import { sentence } from '../core/text/sentence.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import type { Work } from '../handover/work.ts';
+import type { RefusedPath, Remade, Remote } from '../ports/repository.ts';
+import type { LoopDeps } from './deps.ts';
+
+/** What leaving something out needs of the world. `repository` null: the work tree is in another job. */
+export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
+  readonly remote: Pick<Remote, 'pathsByTask' | 'remakeWithout' | 'probePush'>;
+  readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
+  readonly appendJournal: LoopDeps['appendJournal'] | null;
+  readonly record: LoopDeps['record'] | null;
+}
+
+/** Why the files of the branch are not the agent's: what Withheld says of each of them. */
+const LEFT_OUT_BY_SERVER = 'the git server refused it';
+
+/**
+ * The work without what the server refused of the commits that it does not have yet: the files that it names (`byFile`),
+ * else what a task made, where the others are taken without it; else all of it. The rest stands as it was committed.
+ */
+export async function leaveRefusedOut(
+  deps: LeaveOutDeps,
+  work: Work,
+  { refusal, byFile }: { readonly refusal: Refusal; readonly byFile: boolean },
+): Promise<Work> {
+  const { remote } = deps;
+  const range = { commit: work.head, since: work.remoteHead ?? work.base };
+  const byTask = await remote.pathsByTask(range);
+  const named = byFile ? refusedPaths(refusal, [...new Set(byTask.flatMap(({ paths }) => paths))]) : [];
+  const remade = named.length === 0 ? null : await remote.remakeWithout({ ...range, paths: named });
+  if (remade !== null) return withoutFiles(deps, work, { refusal, remade, paths: named });
+  for (const { task, paths } of byTask.length > 1 ? byTask : []) {
+    const without = await remote.remakeWithout({ ...range, paths });
+    const isTaken = without !== null && (await remote.probePush(work.lane.branch, without.head)).kind === 'pushed';
+    if (isTaken) return withoutTasks(deps, work, { refusal, remade: without, tasks: [task] });
+  }
+  const none = { head: range.since, places: placesOfAll(work), tasks: [] };
+  return withoutTasks(deps, work, { refusal, remade: none, tasks: byTask.map(({ task }) => task) });
+}
+
+async function withoutFiles(
+  deps: LeaveOutDeps,
+  work: Work,
+  { refusal, remade, paths }: { readonly refusal: Refusal; readonly remade: Remade; readonly paths: readonly string[] },
+): Promise<Work> {
+  const { clock, log, redact } = deps;
+  const words = redact(explain(refusal));
+  const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
+  const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
+  // What waits for a person leaves nothing in the work tree that the next task could be blamed for.
+  const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
+  log.warning(
+    `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${sentence(words)}`,
+  );
+  const tree = await takeHead(deps, { head: remade.head, refused, putBack });
+  const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
+  const now = clock.now();
+  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
+  const state = recordLeftOut(withPlaces(work.state, remade.places), left, now);
+  const change = leaveOut(state.change, {
+    begun: work.stateBefore.change,
+    ofRun: [],
+    now: [...state.change.leftOut, ...refused].map(({ path, why: reason }) => ({ path: redact(path), why: reason })),
+    published: [],
+  });
+  return kept(deps, work, {
+    head: remade.head,
+    journal: withCommitsAt(work, remade),
+    state: { ...state, change },
+    withheld: [...work.withheld, ...refused.map(({ path }) => ({ path, why }))],
+  });
+}
+
+async function withoutTasks(
+  deps: LeaveOutDeps,
+  work: Work,
+  { refusal, remade, tasks }: { readonly refusal: Refusal; readonly remade: Remade; readonly tasks: readonly TaskId[] },
+): Promise<Work> {
+  const { clock, log, redact } = deps;
+  const words = redact(explain(refusal));
+  log.warning(
+    `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it cannot be told which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
+  );
+  const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
+  const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };
+  const now = clock.now();
+  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
+  return kept(deps, work, {
+    head: remade.head,
+    journal: withCommitsAt(work, remade),
+    state: recordLeftOut(withPlaces(work.state, remade.places), left, now),
+    withheld: work.withheld,
+  });
+}
+
+/** A task that is claimed to be done while its refused file lies in the work tree as it was waits for a person: the next call would be told the same. */
+export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
+  const last = work.journal.at(-1);
+  if (last === undefined) return work;
+  const { state, refused } = progressOf(work.state.tasks, last.taskId);
+  const isThere = refused?.files.some((path) => last.evidence.withheld.includes(path)) ?? false;
+  const isClaimed = last.verdict.discrepancies.length > 0;
+  if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;
+  const tree = await takeHead(deps, { head: work.head, refused: [], putBack: true });
+  const left = { tasks: [last.taskId], files: refused.files, words: refused.words, tree };
+  const now = deps.clock.now();
+  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
+  const next = { ...work, state: recordLeftOut(work.state, left, now) };
+  deps.record?.(next);
+  return next;
+}
+
+/** Every commit of the iterations that the server does not have. */
+function placesOfAll({ journal, safe }: Work): Remade['places'] {
+  const lost = journal.slice(safe.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
+  return Object.fromEntries(lost.map((id) => [id, null]));
+}
+
+async function takeHead(
+  { repository }: Pick<LeaveOutDeps, 'repository'>,
+  remade: { readonly head: string; readonly refused: readonly RefusedPath[]; readonly putBack: boolean },
+): Promise<string | null> {
+  if (repository === null) return null;
+  await repository.takeHead(remade);
+  return (await repository.snapshot()).tree;
+}
+
+function withCommitsAt({ journal }: Work, { places }: Pick<Remade, 'places'>): Work['journal'] {
+  return journal.map((entry) => {
+    const { commit } = entry;
+    return commit !== null && Object.hasOwn(places, commit) ? { ...entry, commit: places[commit] ?? null } : entry;
+  });
+}
+
+function kept(deps: LeaveOutDeps, work: Work, now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>): Work {
+  const next = { ...work, ...now, hasNewCommits: now.head !== work.base };
+  deps.record?.(next);
+  return next;
+}

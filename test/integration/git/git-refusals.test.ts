@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { setServerRules, type ServerRule } from '../../../sandbox/server-rules.ts';
+import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
+
+const rules = (scene: Scene, ...all: readonly ServerRule[]): Promise<void> =>
+  setServerRules(scene.server.repositoryFolder, all);
+
+const tipOf = (scene: Scene, branch: string): Promise<string> => scene.serverGit('rev-parse', branch);
+
+async function work(scene: Scene): Promise<string> {
+  await openFresh(scene);
+  return (await iterate(scene, () => scene.write('work.txt', 'work'))).committed.head;
+}
+
+describe('what a server would say is known before anything is made', () => {
+  test.each<[string, ServerRule, RegExp]>([
+    ['creation', { kind: 'creation' }, /forbids this token to create the branch/],
+    ['signatures', { kind: 'signatures' }, /requires signed commits/],
+    ['another author', { kind: 'author', pattern: '@corp[.]example$' }, /does not accept the author/],
+  ])('%s: the obstacle is named, and nothing is left behind', async (_, rule, why) => {
+    await using scene = await setScene();
+    await rules(scene, rule);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().pushObstacle(BRANCH)).toEqual({
+      kind: 'configuration',
+      why: expect.stringMatching(why) as string,
+    });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+
+  test.each<[string, readonly ServerRule[]]>([
+    ['no rule', []],
+    ["an author rule that the run's author meets", [{ kind: 'author', pattern: '^ralph@example[.]com$' }]],
+    ['no deletion', [{ kind: 'deletion' }]],
+    ['a linear history', [{ kind: 'linear-history' }]],
+    ['rules about content', [{ kind: 'secret', text: 'token', namesFile: true }, { kind: 'file-path', path: 'infra/*' }]],
+    ['a rule about messages, which are those of the work', [{ kind: 'message', pattern: '^feat' }]],
+  ])('%s: there is no obstacle, and nothing is left behind', async (_, all) => {
+    await using scene = await setScene();
+    await rules(scene, ...all);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().pushObstacle(BRANCH)).toBeNull();
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+
+  test.each<[string, ServerRule, 'refused' | 'pushed']>([
+    ['updates are forbidden', { kind: 'update' }, 'refused'],
+    ['deletions are forbidden', { kind: 'deletion' }, 'pushed'],
+    ["the run's own author is accepted", { kind: 'author', pattern: '^ralph@example' }, 'pushed'],
+  ])('a branch that exists, %s: %s', async (_, rule, kind) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const base = await tipOf(scene, 'main');
+    await scene.serverGit('branch', BRANCH, base);
+    await rules(scene, rule);
+    expect(await scene.remote().probePush(BRANCH, base)).toMatchObject({ kind });
+    expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/heads/ralph/')).toBe(
+      `refs/heads/${BRANCH}`,
+    );
+    expect(await tipOf(scene, BRANCH)).toBe(base);
+  });
+
+  test('branches above and below are listed with those under the prefix', async () => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    await scene.serverGit('branch', 'ralph', 'main');
+    expect(await scene.remote().branches('ralph/')).toEqual({ ralph: main });
+    expect(await scene.remote().branches('ralph/queue')).toEqual({ ralph: main });
+  });
+});
+
+describe('commits are made again without what the server refuses', () => {
+  async function twoTasks(scene: Scene): Promise<{ readonly base: string; readonly commit: string }> {
+    const base = await tipOf(scene, 'main');
+    await openFresh(scene);
+    const trailers = (task: string) => ({ 'Ralph-Task': task });
+    await iterate(scene, () => scene.write('a.txt', 'a').then(() => scene.write('config.txt', 'token')), scene.repository, trailers('issue-1'));
+    const { committed } = await iterate(scene, () => scene.write('b.txt', 'b'), scene.repository, trailers('issue-2'));
+    return { base, commit: committed.head };
+  }
+
+  test('the rest keeps its content, messages and order, and is taken', async () => {
+    await using scene = await setScene();
+    const { base, commit } = await twoTasks(scene);
+    await rules(scene, { kind: 'secret', text: 'token', namesFile: true });
+    const remote = scene.remote();
+    const on = { branch: BRANCH, since: base, at: null, along: null };
+    expect(await remote.pushOn({ ...on, commit })).toMatchObject({
+      kind: 'refused',
+      refusal: { kind: 'content', files: ['config.txt'] },
+    });
+    expect(await remote.pathsByTask({ commit, since: base })).toEqual([
+      { task: 'issue-1', paths: ['a.txt', 'config.txt'] },
+      { task: 'issue-2', paths: ['b.txt'] },
+    ]);
+    const remade = await remote.remakeWithout({ commit, since: base, paths: ['config.txt'] });
+    expect(remade).toMatchObject({ tasks: ['issue-1'] });
+    expect(await remote.pushOn({ ...on, commit: remade?.head ?? '' })).toMatchObject({ kind: 'pushed' });
+    expect(await scene.serverGit('diff', '--name-only', `main..${BRANCH}`)).toBe('a.txt\nb.txt');
+    expect(await scene.serverGit('log', '--format=%(trailers:key=Ralph-Task,valueonly,separator=%x20)', `main..${BRANCH}`)).toBe(
+      'issue-2\nissue-1',
+    );
+    await scene.serverGit('fsck', '--strict');
+  });
+
+  test('the work tree keeps the file, which is withheld until it holds something else', async () => {
+    await using scene = await setScene();
+    const { base, commit } = await twoTasks(scene);
+    const remade = await scene.remote().remakeWithout({ commit, since: base, paths: ['config.txt'] });
+    await scene.repository.takeHead({
+      head: remade?.head ?? '',
+      refused: [{ path: 'config.txt', why: 'the git server refused it', whatever: false }],
+      putBack: false,
+    });
+    expect(await scene.read('config.txt')).toBe('token');
+    const idle = await iterate(scene, () => scene.write('c.txt', 'c'));
+    expect(idle.committed.withheldNow).toEqual([{ path: 'config.txt', why: 'the git server refused it' }]);
+    expect(idle.committed.publishedPaths).toEqual(['c.txt']);
+    const mended = await iterate(scene, () => scene.write('config.txt', 'no secret'));
+    expect(mended.committed).toMatchObject({ withheldNow: [], publishedPaths: ['config.txt'] });
+  });
+
+  test('what is set aside is gone from the work tree', async () => {
+    await using scene = await setScene();
+    const { base } = await twoTasks(scene);
+    await scene.repository.takeHead({ head: base, refused: [], putBack: true });
+    await expect(scene.read('config.txt')).rejects.toThrow('ENOENT');
+    const next = await iterate(scene, () => scene.write('c.txt', 'c'));
+    expect(next.committed.publishedPaths).toEqual(['c.txt']);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('a merged branch that may not be deleted', () => {
+  test.each(['merged', 'squashed'] as const)('%s: the lane begins on it, with what the base holds', async (how) => {
+    await using scene = await setScene();
+    const head = await work(scene);
+    await scene.remote().push({ branch: BRANCH, commit: head, start: { kind: 'fresh' } });
+    if (how === 'merged') await scene.serverGit('update-ref', 'refs/heads/main', head);
+    else await scene.server.commitByHand('main', { 'squashed.txt': 'x' });
+    await rules(scene, { kind: 'deletion' });
+    const remote = scene.remote();
+    expect(await remote.deleteBranch({ branch: BRANCH, head })).toMatchObject({
+      kind: 'refused',
+      refusal: { rule: 'deletion' },
+    });
+    const repository = scene.reopen();
+    const opened = await repository.openLane({
+      branch: BRANCH,
+      baseBranch: 'main',
+      start: { kind: 'reuse', mergedHead: head },
+    });
+    const at = { branch: BRANCH, commit: opened.head, since: opened.head, at: head, along: null };
+    expect(await remote.pushOn(at)).toMatchObject({ kind: 'pushed' });
+    expect(await scene.serverGit('diff', '--name-only', `main...${BRANCH}`)).toBe('');
+    expect(await scene.serverGit('merge-base', '--is-ancestor', head, BRANCH)).toBe('');
+    expect((await repository.review())?.lines).toBe(0);
+  });
+});

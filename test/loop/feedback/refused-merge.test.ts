@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { addCommit } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { BRANCH, next, notices, reviewed, worker } from './reviewing.ts';
+
+const WORKFLOW =
+  'refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission';
+
+/** Both sides change the same file, and the base a workflow. */
+function conflicting(project: Project): void {
+  const { branches, commits } = project.origin;
+  for (const [branch, text] of [
+    ['main', 'theirs'],
+    [BRANCH, 'ours'],
+  ] as const) {
+    const parent = branches.get(branch) ?? '';
+    const tree = { ...commits.get(parent)?.tree, 'src/shop.ts': text };
+    branches.set(branch, addCommit(project.origin, { tree, parent, message: text }));
+  }
+  project.forge.saidOf.set(BRANCH, { mergeable: 'conflicting' });
+}
+
+test('a merge of the base that the token may not push is known before a call: one notification says what to press, and no run makes a call until something changes', async () => {
+  const project = await reviewed(worker);
+  conflicting(project);
+  const before = notices(project).length;
+  project.remote.workflowRule = WORKFLOW;
+  for (let run = 0; run < 3; run += 1) expect(await next(project)).toMatchObject({ calls: 0 });
+  const own = notices(project).slice(before);
+  expect(own).toHaveLength(1);
+  expect(own[0]).toMatch(/Update branch.*Resolve conflicts.*workflows: write/s);
+  expect(own[0]).not.toMatch(/exempt/i);
+});
+
+test('a token that may push workflow files merges as ever', async () => {
+  const project = await reviewed((call) =>
+    call.task === 'conflict-base'
+      ? {
+          writes: { 'src/shop.ts': 'both' },
+          output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: 'Both.' } },
+        }
+      : worker(call),
+  );
+  conflicting(project);
+  expect(await next(project)).toMatchObject({ calls: 1 });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
+import type { Files } from './stage/in-memory.ts';
+import { addIssue, createProject, runOnce, savedState } from './stage/river.ts';
+
+/** GitHub's words for a secret in a file. */
+const secretIn = (path: string): string =>
+  [
+    '[remote rejected] (push declined due to repository rule violations)',
+    'remote: error: GH013: Repository rule violations found for refs/heads/ralph/queue.',
+    'remote: - GITHUB PUSH PROTECTION',
+    'remote:     - Push cannot contain secrets',
+    'remote:        locations:',
+    `remote:            path: ${path}:3`,
+    'remote:        (?) To push, remove secret from commit(s) or follow this URL to allow the secret.',
+  ].join('\n');
+
+const SECRET = 'a secret that GitHub alone knows';
+const pushProtection = (files: Files): string | null => {
+  const path = Object.keys(files).find((name) => files[name] === SECRET);
+  return path === undefined ? null : secretIn(path);
+};
+
+/** Writes a file with a secret into its first task, beside the work; another call mends it, or does not. */
+const leaky =
+  (mends: boolean): Behaviour =>
+  (call) => {
+    const act = finisher(call);
+    const isFirst = call.task === 'issue-1';
+    const has = call.files['src/config.ts'] === SECRET;
+    const config = isFirst ? { 'src/config.ts': has && mends ? 'no secret' : SECRET } : {};
+    return { ...act, writes: { ...act.writes, ...config } };
+  };
+
+describe('the server judges the content (L5)', () => {
+  test('an agent that is told what the server said mends the file: all three tasks are done in one run', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(true)) });
+    project.remote.contentRule = pushProtection;
+    const run = await runOnce(project);
+    expect(run.report?.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
+    expect(run.calls).toBe(4);
+    const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree;
+    expect(published).toMatchObject({ 'src/config.ts': 'no secret' });
+    const [, second] = project.script.calls;
+    expect(second?.prompt).toMatch(/<<<SERVER|SERVER/);
+    expect(second?.prompt).toContain('src/config.ts');
+    expect(second?.prompt).toContain('Push cannot contain secrets');
+    expect(second?.prompt).toContain('Do not look for a way around the rule');
+    expect(JSON.stringify(run.report)).not.toMatch(/Exempt/i);
+    expect(savedState(project, 'queue').tasks['issue-1']).toMatchObject({ state: 'done' });
+    expect(savedState(project, 'queue').tasks['issue-1']).not.toHaveProperty('refused');
+  });
+
+  test('one that does not is set aside with one notification in the words of the server; the others are done, and later runs make no call', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(false)) });
+    project.remote.contentRule = pushProtection;
+    const run = await runOnce(project);
+    expect(run.calls).toBe(4);
+    const state = savedState(project, 'queue');
+    expect(state.tasks).toMatchObject({
+      'issue-1': { state: 'blocked', reason: 'push_refused', refused: { files: ['src/config.ts'] } },
+      'issue-2': { state: 'done' },
+      'issue-3': { state: 'done' },
+    });
+    expect(state.circuit.kind).toBe('closed');
+    const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree ?? {};
+    expect(Object.keys(published)).not.toContain('src/config.ts');
+    expect(published).toMatchObject({ 'src/issue-2.ts': expect.any(String), 'src/issue-3.ts': expect.any(String) });
+    const notes = [...(project.forge.notifications.get(1)?.values() ?? [])];
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain('The git server does not take the work on');
+    expect(notes[0]).toContain('Push cannot contain secrets');
+    expect(notes[0]).toContain('src/config.ts');
+    expect(notes[0]).not.toMatch(/exempt|bypass|allow the secret/i);
+    const again = await runOnce(project);
+    expect(again.calls).toBe(0);
+    expect(project.forge.notifications.get(1)?.size).toBe(1);
+  });
+
+  test('where the server names no file, the task of the refused commits is set aside at once and the others go on', async () => {
+    const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)) });
+    project.remote.contentRule = (files) =>
+      Object.values(files).includes(SECRET) ? '[remote rejected] (pre-receive hook declined)\nremote: policy 17' : null;
+    const run = await runOnce(project);
+    expect(run.calls).toBe(2);
+    expect(savedState(project, 'queue').tasks).toMatchObject({
+      'issue-1': { state: 'blocked', reason: 'push_refused', refused: { files: [] } },
+      'issue-2': { state: 'done' },
+    });
+    const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree ?? {};
+    expect(Object.keys(published).sort()).toEqual(['README.md', 'src/issue-2.ts']);
+    expect([...(project.forge.notifications.get(1)?.values() ?? [])].join()).toContain('policy 17');
+  });
+});
+
+describe('the server judges the branch (L6)', () => {
+  test.each([
+    ['signatures', '- Commits must have verified signatures.'],
+    ['author', '- Commit author email must match a given regex pattern: @corp'],
+  ])('%s: configuration, one call at most, one notification, no task blamed', async (_, rule) => {
+    const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => steadyWorker) });
+    const words = `[remote rejected] (push declined)\nremote: error: GH013: Repository rule violations found\nremote: ${rule}`;
+    project.remote.contentRule = (files) => ('src/issue-1.ts' in files ? words : null);
+    const first = await runOnce(project);
+    expect(first.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
+    expect(first.calls).toBe(1);
+    project.remote.refusal = words;
+    for (let run = 0; run < 4; run += 1) {
+      const later = await runOnce(project);
+      expect(later.calls).toBe(0);
+      expect(later.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
+      project.clock.advance(3_600_000);
+    }
+    const state = savedState(project, 'queue');
+    expect(state.circuit).toMatchObject({ kind: 'closed' });
+    const notes = [...project.forge.notifications.values()].flatMap((one) => [...one.values()]);
+    expect(notes).toHaveLength(1);
+    project.remote.refusal = null;
+    project.remote.contentRule = () => null;
+    expect((await runOnce(project)).calls).toBeGreaterThan(0);
+  });
+
+  test.each([['ralph'], ['ralph/queue/foo']])(
+    'a branch %s is in the way: configuration, no call, named with what helps, once',
+    async (other) => {
+      const project = createProject({ issues: [1], agent: [finisher] });
+      const main = project.origin.branches.get('main') ?? '';
+      project.origin.branches.set(other, main);
+      for (let run = 0; run < 3; run += 1) {
+        const { calls, report } = await runOnce(project);
+        expect(calls).toBe(0);
+        expect(report?.outcome).toMatchObject({
+          kind: 'failed',
+          reason: 'configuration',
+          message: expect.stringMatching(new RegExp(`the branch "${other}" is in the way.*branch-prefix`)) as string,
+        });
+      }
+      expect([...(project.forge.notifications.get(1)?.values() ?? [])]).toHaveLength(1);
+      project.origin.branches.delete(other);
+      expect((await runOnce(project)).calls).toBe(1);
+    },
+  );
+
+  test('a deletion that is forbidden: the next work begins on the merged branch, run after run, and nothing is red', async () => {
+    const project = createProject({ issues: [1], agent: Array.from({ length: 9 }, () => finisher) });
+    project.remote.deletionRule = 'remote: error: GH013: Repository rule violations\nremote: - Cannot delete this branch';
+    const mergeNow = (): void => {
+      const pull = project.forge.pulls.at(-1);
+      if (pull === undefined) throw new Error('There is no pull request.');
+      project.origin.branches.set('main', project.origin.branches.get('ralph/queue') ?? '');
+      Object.assign(pull, { state: 'merged', headSha: project.origin.branches.get('ralph/queue') });
+    };
+    for (const number of [1, 2, 3]) {
+      if (number > 1) addIssue(project.forge, number);
+      const run = await runOnce(project);
+      expect(run.report?.outcome).toEqual({ kind: 'complete', reason: 'plan_complete' });
+      mergeNow();
+      addIssue(project.forge, number, { state: 'closed' });
+    }
+    expect(project.forge.pulls).toHaveLength(3);
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import {
+  explain,
+  parseRefusal,
+  refusedPaths,
+  serverWords,
+  type RefusalKind,
+} from '../../../../src/core/refusals/refusal.ts';
+import { branchInTheWay } from '../../../../src/core/refusals/branch-names.ts';
+
+/** As GitHub prints it: public reports of 2024 to 2026. */
+const pushProtection = (files: readonly string[]): string =>
+  [
+    'remote: error: GH013: Repository rule violations found for refs/heads/ralph/queue.        ',
+    'remote: ',
+    'remote: - GITHUB PUSH PROTECTION        ',
+    'remote:   —————————————————————————————————————————        ',
+    'remote:     Resolve the following violations before pushing again        ',
+    'remote: ',
+    'remote:     - Push cannot contain secrets        ',
+    'remote: ',
+    'remote:      (?) Learn how to resolve a blocked push        ',
+    'remote:      https://docs.github.com/code-security/secret-scanning/pushing-a-branch-blocked-by-push-protection        ',
+    'remote: ',
+    'remote:       —— GitHub Personal Access Token ——————————————————————        ',
+    'remote:        locations:        ',
+    ...files.flatMap((file) => [
+      'remote:          - commit: 5477a7dd26384ed3c8b3814ee677f755ad27a597        ',
+      `remote:            path: ${file}        `,
+    ]),
+    'remote: ',
+    'remote:        (?) To push, remove secret from commit(s) or follow this URL to allow the secret.        ',
+    'remote:        https://github.com/octo/sample/security/secret-scanning/unblock-secret/2gakJrAududURpxlh        ',
+    'To https://github.com/octo/sample',
+    " ! [remote rejected] HEAD -> ralph/queue (push declined due to repository rule violations)\nerror: failed to push some refs to 'https://github.com/octo/sample'",
+  ].join('\n');
+
+const ruleset = (...lines: readonly string[]): string =>
+  [
+    '[remote rejected] (push declined due to repository rule violations)',
+    'remote: error: GH013: Repository rule violations found for refs/heads/ralph/queue.',
+    'remote: Review all repository rules at https://github.com/octo/sample/rules?ref=refs%2Fheads%2Fralph%2Fqueue',
+    'remote: ',
+    ...lines.map((line) => `remote: ${line}`),
+  ].join('\n');
+
+describe('each refusal is of one kind', () => {
+  test.each<[RefusalKind, string, string, readonly string[]]>([
+    ['content', 'secret', pushProtection(['src/api/github.ts:34']), ['src/api/github.ts']],
+    ['content', 'secret', pushProtection(['a.ts:1', 'my notes/b.txt:12:3', 'a.ts:9']), ['a.ts', 'my notes/b.txt']],
+    ['content', 'secret', 'remote: error: GH009: Secrets detected! This push failed.', []],
+    [
+      'content',
+      'large-file',
+      "remote: error: File images/a b.zip is 301.74 MB; this exceeds GitHub's file size limit of 100.00 MB\nremote: error: GH001: Large files detected.",
+      ['images/a b.zip'],
+    ],
+    [
+      'content',
+      'workflow',
+      '[remote rejected] (refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission)',
+      ['.github/workflows/x.yml'],
+    ],
+    [
+      'content',
+      'workflow',
+      'refusing to allow an OAuth App to create or update workflow `.github/workflows/x.yml` without `workflow` scope',
+      ['.github/workflows/x.yml'],
+    ],
+    [
+      'content',
+      'file-path',
+      ruleset('- File path is restricted', '  locations:', '    - commit: 1', '      path: infra/x.tf'),
+      ['infra/x.tf'],
+    ],
+    ['content', 'file-extension', ruleset('- File extension is restricted', '  tools/run.exe'), ['tools/run.exe']],
+    ['content', 'path-length', ruleset('- File path is too long', '  - a/b/c/d.txt'), ['a/b/c/d.txt']],
+    ['content', 'lfs', 'remote: error: GH008: Your push referenced at least 1 unknown Git LFS object:', []],
+    ['branch', 'creation', ruleset('- Cannot create ref due to creations being restricted.'), []],
+    ['branch', 'update', ruleset('- Cannot update this protected ref.'), []],
+    ['branch', 'deletion', ruleset('- Cannot delete this branch'), []],
+    [
+      'branch',
+      'deletion',
+      'remote: error: GH006: Protected branch update failed for refs/heads/x.\nremote: error: Cannot delete this protected branch',
+      [],
+    ],
+    ['branch', 'signatures', ruleset('- Commits must have verified signatures.', '  Found 1 violation:', '  027faa'), []],
+    ['branch', 'linear-history', ruleset('- This branch must not contain merge commits.', '  Found 1 violation:'), []],
+    ['branch', 'author', ruleset('- Commit author email must match a given regex pattern: @corp.com$'), []],
+    ['branch', 'author', ruleset('- Author email must end with @corp.com'), []],
+    ['branch', 'committer', ruleset('- Committer email must match a given regex pattern: @corp'), []],
+    ['branch', 'message', ruleset('- Commit message must match a given regex pattern: ^feat'), []],
+    ['branch', 'private-email', 'remote: error: GH007: Your push would publish a private email address.', []],
+    ['branch', 'pull-request', ruleset('- Changes must be made through a pull request.'), []],
+    ['branch', 'status-checks', ruleset('- Required status check "build" is expected.'), []],
+    ['branch', 'deployments', ruleset('- Required deployments must succeed'), []],
+    ['branch', 'branch-name', ruleset('- Branch name must start with feature/'), []],
+    ['branch', 'protection', ruleset('- Something that GitHub says in five years.'), []],
+    ['branch', 'access', "fatal: unable to access 'https://x/': The requested URL returned error: 403", []],
+    ['branch', 'unknown', '[remote rejected] (pre-receive hook declined)\nremote: declined by policy 17', []],
+    [
+      'name',
+      'name-in-the-way',
+      "[remote rejected] (cannot lock ref 'refs/heads/ralph/queue': 'refs/heads/ralph' exists; cannot create 'refs/heads/ralph/queue')",
+      [],
+    ],
+    ['name', 'name-in-the-way', '[remote rejected] (directory file conflict)', []],
+    ['stale', 'moved', '[rejected] (fetch first)', []],
+    ['stale', 'moved', '[rejected] (non-fast-forward)', []],
+    ['stale', 'moved', "cannot lock ref 'refs/heads/x': is at 5477a7 but expected 027faa", []],
+    ['stale', 'moved', '[rejected] (stale info)', []],
+    ['weather', 'unreachable', "fatal: unable to access 'https://x/': The requested URL returned error: 503", []],
+    ['weather', 'unreachable', "fatal: unable to access 'https://x/': Recv failure: Connection reset by peer", []],
+    ['weather', 'breakdown', '[remote rejected] (Internal Server Error)', []],
+    ['weather', 'rate-limit', "fatal: unable to access 'https://x/': The requested URL returned error: 429", []],
+    [
+      'weather',
+      'rate-limit',
+      'remote: You have exceeded a secondary rate limit.\nfatal: The requested URL returned error: 403',
+      [],
+    ],
+  ])('%s, %s: %j', (kind, rule, words, files) => {
+    expect(parseRefusal(words)).toMatchObject({ kind, rule, files });
+  });
+
+  test('of several rules in one answer the one counts that leaving out a file does not mend', () => {
+    const both = ruleset(
+      '- Cannot create ref due to creations being restricted.',
+      '- refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission',
+    );
+    expect(parseRefusal(both)).toMatchObject({ kind: 'branch', rule: 'creation', files: [] });
+  });
+
+  test.each([['https://github.com/read-only/rate limit.git'], ['http://127.0.0.1:403/octo/GH013.git']])(
+    'nothing in the address %s counts',
+    (url) => {
+      expect(parseRefusal(`fatal: unable to access '${url}': Could not resolve host`).kind).toBe('weather');
+    },
+  );
+});
+
+describe("the server's words", () => {
+  test('are kept without decoration, and without the offer to let the secret through', () => {
+    const said = explain(parseRefusal(pushProtection(['src/config.ts:3'])));
+    expect(said).toContain('Push cannot contain secrets');
+    expect(said).toContain('src/config.ts:3');
+    for (const never of ['unblock-secret', 'allow the secret', '——', 'Exempt', 'switch', 'bypass', 'Settings'])
+      expect(said).not.toContain(never);
+  });
+
+  test('are one line of bounded length, whatever a server prints', () => {
+    const words = serverWords(`remote: \u001B[31m${'x'.repeat(20_000)}\nremote: @octocat <!-- y -->`);
+    expect(words.length).toBeLessThanOrEqual(700);
+    expect(words).not.toMatch(/[\n\u001B]/);
+  });
+});
+
+describe('which of the changed files is refused', () => {
+  const refusal = parseRefusal(pushProtection(['src/config.ts:3']));
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['the one that is named', ['src/config.ts', 'src/app.ts'], ['src/config.ts']],
+    ['none: it is not among them', ['src/app.ts'], []],
+    ['not one whose name is a part of another', ['config.ts', 'src/config.tsx'], []],
+  ])('%s', (_, changed, refused) => {
+    expect(refusedPaths(refusal, changed)).toEqual(refused);
+  });
+
+  test('in words of a form that nobody knows, a whole word is enough', () => {
+    const own = { ...parseRefusal('remote: policy: "docs/a b.md" holds a number'), kind: 'content' } as const;
+    expect(refusedPaths(own, ['docs/a b.md', 'b.md', 'docs'])).toEqual(['docs/a b.md']);
+  });
+
+  test('a refusal of the branch is about no file', () => {
+    expect(refusedPaths(parseRefusal(ruleset('- Cannot update this protected ref.', '  a.ts')), ['a.ts'])).toEqual([]);
+  });
+});
+
+describe('a branch in the way', () => {
+  test.each<[string, readonly string[], string | null]>([
+    ['ralph/queue', ['main', 'ralph'], 'ralph'],
+    ['ralph/queue', ['ralph/queue/foo'], 'ralph/queue/foo'],
+    ['bots/ralph/queue', ['bots/ralph'], 'bots/ralph'],
+    ['bots/ralph/queue', ['bots'], 'bots'],
+    ['ralph/queue', ['Ralph', 'Ralph/Queue'], null],
+    ['ralph/queue', ['ralph/queue'], null],
+    ['ralph/queue', ['ralph/queue-2', 'ralphs', 'ralph/issue-1', 'queue'], null],
+  ])('of %s among %j: %s', (branch, existing, other) => {
+    expect(branchInTheWay(branch, existing)).toBe(other);
+  });
+});
