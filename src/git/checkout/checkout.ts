@@ -376,8 +376,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       await quarantine.keep(head);
       if (putBack) {
         const tree = await withObjects(quarantine.git, (objects) => tipTree(objects, head));
-        const { left } = await side.putBack(tree, asFound);
-        asFound = addAsFound(asFound, left);
+        await putBackTo(side, tree);
       }
       lastRead = null;
       await side.leavePlainCheckout({ ...lane, has: [before], hasIndex: false });
