@@ -29,7 +29,7 @@ export interface Findings {
   readonly falseAlarms: readonly string[];
   /** Circuits that opened although a task made progress in one of the two calls before, or for no reason of §6: reasons. */
   readonly wrongOpens: readonly string[];
-  /** Of tasks that can be done: the longest wait in one run for calls in a row on others that cannot. `held`: forgiven questions among them. */
+  /** Of tasks that can be done: the longest wait in one run for calls in a row on others that cannot. `held`: see Stagnation. */
   readonly longestWait: { readonly calls: number; readonly held: number };
   /** Calls whose task is done although no rule says so, or the other way round. */
   readonly misjudged: number;
@@ -39,7 +39,7 @@ export interface Findings {
   readonly starved: readonly string[];
 }
 
-/** `burnt`: calls from the last useful one to the first end that says so. `held`: forgiven questions among them (spec §6). */
+/** `burnt`: calls from the last useful one to the first end that says so. `held`: those among them that are forgiven, or counted apart. */
 interface Stagnation {
   /** `still`: nothing changed any more; `busy`: content went on changing, which the specification calls progress. */
   readonly kind: 'still' | 'busy';
@@ -249,11 +249,18 @@ function stagnationOf(known: Known): Stagnation | null {
   return {
     kind: facts.slice(from).some(({ progress }) => progress) ? 'busy' : 'still',
     burnt: stretch.length,
-    held: stretch.some(({ questionOnly }) => questionOnly) ? 1 : 0,
+    held: heldIn(stretch),
     steppedAside: standings.slice(from, until).some(({ aside, opens }) => aside === 'stuck' && opens.length === 0),
     probes: facts.length - until,
     isRecognised: recognised !== undefined,
   };
+}
+
+/** The first question is forgiven, and calls that failed are counted apart from idle ones (spec §6). */
+function heldIn(calls: readonly Fact[]): number {
+  const failed = calls.filter(({ unavailable }) => unavailable).length;
+  const forgiven = calls.some(({ questionOnly }) => questionOnly) ? 1 : 0;
+  return forgiven + Math.min(failed, calls.length - failed);
 }
 
 /** No two calls in a row without progress, among the last eight. */
@@ -288,9 +295,7 @@ function inVain(facts: readonly Fact[], canBeDone: readonly string[]): Findings[
     if (fact.progress || canBeDone.includes(fact.task)) rows.push([]);
     else if (counts(fact)) rows.at(-1)?.push(fact);
   }
-  return longest(
-    rows.map((row) => ({ calls: row.length, held: row.some(({ questionOnly }) => questionOnly) ? 1 : 0 })),
-  );
+  return longest(rows.map((row) => ({ calls: row.length, held: heldIn(row) })));
 }
 
 function longest(waits: readonly Findings['longestWait'][]): Findings['longestWait'] {

@@ -104,7 +104,11 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
-  const unbegun = others.filter(({ id }) => progressOf(progress, id).attempts === 0);
+  // A call that failed is no attempt, but its task had its turn.
+  const unbegun = others.filter(({ id }) => {
+    const known = progressOf(progress, id);
+    return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
+  });
   return (
     nextTask(unbegun, progress, state.currentTask) ??
     nextTask(others, progress, state.currentTask) ??

@@ -208,6 +208,16 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 2 });
   });
 
+  test('tasks whose calls always fail keep no other task from its turn', async () => {
+    const picky: Behaviour = (call) => (call.task === 'issue-3' ? finisher(call) : fails(SCHEMA)(call));
+    const project = createProject({ issues: [1, 2, 3], agent: [picky], inputs: { session: 'fresh' } });
+    for (let run = 0; run < 4; run += 1) {
+      await runOnce(project);
+      project.clock.advance(31 * MINUTE);
+    }
+    expect(savedState(project).tasks['issue-3']?.state).toBe('done');
+  });
+
   test('idle iterations are counted as ever', async () => {
     const project = createProject({
       agent: [stuck, fails(SCHEMA), stuck, fails(SCHEMA), stuck],

@@ -161,7 +161,7 @@ describe('body', () => {
         )?.[1] ?? ''
       );
     };
-    expect(totalOf(0, 812_000)).toBe('812.0k tokens');
+    expect(totalOf(0, 812_000)).toBe('cost not known, 812.0k tokens');
     expect(totalOf(0.5, 812_000)).toBe('$0.50, 812.0k tokens');
     expect(totalOf(0, 0)).toBe('$0.00, 0 tokens');
   });

@@ -715,7 +715,7 @@ describe('from run to run', () => {
   test.each([
     ['unknown: an hour later', null, HOUR],
     ['unreadable: an hour later', 'soon', HOUR],
-    ['past: a minute later', '2026-11-21T09:00:00.000Z', MINUTE],
+    ['past: a few minutes later', '2026-11-21T09:00:00.000Z', 5 * MINUTE],
     ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * HOUR],
   ])('a reset time that is %s', (_, reported, expected) => {
     const { step, now } = play([{ output: limit(reported) }]);
