@@ -16,7 +16,7 @@ const INHERITS = [
   ...[
     'perl',
     '-e',
-    `syscall(250, 1, 0); syscall(248, "user", "ralph-test", "${WORD}", ${String(WORD.length)}, -3); exec @ARGV`,
+    `my ($type, $name, $word) = ("user", "ralph-test", "${WORD}"); syscall(250, 1, 0); syscall(248, $type, $name, $word, length $word, -3); exec @ARGV`,
   ],
 ];
 /** Listens at each path, and says a word to whoever comes; the second time later than the room. */
