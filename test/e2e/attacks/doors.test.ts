@@ -35,7 +35,7 @@ const ask = (name: string, path: string): string =>
 
 /** Asks the proxy for an allowed host, and another one for its certificate there. */
 const FRONT = (allowed: string, named: string): string => `
-  node -e '
+  ${process.execPath} -e '
     const request = require("node:http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "${allowed}:443" }).end();
     request.on("connect", (answer, socket) => {
       const tls = require("node:tls").connect({ socket, servername: "${named}" });
