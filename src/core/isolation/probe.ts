@@ -39,8 +39,8 @@ const DEMANDS = {
   // No firewall knows them.
   "connect to the machine's abstract sockets": 'own-network',
   // No namespace keeps them apart.
-  "use the kernel's keys": 'own-user',
-  'make sockets that no network namespace holds': 'own-user',
+  "use the kernel's keys": 'always',
+  'make sockets that no network namespace holds': 'always',
   'use files that were open when it was started': 'always',
   // A read-only file system does not keep anybody from them.
   'use sockets of daemons in folders that are shown': 'namespaces',

@@ -16,7 +16,7 @@ const INHERITS = [
   ...[
     'perl',
     '-e',
-    `syscall(250, 1, 0); syscall(248, "user", "ralph-test", "${WORD}", ${String(WORD.length)}, -3); exec @ARGV`,
+    `my ($type, $name, $word) = ("user", "ralph-test", "${WORD}"); syscall(250, 1, 0); syscall(248, $type, $name, $word, length $word, -3); exec @ARGV`,
   ],
 ];
 /** Listens at each path, and says a word to whoever comes; the second time later than the room. */
@@ -35,7 +35,7 @@ const ask = (name: string, path: string): string =>
 
 /** Asks the proxy for an allowed host, and another one for its certificate there. */
 const FRONT = (allowed: string, named: string): string => `
-  node -e '
+  ${process.execPath} -e '
     const request = require("node:http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "${allowed}:443" }).end();
     request.on("connect", (answer, socket) => {
       const tls = require("node:tls").connect({ socket, servername: "${named}" });

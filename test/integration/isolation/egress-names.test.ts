@@ -52,7 +52,6 @@ async function createTarget(scenery: Partial<Parameters<typeof createScene>[0]> 
     names: { 'api.example.com': [PUBLIC] },
     servers: Object.fromEntries([443, 8443].map((port) => [`${PUBLIC}:${String(port)}`, peer.port])),
     lingerMs: 50,
-    openingMs: 200,
     ...scenery,
   });
   return {

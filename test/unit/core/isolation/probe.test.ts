@@ -48,6 +48,7 @@ const namespaceOnly = [
   'write to /opt/hostedtoolcache',
   'write to /usr/share',
   'use system daemons such as D-Bus',
+  'use sockets of daemons in folders that are shown',
   "see the machine's /tmp",
 ];
 const closedAlways = [
@@ -63,6 +64,9 @@ const closedAlways = [
   "use the runner's file commands",
   'write to /etc',
   'use Docker',
+  "use the kernel's keys",
+  'make sockets that no network namespace holds',
+  'use files that were open when it was started',
   'use rights of groups',
   'gain rights by set-uid programs',
   'use capabilities',
