@@ -127,7 +127,11 @@ function needsOf(end: LaneEnd): readonly Need[] {
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
-  const ofTasks: Need[] = [...begun, ...inVain, ...unapproved.map((about): Need => ({ kind: 'needs_approval', about }))];
+  const ofTasks: Need[] = [
+    ...begun,
+    ...inVain,
+    ...unapproved.map((about): Need => ({ kind: 'needs_approval', about })),
+  ];
   const ofLane = laneKindOf(outcome, pullRequest);
   if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;

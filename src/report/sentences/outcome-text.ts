@@ -418,11 +418,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
           : `${orWhatIsAgainst(report, 'Merge the pull request.')} For more work, ${taskInvitation(where)}.`,
       };
     case 'waiting_for_review':
-      return {
-        title: 'Waiting for review',
-        what: waitingForReview(report),
-        next: afterReview(report),
-      };
+      return { title: 'Waiting for review', what: waitingForReview(report), next: afterReview(report) };
     case 'not_for_us':
       return {
         title: 'Not for Ralph',

@@ -600,10 +600,15 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     freeHead: (number, { isDraft, autoMerge, isQueued }) =>
       ask('freeHead', () => {
-        const { branch } = pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
+        const { branch } =
+          pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
         change(number, { draft: true });
         saidOf.set(branch, { ...saidOf.get(branch), autoMerge: false, isQueued: false });
-        const ended = [...(isQueued ? ['queue'] : []), ...(isDraft ? [] : ['ready']), ...(autoMerge ? ['auto-merge'] : [])];
+        const ended = [
+          ...(isQueued ? ['queue'] : []),
+          ...(isDraft ? [] : ['ready']),
+          ...(autoMerge ? ['auto-merge'] : []),
+        ];
         writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
       }),
     waitingPullRequests: (prefix) =>
