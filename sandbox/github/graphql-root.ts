@@ -111,7 +111,8 @@ export function createRoot(call: Call): object {
   function pullToChange(nodeId: string): StoredPull {
     if (token.permissions.pull_requests !== 'write') throw forbidden();
     const pull = state.pulls.find(({ id }) => nodeId === `PR_${String(id)}`);
-    if (pull === undefined) throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
+    if (pull === undefined)
+      throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
     return pull;
   }
 

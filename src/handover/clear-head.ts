@@ -3,7 +3,6 @@ import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview } from '../core/outcome.ts';
 import { sentence } from '../core/text/sentence.ts';
-import { textOf, UserError } from '../errors.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './work.ts';
@@ -36,10 +35,9 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
     // What was a draft as the run began cannot be merged behind its back, unless somebody was very fast.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
-    return { kind: 'unknown', why: error.message };
+    return { kind: 'unknown', why: messageOf(error) };
   }
   if (standing === null) return { kind: 'clear', feedback };
   const hold = holdOf(standing);
@@ -72,8 +70,7 @@ async function free(
   try {
     await forge.freeHead(number, standing);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    return { kind: 'held', why: error.message };
+    return { kind: 'held', why: messageOf(error) };
   }
   log.warning(
     `Pull request #${String(number)} was approved or set to be merged while this run worked. It is a draft again, and auto-merge is off, so that the new commits are reviewed.`,
@@ -90,7 +87,12 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
     await forge.makeDraft(number);
   } catch (error) {
     log.warning(
-      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${sentence(textOf(error))}`,
+      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${sentence(messageOf(error))}`,
     );
   }
+}
+
+/** Whatever went wrong: onto a head that could not be looked at, or freed, nothing is pushed. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

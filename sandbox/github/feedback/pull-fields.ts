@@ -101,7 +101,11 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
 }
 
 /** The newest opinion of each reviewer, the oldest first: a comment is none. */
-function opinionsOn({ call: { state } }: Surroundings, pull: StoredPull, writersOnly: boolean): readonly StoredReview[] {
+function opinionsOn(
+  { call: { state } }: Surroundings,
+  pull: StoredPull,
+  writersOnly: boolean,
+): readonly StoredReview[] {
   const opinions = ['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED'];
   const said = state.reviews.filter((review) => review.pull === pull.number && opinions.includes(review.state));
   const isWriter = (login: string): boolean =>
@@ -218,7 +222,8 @@ function rollupOf({ call: { state } }: Surroundings, oid: string): string | null
   const statuses = new Map(state.statuses.filter(({ head }) => head === oid).map((one) => [one.context, one.state]));
   const all: readonly string[] = [...runs, ...statuses.values()];
   if (all.length === 0) return null;
-  if (all.some((one) => ['FAILURE', 'TIMED_OUT', 'STARTUP_FAILURE', 'CANCELLED', 'ERROR'].includes(one))) return 'FAILURE';
+  if (all.some((one) => ['FAILURE', 'TIMED_OUT', 'STARTUP_FAILURE', 'CANCELLED', 'ERROR'].includes(one)))
+    return 'FAILURE';
   return all.some((one) => ['PENDING', 'EXPECTED', 'ACTION_REQUIRED'].includes(one)) ? 'PENDING' : 'SUCCESS';
 }
 

@@ -31,7 +31,10 @@ export async function goOnElsewhere(
 }
 
 /** Whether the lane needs a person who does not know. */
-export function isUnheard({ config, clock }: GateDeps, { lane, state, tasks, outcome, notes }: Ended['intake']): boolean {
+export function isUnheard(
+  { config, clock }: GateDeps,
+  { lane, state, tasks, outcome, notes }: Ended['intake'],
+): boolean {
   if (config.notify.kind === 'none' || lane === null || state === null) return false;
   const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
   const about = aboutLane(lane.id);

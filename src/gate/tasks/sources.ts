@@ -43,7 +43,11 @@ export interface Request {
 /** `answers`: a run that has nothing to answer works on no tasks either; `failedOn`: the commit on which a check failed, null: people said something, or nobody; `of`: how the run came by the pull request. */
 export type Purpose =
   | { readonly kind: 'tasks' }
-  | { readonly kind: 'answers'; readonly failedOn: string | null; readonly of: 'event' | 'waiting' | 'waiting-finished' };
+  | {
+      readonly kind: 'answers';
+      readonly failedOn: string | null;
+      readonly of: 'event' | 'waiting' | 'waiting-finished';
+    };
 
 /** For whatever there is to do. */
 export const forTasks: Purpose = { kind: 'tasks' };

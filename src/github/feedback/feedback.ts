@@ -10,7 +10,14 @@ import { waitingPullRequests } from './waiting.ts';
 
 type FeedbackMethods = Pick<
   Forge,
-  'pullRequestNow' | 'headNow' | 'freeHead' | 'waitingPullRequests' | 'checksBefore' | 'checkDetails' | 'replyInThread' | 'resolveThread'
+  | 'pullRequestNow'
+  | 'headNow'
+  | 'freeHead'
+  | 'waitingPullRequests'
+  | 'checksBefore'
+  | 'checkDetails'
+  | 'replyInThread'
+  | 'resolveThread'
 >;
 
 /** What people and CI say of a pull request, and answers to it. */

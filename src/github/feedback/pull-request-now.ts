@@ -39,7 +39,8 @@ export function readPullRequest({ ask }: Client, log: Log): (branch: string) => 
           log.info(`Commit statuses are not read. ${refused.statuses}`);
         const threads = await allThreads(octokit, at, pull);
         const mergeable = mergeabilityOf(pull.mergeable);
-        const askedTwice = mergeable === 'unknown' ? ((await headOf(octokit, at, branch))?.mergeable ?? mergeable) : mergeable;
+        const askedTwice =
+          mergeable === 'unknown' ? ((await headOf(octokit, at, branch))?.mergeable ?? mergeable) : mergeable;
         return toPullRequest({ pull, threads, refused, mergeable: askedTwice });
       },
     );

@@ -4,10 +4,7 @@ import { ACCOUNT_FRAGMENT, toAccount, type Actor } from '../accounts.ts';
 import type { Octokit, RepositoryName } from '../client.ts';
 
 /** Fields of a pull request that an older Enterprise server may not know: without them it has no auto-merge, or no merge queue. */
-const OPTIONAL = {
-  autoMergeRequest: 'autoMergeRequest { enabledAt }',
-  isInMergeQueue: 'isInMergeQueue',
-} as const;
+const OPTIONAL = { autoMergeRequest: 'autoMergeRequest { enabledAt }', isInMergeQueue: 'isInMergeQueue' } as const;
 type OptionalField = keyof typeof OPTIONAL;
 
 /** The fields that this server turned out not to know. */
@@ -28,12 +25,7 @@ export interface StandingAnswer {
   readonly autoMergeRequest?: { readonly enabledAt: string | null } | null;
   readonly isInMergeQueue?: boolean;
   readonly latestOpinionatedReviews: {
-    readonly nodes:
-      | readonly ({
-          readonly state: string;
-          readonly author: Actor | null;
-        } | null)[]
-      | null;
+    readonly nodes: readonly ({ readonly state: string; readonly author: Actor | null } | null)[] | null;
   } | null;
 }
 

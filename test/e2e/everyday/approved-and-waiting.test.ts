@@ -34,9 +34,15 @@ test('a pull request that is approved and armed: a new issue waits, and what its
   expect(pull).toMatchObject({ draft: false, reviewers: [REVIEWER] });
   expect(state.autoMerge.size).toBe(0);
   expect(said().filter((body) => body.includes('was switched off'))).toHaveLength(1);
-  const mutations = github.requests.slice(before).map(({ body }) => /mutation[^{]*\{ (\w+)/.exec(JSON.stringify(body))?.[1]);
+  const mutations = github.requests
+    .slice(before)
+    .map(({ body }) => /mutation[^{]*\{ (\w+)/.exec(JSON.stringify(body))?.[1]);
   expect(mutations.filter((name) => name !== undefined)).toEqual(
-    expect.arrayContaining(['convertPullRequestToDraft', 'disablePullRequestAutoMerge', 'markPullRequestReadyForReview']),
+    expect.arrayContaining([
+      'convertPullRequestToDraft',
+      'disablePullRequestAutoMerge',
+      'markPullRequestReadyForReview',
+    ]),
   );
 });
 
@@ -53,9 +59,9 @@ test('two issues on branches of their own change the same line: once one is merg
       status: { finishes: true, exit: false },
     }) as const;
   for (const [index, issue] of issues.entries())
-    expect(
-      await scene.run({ event: events.labeled(issue), agent: [write(`// ${String(index)}`)] }),
-    ).toMatchObject({ outputs: { outcome: 'complete', branch: `ralph/issue-${String(issue.number)}` } });
+    expect(await scene.run({ event: events.labeled(issue), agent: [write(`// ${String(index)}`)] })).toMatchObject({
+      outputs: { outcome: 'complete', branch: `ralph/issue-${String(issue.number)}` },
+    });
   const [first, second] = state.pulls;
   if (first === undefined || second === undefined) throw new Error('There are no two pull requests.');
   await git('update-ref', 'refs/heads/main', `refs/heads/${first.head}`);

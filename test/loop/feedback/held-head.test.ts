@@ -31,7 +31,10 @@ const half: Behaviour = ({ task }) => ({
 });
 
 /** A queue whose task is done, its pull request ready and decided so, and a new issue labelled since. */
-async function decided(said: Parameters<Project['forge']['saidOf']['set']>[1], agent: Behaviour = worker): Promise<Project> {
+async function decided(
+  said: Parameters<Project['forge']['saidOf']['set']>[1],
+  agent: Behaviour = worker,
+): Promise<Project> {
   const project = await reviewed(agent);
   project.forge.saidOf.set(BRANCH, said);
   addIssue(project.forge, 2);
@@ -117,25 +120,28 @@ describe('what is asked of a head that is held', () => {
     ['a review', asked, schedule],
     ['a failed check', { checks: { kind: 'known', head: [failing()], base: [] } }, schedule],
     ['a person by a command', {}, commented('/ralph run', { issue: 101, isPullRequest: true })],
-  ])('%s: is done once the pull request is a draft without auto-merge, and ends ready with its review asked for again', async (_, said, event) => {
-    const project = await decided({ ...ARMED, ...said });
-    const before = project.forge.writes.length;
-    project.clock.advance(HOUR);
-    const tap = watched(project);
-    const run = await runOnce(project, { event, tap });
-    expect(run.calls).toBe(1);
-    expect(tap.reached).toEqual([]);
-    const writes = writesSince(project, before);
-    expect(writes).toContain('freed #101: no ready, no auto-merge');
-    expect(writes).toContain('ready #101');
-    expect(writes).toContain('review of #101 by ann');
-    expect(writes.indexOf('freed #101: no ready, no auto-merge')).toBeLessThan(writes.indexOf('ready #101'));
-    expect(project.forge.saidOf.get(BRANCH)?.autoMerge).toBe(false);
-    expect(pullOf(project)?.draft).toBe(false);
-    expect(notices(project).filter((text) => text.includes('Auto-merge of pull request'))).toHaveLength(1);
-    expect(warningsIn(run).join('\n')).toContain('no longer merges automatically');
-    expect(savedState(project, 'queue').feedback.overtaken).toMatchObject({ approvedBy: [], autoMerge: true });
-  });
+  ])(
+    '%s: is done once the pull request is a draft without auto-merge, and ends ready with its review asked for again',
+    async (_, said, event) => {
+      const project = await decided({ ...ARMED, ...said });
+      const before = project.forge.writes.length;
+      project.clock.advance(HOUR);
+      const tap = watched(project);
+      const run = await runOnce(project, { event, tap });
+      expect(run.calls).toBe(1);
+      expect(tap.reached).toEqual([]);
+      const writes = writesSince(project, before);
+      expect(writes).toContain('freed #101: no ready, no auto-merge');
+      expect(writes).toContain('ready #101');
+      expect(writes).toContain('review of #101 by ann');
+      expect(writes.indexOf('freed #101: no ready, no auto-merge')).toBeLessThan(writes.indexOf('ready #101'));
+      expect(project.forge.saidOf.get(BRANCH)?.autoMerge).toBe(false);
+      expect(pullOf(project)?.draft).toBe(false);
+      expect(notices(project).filter((text) => text.includes('Auto-merge of pull request'))).toHaveLength(1);
+      expect(warningsIn(run).join('\n')).toContain('no longer merges automatically');
+      expect(savedState(project, 'queue').feedback.overtaken).toMatchObject({ approvedBy: [], autoMerge: true });
+    },
+  );
 
   test('in three jobs as in one', async () => {
     const project = await decided({ ...ARMED, ...asked });
@@ -216,7 +222,10 @@ describe('somebody who decides while a run works', () => {
       project.forge.saidOf.set(BRANCH, said());
     });
     project.clock.advance(HOUR);
-    expect(await runOnce(project, { event: schedule, tap })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await runOnce(project, { event: schedule, tap })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
     expect(tap.reached).toEqual([]);
     expect(project.forge.writes.some((write) => write.startsWith('freed #101'))).toBe(true);
     expect(pullOf(project)?.draft).toBe(false);
@@ -302,7 +311,10 @@ describe('a pull request that is ready', () => {
 test("an issue's own pull request that is armed waits as the queue's does", async () => {
   const branch = 'ralph/issue-1';
   let isHalf = true;
-  const project = createProject({ agent: [(call) => (isHalf ? half : worker)(call)], inputs: { 'max-iterations': '1' } });
+  const project = createProject({
+    agent: [(call) => (isHalf ? half : worker)(call)],
+    inputs: { 'max-iterations': '1' },
+  });
   expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'limit (iterations)' });
   project.forge.saidOf.set(branch, { autoMerge: true });
   isHalf = false;

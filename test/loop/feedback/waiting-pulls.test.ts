@@ -3,7 +3,17 @@ import { UserError } from '../../../src/errors.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, schedule, senderOf, warningsIn, type Event } from '../stage/river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  schedule,
+  senderOf,
+  warningsIn,
+  type Event,
+} from '../stage/river.ts';
 import { runSplit } from '../stage/split.ts';
 import { killAt } from '../stage/tap.ts';
 import { HOUR, next, notices, worker } from './reviewing.ts';

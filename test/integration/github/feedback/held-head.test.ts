@@ -111,7 +111,9 @@ describe('freeing a head', () => {
     submitReview(at.github.state, { pull: 1, by: 'octo', state: 'APPROVED' }, now);
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
-    expect((await refusedWith(at.forge.freeHead(1, standing))).message).toContain('Draft pull requests are not supported');
+    expect((await refusedWith(at.forge.freeHead(1, standing))).message).toContain(
+      'Draft pull requests are not supported',
+    );
   });
 });
 
@@ -144,7 +146,9 @@ describe('the open pull requests', () => {
     const { checks: _, ...permissions } = everything;
     await using at = await openPull(permissions);
     at.github.state.mergeable.set(1, 'CONFLICTING');
-    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ mergeable: 'conflicting', checks: 'unknown' }]);
+    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([
+      { mergeable: 'conflicting', checks: 'unknown' },
+    ]);
   });
 });
 

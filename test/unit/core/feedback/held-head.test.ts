@@ -15,7 +15,11 @@ describe('what holds a head', () => {
       { decision: 'changes-requested', approvedBy: ['ann'], changesRequestedBy: ['ben'] },
       null,
     ],
-    ['not an approval beside changes that somebody else wants', { approvedBy: ['ann'], changesRequestedBy: ['ben'] }, null],
+    [
+      'not an approval beside changes that somebody else wants',
+      { approvedBy: ['ann'], changesRequestedBy: ['ben'] },
+      null,
+    ],
     ['not a wish for changes alone', { decision: 'changes-requested', changesRequestedBy: ['ann'] }, null],
     ['not a review that is still asked for', { decision: 'review-required' }, null],
     ['an approval of an app that the rules count', { decision: 'approved' }, { ...approved, approvedBy: [] }],
@@ -31,11 +35,7 @@ describe('what holds a head', () => {
       { autoMerge: true, decision: 'changes-requested', approvedBy: ['ann'], changesRequestedBy: ['ben'] },
       { approvedBy: [], autoMerge: true, queued: false },
     ],
-    [
-      'the merge queue',
-      { isQueued: true, decision: 'approved', approvedBy: ['ann'] },
-      { ...approved, queued: true },
-    ],
+    ['the merge queue', { isQueued: true, decision: 'approved', approvedBy: ['ann'] }, { ...approved, queued: true }],
   ])('%s', (_, change, expected) => {
     expect(holdOf({ ...standing, ...change })).toEqual(expected);
   });

@@ -52,8 +52,16 @@ test('a task can need a person for each of these', () => {
 });
 
 test.each([
-  ['queue', ['ready lane-queue', 'waiting_for_review lane-queue']],
-  ['issue-2', ['ready lane-issue-2', 'waiting_for_review lane-issue-2', 'waiting_for_review lane-queue']],
+  ['queue', ['ready lane-queue', 'auto_merge_off lane-queue', 'waiting_for_review lane-queue']],
+  [
+    'issue-2',
+    [
+      'ready lane-issue-2',
+      'auto_merge_off lane-issue-2',
+      'waiting_for_review lane-issue-2',
+      'waiting_for_review lane-queue',
+    ],
+  ],
 ])('an open pull request of %s can need a person for each of these', (lane, expected) => {
   expect(needsOfPullRequest(lane).map(({ kind, about }) => `${kind} ${about}`)).toEqual(expected);
 });
