@@ -30,6 +30,7 @@ while read -r old new ref; do
   fresh=; [ -n "$gone" ] && fresh=$(git rev-list "$new" --not --all)
 ${checks}
 done
+exit 0
 `;
   await writeFile(hook, script, { mode: 0o755 });
 }

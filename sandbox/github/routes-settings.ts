@@ -14,6 +14,7 @@ export const settingRoutes: readonly Route[] = [
   },
   { method: 'GET', path: '/actions/workflows', needs: ['actions=read'], answer: workflows },
   { method: 'GET', path: '/contents/:path', needs: ['contents=read'], answer: content },
+  { method: 'GET', path: '/git/matching-refs/:ref', needs: ['contents=read'], answer: matchingRefs },
   { method: 'GET', path: '/rules/branches/:branch', needs: ['metadata=read'], answer: rules },
   { method: 'GET', path: '/rulesets', needs: ['metadata=read'], answer: rulesets },
   { method: 'GET', path: '/branches/:branch/protection', needs: ['administration=read'], answer: protection },
@@ -66,6 +67,18 @@ async function content({ parameters, textOf }: Call): Promise<Answer> {
       ...{ content: Buffer.from(text).toString('base64'), sha: SHA, url, git_url: url, html_url: url },
       ...{ download_url: url, _links: { git: url, self: url, html: url } },
     },
+  };
+}
+
+async function matchingRefs({ parameters, branches }: Call): Promise<Answer> {
+  const start = `refs/${parameters['ref'] ?? ''}`;
+  const refs = Object.entries(await branches()).map(([name, sha]) => ({ ref: `refs/heads/${name}`, sha }));
+  const url = 'https://github.example/ref';
+  return {
+    status: 200,
+    body: refs
+      .filter(({ ref }) => ref.startsWith(start))
+      .map(({ ref, sha }) => ({ ref, node_id: 'REF_1', url, object: { type: 'commit', sha, url } })),
   };
 }
 

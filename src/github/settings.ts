@@ -1,5 +1,4 @@
 import { unknownSettings, type Asked, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
-import { foldersOf } from '../core/refusals/branch-names.ts';
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -42,11 +41,10 @@ export async function readSettings(client: Client, query: SettingsQuery): Promis
         const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
         return Object.fromEntries(await Promise.all(texts));
       }),
-      ask('Contents: read', async (octokit, at) =>
-        Promise.all(
-          query.branches.map(async (branch) => ({ branch, existing: await namesAround(octokit, { ...at, branch }) })),
-        ),
-      ),
+      ask('Contents: read', async (octokit, at) => {
+        const existing = await namesAround(octokit, { ...at, branches: query.branches });
+        return query.branches.map((branch) => ({ branch, existing }));
+      }),
       ask('Metadata: read', async (octokit, at) => {
         const found = await Promise.all(query.branches.map((branch) => rulesOf(octokit, { ...at, branch })));
         return distinctRules(found.flat());
@@ -122,17 +120,16 @@ function isAbsent(error: unknown): boolean {
   return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
 }
 
-/** Branches above and below this one. */
-async function namesAround({ rest }: Octokit, { branch, ...at }: BranchName): Promise<readonly string[]> {
-  const refs = [...foldersOf(branch), `${branch}/`];
+/** Names of branches that share their first part with one of these. */
+async function namesAround(
+  { rest }: Octokit,
+  { branches, ...at }: RepositoryName & { readonly branches: readonly string[] },
+): Promise<readonly string[]> {
+  const starts = [...new Set(branches.map((branch) => branch.split('/', 1)[0] ?? branch))];
   const found = await Promise.all(
-    refs.map(async (name) => {
-      const { data } = await rest.git.listMatchingRefs({ ...at, ref: `heads/${name}`, per_page: 100 });
-      const names = data.map(({ ref }) => ref.slice('refs/heads/'.length));
-      return name.endsWith('/') ? names : names.filter((one) => one === name);
-    }),
+    starts.map((start) => rest.git.listMatchingRefs({ ...at, ref: `heads/${start}` })),
   );
-  return found.flat();
+  return found.flatMap(({ data }) => data.map(({ ref }) => ref.slice('refs/heads/'.length)));
 }
 
 async function rulesOf(octokit: Octokit, branch: BranchName): Promise<readonly BranchRule[]> {

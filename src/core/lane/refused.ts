@@ -114,8 +114,3 @@ export function acceptWork(state: LaneState): LaneState {
   });
   return { ...state, tasks: Object.fromEntries(tasks) };
 }
-
-/** The state in which a task waits for a person before any call, for a push that the server is known to refuse. */
-export function waitForServer(state: LaneState, id: TaskId, words: string, now: number): LaneState {
-  return recordLeftOut(state, { tasks: [id], files: [], words, tree: null }, now);
-}

@@ -22,7 +22,7 @@ export interface Refusal {
 }
 
 /** Longest quote of a server. */
-export const MAX_WORDS_CHARS = 700;
+const MAX_WORDS_CHARS = 700;
 
 /** So many files are read out of a refusal. */
 const MAX_FILES = 50;

@@ -257,7 +257,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'unreachable',
     type: null,
     pattern:
-      /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)|remote end hung up|early EOF/i,
+      /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i,
     meaning: 'The git server could not be reached.',
     cure: '',
   },

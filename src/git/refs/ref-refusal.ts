@@ -23,6 +23,8 @@ export function explainStateRefusal(
     return passing(`the git server of ${url} does not answer: ${answer}`);
   // A repository may be called `read-only`, and that is no refusal.
   const meant = withoutAddresses(answer.replaceAll(url, ''));
+  if (refusal.rule === 'rate-limit')
+    return passing(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);
   if (refusal.kind === 'name')
     return {
       kind: 'refused',
@@ -35,8 +37,6 @@ export function explainStateRefusal(
     };
   const known = answers.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
-  if (refusal.rule === 'rate-limit')
-    return passing(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);
   if (refusal.rule === 'unreachable')
     return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
   return passing(`git could not do it at ${url}: ${answer}`);

@@ -69,6 +69,7 @@ beforeEach(async () => {
       content: Buffer.from(workflow).toString('base64'),
     },
     [`${REPO}/branches/ralph/issue-1/protection`]: { allow_deletions: { enabled: true } },
+    [`${REPO}/git/matching-refs/heads/ralph`]: [],
     [`${REPO}/rules/branches/ralph/queue`]: [],
     [`${REPO}/rules/branches/ralph/issue-1`]: [],
     [`${REPO}/rulesets`]: [],

@@ -126,8 +126,8 @@ describe('a push of the branch takes the state along', () => {
     const { cells, claimed, push } = await laneToPush(scene);
     await scene.server.setRule('protected-branch');
     expect(await scene.remote().pushOn({ ...push, ...alongOf(cells, claimed, 'first') })).toMatchObject({
-      kind: 'rejected',
-      why: expect.stringContaining('branch protection rule') as string,
+      kind: 'refused',
+      refusal: { kind: 'branch', words: expect.stringContaining('GH006') as string },
     });
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual(['none', claimed]);
   });

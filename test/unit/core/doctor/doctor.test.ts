@@ -502,6 +502,22 @@ describe('what GitHub and this machine say', () => {
       /Merge/,
     ],
     [
+      'a branch in the way',
+      withSettings({ inTheWay: known([{ branch: 'ralph/queue', existing: ['ralph', 'ralph/issue-1'] }]) }),
+      'branch-names',
+      'problem',
+      /`ralph` is in the way of `ralph\/queue`/,
+      /branch-prefix/,
+    ],
+    [
+      'a rule about merges',
+      withSettings({ branchRules: known([{ ...rule, type: 'required_linear_history' }]) }),
+      'branch-rules',
+      'warning',
+      /refuses merges of the base/,
+      /Exclude/,
+    ],
+    [
       'a rule',
       withSettings({ branchRules: known([rule]) }),
       'branch-rules',
