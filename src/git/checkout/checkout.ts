@@ -303,7 +303,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       lane = { ...lane, tip: made.head };
       if (lastRead !== null) lastRead = { ...lastRead, head: made.head };
       await quarantine.keep(made.head);
-      await side.leavePlainCheckout({ ...lane, has, hasIndex: tree === now.tree });
+      await side.leavePlainCheckout({ ...lane, has, hasIndex: tree === now.tree && asFound.length === 0 });
       const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
       return {
         ...made,

@@ -95,6 +95,7 @@ describe('a checkout that is "modified" as git makes it', () => {
     const idle = await iterate(scene, () => utimes(join(scene.folder, 'src/a.cs'), 1, 1));
     expect(idle.change.fileCount).toBe(0);
     expect(idle.committed.commit).toBeNull();
+    expect(await scene.git('diff', '--cached', '--name-only')).toBe('');
 
     const onDisk = await scene.read('src/a.cs');
     const third = await iterate(scene, () =>
