@@ -275,7 +275,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const found = await lookBeside(read, known);
       const done = await withObjects(quarantine.git, async (objects) => {
         const tip = { commit: known, tree: await tipTree(objects, known) };
-        const content = { tip, head, now, withheldBefore: withheld, iteration };
+        const content = { tip, head, now, withheldBefore: withheld, asFound, iteration };
         const finished =
           merge === null
             ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }

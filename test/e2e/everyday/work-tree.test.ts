@@ -25,7 +25,7 @@ test('line ends, a nested repository of verify, packages that are ignored too la
   const leaving = `mkdir packages; for i in $(seq 320); do echo x > packages/$i.js; done
     git worktree add -q "$(mktemp -d)/tree" -b feature
     cd "$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -1)"
-    echo greeting > greeting.txt; git add .; git -c user.name=a -c user.email=a@b commit -q -m greeting`;
+    echo greeting > greeting.txt; git add greeting.txt; git -c user.name=a -c user.email=a@b commit -q -m greeting`;
   const bringing = `echo packages/ >> .gitignore; git -c user.name=a -c user.email=a@b merge -q feature`;
   const run = await scene.run({
     agent: [
