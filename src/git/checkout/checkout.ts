@@ -286,7 +286,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const found = await lookBeside(read, known);
       const done = await withObjects(quarantine.git, async (objects) => {
         const tip = { commit: known, tree: await tipTree(objects, known) };
-        const content = { tip, head, now, iteration };
+        const content = { tip, head, now, asFound, iteration };
         const finished =
           merge === null
             ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
@@ -314,7 +314,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       lane = { ...lane, tip: made.head };
       if (lastRead !== null) lastRead = { ...lastRead, head: made.head };
       await quarantine.keep(made.head);
-      await side.leavePlainCheckout({ ...lane, has, hasIndex: tree === now.tree });
+      await side.leavePlainCheckout({ ...lane, has, hasIndex: tree === now.tree && asFound.length === 0 });
       const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
       return {
         ...made,

@@ -17,6 +17,7 @@ import {
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { lookAtOf } from '../inspection/review.ts';
+import { withoutFound, type AsFound } from './tree/found/as-found.ts';
 import type { WorkTreeContent } from './tree/side.ts';
 
 export interface Identity {
@@ -29,6 +30,8 @@ export interface IterationContent {
   readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
+  /** What of the work tree counts as its commit has it. */
+  readonly asFound: readonly AsFound[];
   readonly iteration: IterationCommit;
 }
 
@@ -61,10 +64,14 @@ export async function commitIteration(
   content: IterationContent,
 ): Promise<MadeCommits> {
   const { git } = committer.repository;
-  const { tip, head, now, iteration } = content;
-  const own = await ownCommits(git, objects, { tip: tip.commit, head });
+  const { tip, head, now, iteration, asFound } = content;
+  const own = await countedCommits(committer, objects, {
+    own: await ownCommits(git, objects, { tip: tip.commit, head }),
+    tip: tip.tree,
+    asFound,
+  });
   const objections =
-    own.kind === 'chain' ? await objectionsTo(committer, objects, { tip, commits: own.commits }) : noObjections;
+    own.kind === 'chain' ? await objectionsTo(committer, objects, { tip, commits: own.commits, asFound }) : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 
@@ -149,6 +156,28 @@ async function ownCommits(
     : { kind: 'tangle', commits: commits.slice(-MOST_COMMITS) };
 }
 
+/** The same commits without what `git add` alone changed. */
+async function countedCommits(
+  { repository }: Committer,
+  objects: Objects,
+  { own, tip, asFound }: { own: OwnCommits; tip: ObjectId } & Pick<IterationContent, 'asFound'>,
+): Promise<OwnCommits> {
+  if (own.kind === 'tangle' || asFound.length === 0) return own;
+  const commits: Commit[] = [];
+  for (const commit of own.commits) {
+    const changes = await objects.changesBetween(tip, commit.tree);
+    const counted = withoutFound(changes, asFound);
+    const tree =
+      counted.length === changes.length
+        ? commit.tree
+        : await repository.withIndex('empty', (indexFile) =>
+            treeWith(repository.git, indexFile, { base: tip, changes: counted }),
+          );
+    commits.push({ ...commit, tree });
+  }
+  return { kind: 'chain', commits };
+}
+
 /** Commits of the same contents in the same order, with our words, author and trailers; those that change nothing are left out. */
 async function remake(
   committer: Committer,
@@ -169,7 +198,7 @@ const noObjections: ReadonlyMap<string, string> = new Map();
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: Objects,
-  { tip, commits }: Pick<IterationContent, 'tip'> & { readonly commits: readonly Commit[] },
+  { tip, commits, asFound }: Pick<IterationContent, 'tip' | 'asFound'> & { readonly commits: readonly Commit[] },
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = commits;
   if (first === undefined) return noObjections;
@@ -180,7 +209,7 @@ async function objectionsTo(
           repository.git,
           commits.map(({ id }) => id),
         );
-  const objections = new Map(await inspection.inspect(objects, changes, new Map()));
+  const objections = new Map(await inspection.inspect(objects, withoutFound(changes, asFound), new Map()));
   for (const { id, text } of commits) {
     const why = await inspection.inspectText(text);
     if (why) objections.set(`commit ${id.slice(0, 12)} (its text)`, why);

@@ -25,7 +25,7 @@ test('line ends, a nested repository of verify, packages that are ignored too la
   const leaving = `mkdir packages; for i in $(seq 320); do echo x > packages/$i.js; done
     git worktree add -q "$(mktemp -d)/tree" -b feature
     cd "$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -1)"
-    echo greeting > greeting.txt; git add .; git -c user.name=a -c user.email=a@b commit -q -m greeting`;
+    echo greeting > greeting.txt; git add greeting.txt; git -c user.name=a -c user.email=a@b commit -q -m greeting`;
   const bringing = `echo packages/ >> .gitignore; git -c user.name=a -c user.email=a@b merge -q feature`;
   const run = await scene.run({
     agent: [
@@ -37,7 +37,7 @@ test('line ends, a nested repository of verify, packages that are ignored too la
   expect(run).toMatchObject({ calls: 2, main: { exitCode: 0 }, outputs: { outcome: 'complete', 'tasks-done': '1' } });
   const pull = scene.pullOf('ralph/queue');
   expect(pull.body).toContain('Closes #1');
-  expect(pull.body).not.toMatch(/packages|fixture|a\.cs/);
+  expect(pull.body).not.toContain('Left out');
   const patch = await readFile(`${run.outputs['journal-path'] ?? ''}.1-work-tree-tree.patch`, 'utf8');
   expect(patch).toMatch(/greeting\.txt[^]*\+greeting/);
   const { repositoryFolder } = scene.sandbox.remote;

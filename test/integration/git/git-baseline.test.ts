@@ -95,6 +95,7 @@ describe('a checkout that is "modified" as git makes it', () => {
     const idle = await iterate(scene, () => utimes(join(scene.folder, 'src/a.cs'), 1, 1));
     expect(idle.change.fileCount).toBe(0);
     expect(idle.committed.commit).toBeNull();
+    expect(await scene.git('diff', '--cached', '--name-only')).toBe('');
 
     const onDisk = await scene.read('src/a.cs');
     const third = await iterate(scene, () =>
@@ -119,6 +120,23 @@ describe('a checkout that is "modified" as git makes it', () => {
     expect(await scene.read('a.cs')).toBe(CRLF);
     expect((await stat(join(scene.folder, 'b.cs'))).mtimeMs).toBe(mtimeMs);
     expect((await scene.repository.snapshot()).tree).toBe(tree);
+  });
+
+  test('what `git add` alone makes of such a file is in none of the commits', async () => {
+    await using scene = await setScene({ maxPatchFiles: 3 });
+    const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`cs/${String(i)}.cs`, CRLF]));
+    await seed(scene, { '.gitattributes': '*.cs text\n', ...many });
+    const opened = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      for (const name of ['one.txt', 'two.txt']) {
+        await scene.write(name, 'work');
+        await scene.git('add', '--all');
+        await scene.git('commit', '--quiet', '-m', `Add ${name}`);
+      }
+    });
+    expect(committed.withheld).toEqual([]);
+    const log = await scene.git('log', '--format=%s', '--name-only', `${opened.head}..${committed.head}`);
+    expect(log.split('\n').filter(Boolean)).toEqual(['Add two.txt', 'two.txt', 'Add one.txt', 'one.txt']);
   });
 
   test('a lane that changed such a file is checked out', async () => {

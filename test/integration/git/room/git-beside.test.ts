@@ -127,21 +127,24 @@ const places = [
 ] as const;
 
 describe.each(places)('work beside the work tree, %s', (_, room) => {
-  test.each(room === null ? rows : rows.filter((row) => row.isInRoom === true))('$what', async ({ script, names, patch }) => {
-    if (room !== null) workIn(room);
-    await using scene = await setScene();
-    await openFresh(scene);
-    const { committed } = await iterate(scene, () => runIn(scene, script));
-    expect(committed.beside.map(({ name }) => name)).toEqual(
-      names.map((name) => expect.stringMatching(name) as string),
-    );
-    expect(committed.besideNow).toEqual(committed.beside.map(({ name }) => name));
-    if (patch !== undefined) expect(committed.beside[0]?.patch).toMatch(patch);
-    // It is news once.
-    const next = await iterate(scene, () => Promise.resolve());
-    expect(next.committed.beside).toEqual([]);
-    expect(next.committed.besideNow).toHaveLength(names.length);
-  });
+  test.each(room === null ? rows : rows.filter((row) => row.isInRoom === true))(
+    '$what',
+    async ({ script, names, patch }) => {
+      if (room !== null) workIn(room);
+      await using scene = await setScene();
+      await openFresh(scene);
+      const { committed } = await iterate(scene, () => runIn(scene, script));
+      expect(committed.beside.map(({ name }) => name)).toEqual(
+        names.map((name) => expect.stringMatching(name) as string),
+      );
+      expect(committed.besideNow).toEqual(committed.beside.map(({ name }) => name));
+      if (patch !== undefined) expect(committed.beside[0]?.patch).toMatch(patch);
+      // It is news once.
+      const next = await iterate(scene, () => Promise.resolve());
+      expect(next.committed.beside).toEqual([]);
+      expect(next.committed.besideNow).toHaveLength(names.length);
+    },
+  );
 
   test("what was there before the agent worked is nobody's news, and what it brings over is not beside it any more", async () => {
     if (room !== null) workIn(room);

@@ -68,6 +68,16 @@ export async function countInIndex({ git }: PrivateRepository, list: readonly As
   await git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
 }
 
+/** What of changes from a commit of the lane is somebody's work: `git add` writes what git laid otherwise in another way than the commit has it. */
+export function withoutFound(changes: readonly Change[], list: readonly AsFound[]): readonly Change[] {
+  if (list.length === 0) return changes;
+  const found = new Map(list.map((one) => [one.path, one]));
+  return changes.filter(({ path, newId, newMode }) => {
+    const one = found.get(path);
+    return one?.found == null || one.counted === null || newId !== one.found.id || newMode !== one.found.mode;
+  });
+}
+
 /** A mode that is as it was found stays out of it when the content changes, and the other way round. */
 function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
   if (now === null || found === null || counted === null)
