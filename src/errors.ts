@@ -2,10 +2,17 @@
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly kind: 'configuration' | 'infrastructure';
+  /** What failed requests for different things have in common, by which they are reported together; null: nothing is known to be. */
+  readonly reason: string | null;
 
-  constructor(kind: 'configuration' | 'infrastructure', message: string, options: { readonly cause?: unknown } = {}) {
+  constructor(
+    kind: 'configuration' | 'infrastructure',
+    message: string,
+    { reason = null, ...options }: { readonly cause?: unknown; readonly reason?: string | null } = {},
+  ) {
     super(message, options);
     this.kind = kind;
+    this.reason = reason;
   }
 }
 

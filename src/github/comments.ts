@@ -1,11 +1,11 @@
 import { needsIn, type Need } from '../core/people/notifications.ts';
-import type { Forge } from '../ports/forge.ts';
+import type { ForgeAdapter } from '../ports/forge.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
 type CommentMethods = Pick<
-  Forge,
+  ForgeAdapter,
   'upsertComment' | 'amendComment' | 'settleComments' | 'settleNotifications' | 'react'
 >;
 

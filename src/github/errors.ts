@@ -36,7 +36,8 @@ export function explain(error: unknown, purpose: Purpose, situation: Situation):
         : null;
   if (explanation === null) return error;
   const [kind, message] = explanation;
-  return new UserError(kind, message.replaceAll(situation.token, '***'));
+  const reason = refused === null ? 'unreachable' : reasonOf(refused);
+  return new UserError(kind, message.replaceAll(situation.token, '***'), { reason });
 }
 
 /** GitHub's HTTP status for a request that it refused; null when there was no answer. */
@@ -54,6 +55,15 @@ export function isGone(error: unknown): boolean {
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
+}
+
+/** The same for all that GitHub refuses on one ground: each kind of write has its own words for a locked conversation. */
+function reasonOf({ status, message }: Refusal): string {
+  return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
+}
+
+function isLocked({ status, message }: Pick<Refusal, 'status' | 'message'>): boolean {
+  return status === 403 && /\blocked\b/i.test(message);
 }
 
 type Explanation = readonly ['configuration' | 'infrastructure', string];
@@ -95,6 +105,8 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
       `${failed} (${answer}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,
     ];
   }
+  if (isLocked(refused))
+    return ['configuration', `${failed}: the conversation is locked (${answer}). Unlock it to read there what runs do.`];
   if (status === 404) {
     return [
       'configuration',

@@ -1,9 +1,9 @@
-import type { Forge, LabelDefinition } from '../ports/forge.ts';
-import type { Log } from '../ports/machine.ts';
+import type { ForgeAdapter, LabelDefinition } from '../ports/forge.ts';
+import { UserError } from '../errors.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, isInvalid, statusOf } from './errors.ts';
 
-type LabelMethods = Pick<Forge, 'addLabels' | 'changeLabels'>;
+type LabelMethods = Pick<ForgeAdapter, 'addLabels' | 'changeLabels'>;
 
 /** Labels that the repository is known to have, in lower case: GitHub compares without case. */
 export type KnownLabels = Set<string>;
@@ -11,7 +11,7 @@ export type KnownLabels = Set<string>;
 /** Labels on issues. `known` grows with what issues are seen to have, and with what is created. */
 export function createLabels(
   { ask }: Client,
-  { known, log }: { readonly known: KnownLabels; readonly log: Log },
+  { known }: { readonly known: KnownLabels },
 ): LabelMethods {
   return {
     addLabels: (number, names) =>
@@ -32,8 +32,7 @@ export function createLabels(
             await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
           for (const name of removed) await tryRemove(octokit, { ...issue, name });
         } catch (error) {
-          if (!isGone(error)) throw error;
-          log.info(`Issue #${String(number)} no longer exists: its labels are not changed.`);
+          throw isGone(error) ? new UserError('configuration', `Issue #${String(number)} no longer exists.`) : error;
         }
       });
     },

@@ -1,4 +1,4 @@
-import type { Forge, PullRequest } from '../ports/forge.ts';
+import type { ForgeAdapter, PullRequest } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -6,7 +6,7 @@ import { isInvalid, statusOf } from './errors.ts';
 import { cut } from '../core/text/cut.ts';
 
 type PullRequestMethods = Pick<
-  Forge,
+  ForgeAdapter,
   | 'pullRequestOf'
   | 'pullRequestHead'
   | 'openPullRequests'
@@ -18,7 +18,7 @@ type PullRequestMethods = Pick<
   | 'requestReview'
   | 'assign'
 >;
-type Request = Parameters<Forge['openPullRequest']>[0];
+type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
 export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
   /** GraphQL ids by number, of pull requests that were seen already. */

@@ -16,7 +16,7 @@ import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
 import { agentsOf, openedExporters, openFirst } from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
-import { giveBack, reportUnpublished, withRequests } from './ends.ts';
+import { giveBack, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
 import { gateJob } from './jobs/gate-job.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { publishJob } from './jobs/publish-job.ts';
@@ -36,9 +36,11 @@ export async function runRiver(deps: RiverDeps): Promise<RunEnd> {
   const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
   try {
     const end = await flow(deps, recording, signal);
-    return { ...end, report: end.report === null ? null : withRequests(deps, end.report) };
+    return { ...end, report: end.report === null ? null : withGitHub(deps, end.report) };
   } catch (error) {
-    return { handedOver: null, report: withRequests(deps, await salvage(deps, recording, error)) };
+    return { handedOver: null, report: withGitHub(deps, await salvage(deps, recording, error)) };
+  } finally {
+    logRefusedWishes(deps);
   }
 }
 

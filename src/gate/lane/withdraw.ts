@@ -2,7 +2,6 @@ import { definitionOf, labelChange, type LifecycleLabel } from '../../core/peopl
 import { needsOfTask } from '../../core/people/notifications.ts';
 import { issueLane, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
-import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
@@ -37,9 +36,9 @@ export async function withdraw(
     wanted === null
       ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again`
       : 'was closed, and is done';
+  await takeLabelsOff(deps, issue, wanted);
   return {
     ...updated(deps, `${name} ${what}.`),
-    ...(await takeLabelsOff(deps, issue, wanted)),
     over: { thread: number, needs: needsOfTask(taskIdOfIssue(number)), why: wanted === null ? 'gone' : 'done' },
   };
 }
@@ -67,22 +66,12 @@ export function updated({ log }: Pick<GateDeps, 'log'>, message: string): EndInt
   return endIntake({ kind: 'idle', reason: 'updated', message });
 }
 
-/** A label that stays is worth a warning, not a red run. */
 export async function takeLabelsOff(
   { forge }: GateDeps,
   { number, labels }: Issue,
   wanted: LifecycleLabel | null,
-): Promise<Partial<EndIntake>> {
+): Promise<void> {
   const { add, remove } = labelChange(labels, wanted);
-  if (add.length + remove.length === 0) return {};
-  try {
+  if (add.length + remove.length > 0)
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
-    return {};
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const { notes } = endIntake({ kind: 'idle', reason: 'not_for_us' });
-    return {
-      notes: { ...notes, warnings: [`Ralph's labels could not be removed from #${String(number)}: ${error.message}`] },
-    };
-  }
 }

@@ -1,4 +1,4 @@
-import type { Forge } from '../../ports/forge.ts';
+import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../body.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { detailsOf } from './check-details.ts';
@@ -6,7 +6,7 @@ import { checksBefore } from './earlier-checks.ts';
 import { readPullRequest } from './pull-request-now.ts';
 
 type FeedbackMethods = Pick<
-  Forge,
+  ForgeAdapter,
   'pullRequestNow' | 'checksBefore' | 'checkDetails' | 'replyInThread' | 'resolveThread'
 >;
 

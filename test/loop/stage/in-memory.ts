@@ -7,7 +7,7 @@ import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
   Dependency,
-  Forge,
+  ForgeAdapter,
   Issue,
   IssueComment,
   IssueHistory,
@@ -386,7 +386,7 @@ function labelledBy(login: string, label: string): IssueHistory {
   };
 }
 
-export interface FakeForge extends Forge {
+export interface FakeForge extends ForgeAdapter {
   /** What is not set was labelled by `owner`, long ago. */
   readonly histories: Map<number, IssueHistory>;
   /** What people said on an issue. */
@@ -416,7 +416,7 @@ export interface FakeForge extends Forge {
   readonly resolved: string[];
   /** Everything that changed something on GitHub, in order. */
   readonly writes: string[];
-  readonly faults: Faults<Forge>;
+  readonly faults: Faults<ForgeAdapter>;
 }
 
 export function createForge({ branches }: Origin): FakeForge {
@@ -474,7 +474,7 @@ export function createForge({ branches }: Origin): FakeForge {
     writes: [],
     faults: new Map(),
   };
-  const ask = <T>(method: keyof Forge, answer: () => T): Promise<T> => {
+  const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
     requests += 1;
     return guarded(faults, method, answer);
   };
