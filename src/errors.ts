@@ -16,6 +16,9 @@ export class UserError extends Error {
   }
 }
 
+/** `reason` of the UserError for a repository whose issues are switched off. */
+export const ISSUES_SWITCHED_OFF = 'issues-switched-off';
+
 /** What is thrown, as text for a sentence. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,9 @@
 import { hasLabel } from '../core/people/labels.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
+import { missingLabel } from '../core/people/missing-label.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Issue } from '../ports/forge.ts';
-import { UserError } from '../errors.ts';
+import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { admit, preview, type Preview } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
@@ -24,8 +26,19 @@ export interface AskedIssue {
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
   const request = await queueRequest(deps, by);
   return request === null
-    ? withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
+    ? withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
     : admit(deps, request);
+}
+
+/** Nothing is to be done because no issue can have the task label; null: it exists, or nobody knows. */
+async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
+  if (!config.taskSources.includes('issues')) return null;
+  try {
+    const message = missingLabel(config.taskLabel, await forge.labelNames());
+    return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
+  } catch {
+    return null;
+  }
 }
 
 /** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
@@ -40,9 +53,12 @@ async function queueRequest(
   deps: GateDeps,
   { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<Request | null> {
-  const issues = await queuedIssues(deps);
+  const listed = await listIssues(deps);
+  const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
+  // Where issues are switched off, other tasks are worked all the same.
+  if (listed.kind === 'switched-off' && files === null && prompt === null) throw listed.error;
   // What is said of its pull request is answered, whether or not any task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
@@ -110,9 +126,29 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   });
 }
 
-/** Issues that the queue works on, if it works on issues. */
-export async function queuedIssues({ config, forge }: Pick<GateDeps, 'config' | 'forge'>): Promise<readonly Issue[]> {
-  return config.taskSources.includes('issues') ? forge.openIssuesWithLabel(config.taskLabel) : [];
+/** Issues that the queue works on, if it works on issues; none where the repository has them switched off. */
+export async function queuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
+  const listed = await listIssues(deps);
+  return listed.kind === 'listed' ? listed.issues : [];
+}
+
+type ListedIssues =
+  | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
+  | { readonly kind: 'switched-off'; readonly error: UserError };
+
+async function listIssues({
+  config,
+  forge,
+  log,
+}: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
+  if (!config.taskSources.includes('issues')) return { kind: 'listed', issues: [] };
+  try {
+    return { kind: 'listed', issues: await forge.openIssuesWithLabel(config.taskLabel) };
+  } catch (error) {
+    if (!(error instanceof UserError && error.reason === ISSUES_SWITCHED_OFF)) throw error;
+    log.warning(error.message);
+    return { kind: 'switched-off', error };
+  }
 }
 
 export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {

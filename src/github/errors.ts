@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { flatten } from '../core/text/one-line.ts';
@@ -59,6 +59,7 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
 
 /** The same for all that GitHub refuses on one ground: each kind of write has its own words for a locked conversation. */
 function reasonOf({ status, message }: Refusal): string {
+  if (status === 410 && !isOfOneIssue(message)) return ISSUES_SWITCHED_OFF;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
 }
 

@@ -3,7 +3,10 @@ import { UserError } from '../errors.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, isInvalid, statusOf } from './errors.ts';
 
-type LabelMethods = Pick<ForgeAdapter, 'addLabels' | 'changeLabels'>;
+type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
+
+/** Pages of 100. */
+const MAX_LABEL_PAGES = 10;
 
 /** Labels that the repository is known to have, in lower case: GitHub compares without case. */
 export type KnownLabels = Set<string>;
@@ -14,6 +17,21 @@ export function createLabels(
   { known }: { readonly known: KnownLabels },
 ): LabelMethods {
   return {
+    labelNames: () =>
+      ask({ doing: 'list the labels', needs: ['issues: read'] }, async (octokit, at) => {
+        const names: string[] = [];
+        let pages = 0;
+        for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listLabelsForRepo, {
+          ...at,
+          per_page: 100,
+        })) {
+          names.push(...data.map(({ name }) => name));
+          pages += 1;
+          if (pages === MAX_LABEL_PAGES) break;
+        }
+        return names;
+      }),
+
     addLabels: (number, names) =>
       ask({ doing: `label pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
         await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });

@@ -32,10 +32,9 @@ export function withWishes(adapter: ForgeAdapter): Forge {
   function wish<Name extends keyof WishWrites>(name: Name): Wishes[Name] {
     type Asked = Parameters<WishWrites[Name]>;
     type Granted = Awaited<ReturnType<WishWrites[Name]>>;
-    const write = adapter[name] as (...asked: Asked) => Promise<Granted>;
     return (async (...asked: Asked): Promise<Wished<Granted>> => {
       try {
-        return { kind: 'granted', value: await write(...asked) };
+        return { kind: 'granted', value: await (adapter[name] as (...asked: Asked) => Promise<Granted>)(...asked) };
       } catch (error) {
         const why = sentence(textOf(error));
         const reason = (error instanceof UserError ? error.reason : null) ?? why;

@@ -136,6 +136,8 @@ interface DecidingForge {
   defaultBranch(): Promise<string>;
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
   issue(number: number): Promise<Issue | null>;
+  /** Names of the repository's labels, at most 1,000 of them. */
+  labelNames(): Promise<readonly string[]>;
   permissionOf(login: string): Promise<Permission>;
   /** The account of this login; null when there is none. */
   account(login: string): Promise<Account | null>;

@@ -67,4 +67,5 @@ const IDLE: Readonly<Record<Extract<Outcome, { kind: 'idle' }>['reason'], string
   not_for_us: 'nothing to do.',
   answered: 'nothing to do.',
   updated: 'nothing to do.',
+  no_such_label: 'create the label, or set task-label to the one that you use.',
 };

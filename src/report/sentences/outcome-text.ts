@@ -110,9 +110,14 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'limit':
       return outcome.reason === 'checks' ? checksLeft(report) : limited(outcome.reason, report);
     case 'idle':
-      return outcome.reason === 'updated'
-        ? { title: 'Updated', what: outcome.message, next: 'Nothing to do.' }
-        : idle(outcome.reason, report);
+      switch (outcome.reason) {
+        case 'updated':
+          return { title: 'Updated', what: outcome.message, next: 'Nothing to do.' };
+        case 'no_such_label':
+          return { title: 'Idle', what: outcome.message, next: 'Until then, runs end here without a call.' };
+        default:
+          return idle(outcome.reason, report);
+      }
     case 'paused':
       return iterationsOf(report).length === 0
         ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
@@ -394,7 +399,7 @@ function more(input: string, report: RunReport): string {
   return lastVerification(report).kind === 'failed' ? '' : ` A higher \`${input}\` lets one run do more.`;
 }
 
-function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): OutcomeText {
+function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, report: RunReport): OutcomeText {
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;

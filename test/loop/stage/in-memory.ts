@@ -416,6 +416,8 @@ export interface FakeForge extends ForgeAdapter {
   readonly resolved: string[];
   /** Everything that changed something on GitHub, in order. */
   readonly writes: string[];
+  /** The repository's labels. */
+  readonly labels: string[];
   readonly faults: Faults<ForgeAdapter>;
 }
 
@@ -437,6 +439,7 @@ export function createForge({ branches }: Origin): FakeForge {
     replies,
     resolved,
     writes,
+    labels,
     faults,
   }: Pick<
     FakeForge,
@@ -455,6 +458,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'replies'
     | 'resolved'
     | 'writes'
+    | 'labels'
     | 'faults'
   > = {
     saidOf: new Map(),
@@ -472,6 +476,7 @@ export function createForge({ branches }: Origin): FakeForge {
     comments: new Map(),
     notifications: new Map(),
     writes: [],
+    labels: ['ralph'],
     faults: new Map(),
   };
   const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
@@ -511,6 +516,7 @@ export function createForge({ branches }: Origin): FakeForge {
     comments,
     notifications,
     writes,
+    labels,
     faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) =>
@@ -523,6 +529,7 @@ export function createForge({ branches }: Origin): FakeForge {
         ),
       ),
     issue: (number) => ask('issue', () => issues.get(number) ?? null),
+    labelNames: () => ask('labelNames', () => labels),
     account: (login) =>
       ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
     issueHistories: (numbers, label) =>
