@@ -11,6 +11,7 @@ import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { publishEnd } from '../publish/end.ts';
+import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { createLiveStatus } from '../publish/live-status.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
@@ -73,6 +74,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const { remote, store } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote } as const;
+  const looking = { forge: stages.forge, remote, config: deps.config, debug: deps.debug };
   const policy = withPipelineOf(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,
@@ -80,6 +82,10 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
       ...{ agents, prompt, signal, outlet, store, recording, ...live },
       ending: nobodyAsks,
       sayLeft: deps.log.info,
+      lookAtPeople: async (unfinished, task) => ({
+        task: task === null ? null : await lookAtTask(looking, task),
+        lane: (await lookAtLane(looking, unfinished))?.by ?? null,
+      }),
       patience: {
         policy,
         renew: (unfinished, maxRunMs) =>

@@ -5,6 +5,7 @@ import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
+import { withdrawalKinds } from '../people/withdrawal.ts';
 import { providerTroubles } from '../agents/providers.ts';
 import { verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
@@ -61,6 +62,13 @@ const entrySchema = z.object({
   lines: z.number().int().min(0).nullable().default(null),
 });
 
+const withdrawalSchema = z.object({
+  ...common,
+  seenAt: anyInstant,
+  /** Tasks that people took back while the run worked. */
+  withdrawals: z.array(z.object({ task: z.string(), why: z.enum(withdrawalKinds) })),
+});
+
 const endSchema = z.object({
   ...common,
   decidedAt: anyInstant,
@@ -107,6 +115,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   checkLineSchema.extend({ kind: z.literal('check') }),
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
+  withdrawalSchema.extend({ kind: z.literal('withdrawal') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
@@ -127,6 +136,9 @@ export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
 /** A wait for the end of a limit, between two iterations or before the first. */
 export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 
+/** Tasks that people took back, seen between two iterations or before the first. */
+export type JournalWithdrawal = Immutable<z.infer<typeof withdrawalSchema>>;
+
 /** Last line of a run's journal: the decision that ended it. A killed or failed run leaves none. */
 export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 
@@ -137,6 +149,7 @@ export type JournalLine =
   | { readonly kind: 'check'; readonly check: JournalCheck }
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
+  | { readonly kind: 'withdrawal'; readonly withdrawal: JournalWithdrawal }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -172,6 +185,11 @@ export function serializeAnswer(answer: JournalAnswer): string {
 /** A wait as one line of JSON, without a line end. */
 export function serializeWait(wait: JournalWait): string {
   return JSON.stringify({ kind: 'wait', ...wait });
+}
+
+/** A withdrawal as one line of JSON, without a line end. */
+export function serializeWithdrawal(withdrawal: JournalWithdrawal): string {
+  return JSON.stringify({ kind: 'withdrawal', ...withdrawal });
 }
 
 /** The end of a run as one line of JSON, without a line end. */
@@ -210,6 +228,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'wait': {
       const { kind, ...wait } = parsed.data;
       return { kind, wait };
+    }
+    case 'withdrawal': {
+      const { kind, ...withdrawal } = parsed.data;
+      return { kind, withdrawal };
     }
     case 'end': {
       const { kind, ...end } = parsed.data;

@@ -9,6 +9,7 @@ import {
   type JournalLine,
   type JournalStart,
   type JournalWait,
+  type JournalWithdrawal,
 } from './journal.ts';
 
 /** A run's journal. Line 1 is the start, iterations, checks, answers and waits follow; `end` is null when the run was killed, failed or still continues. */
@@ -21,6 +22,8 @@ export interface Journal {
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
   /** The same of the times that the run waited. */
   readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
+  /** The same of what people took back. */
+  readonly withdrawals: readonly { readonly after: number; readonly withdrawal: JournalWithdrawal }[];
   readonly end: JournalEnd | null;
   /** The last line was cut off by a kill, and is left out. */
   readonly torn: boolean;
@@ -67,13 +70,16 @@ export function parseJournal(text: string): ParsedJournal {
       waits: lines.flatMap((line, index) =>
         line.kind === 'wait' ? [{ after: iterationsBefore(lines, index), wait: line.wait }] : [],
       ),
+      withdrawals: lines.flatMap((line, index) =>
+        line.kind === 'withdrawal' ? [{ after: iterationsBefore(lines, index), withdrawal: line.withdrawal }] : [],
+      ),
       end: end?.kind === 'end' ? end.end : null,
       torn,
     },
   };
 }
 
-const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'end']), lane: z.string() });
+const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'withdrawal', 'end']), lane: z.string() });
 
 /** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
 export function isAboutJournal(text: string): boolean {
@@ -108,7 +114,7 @@ function problemsOf(
 
 /** Whether such a line stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return kind === 'check' || kind === 'answer' || kind === 'wait';
+  return kind === 'check' || kind === 'answer' || kind === 'wait' || kind === 'withdrawal';
 }
 
 function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -121,6 +127,8 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
       return line.answer.lane;
     case 'wait':
       return line.wait.lane;
+    case 'withdrawal':
+      return line.withdrawal.lane;
     case 'end':
       return line.end.lane;
   }

@@ -34,6 +34,7 @@ export interface TaskComment {
  * `unchecked`: so far down the queue that this run did not look who approved it.
  * `unread`: a failed check that this run did not read, since it works on others first: they may have one cause.
  * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
+ * `withdrawn`: a person took its issue back while this run worked: nothing is done for it or said to be done.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
 export const taskObstacles = [
@@ -44,6 +45,7 @@ export const taskObstacles = [
   'unreadable',
   'unread',
   'circuit-open',
+  'withdrawn',
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];
 

@@ -153,6 +153,8 @@ function help(word: string, view: LaneView | null): string {
 }
 
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {
+  if (task.obstacle === 'withdrawn')
+    return 'taken back while a run worked on it: no further call is made for it, and nothing says that it is done';
   const entries = iterationsOn(report, task.id);
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;

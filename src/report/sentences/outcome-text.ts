@@ -23,7 +23,7 @@ import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
 import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
-import { firstLines } from '../../core/text/lists.ts';
+import { firstLines, namesOf } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import { cut } from '../../core/text/cut.ts';
@@ -119,6 +119,7 @@ export function describeEnd(report: RunReport): OutcomeText {
           return idle(outcome.reason, report);
       }
     case 'paused':
+      if (outcome.reason === 'withdrawn') return withdrawn(report);
       return iterationsOf(report).length === 0
         ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
         : {
@@ -320,10 +321,23 @@ function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   return isAsked ? `Decide what needs a person. ${others}` : others;
 }
 
+/** People took back everything that the run worked on. */
+function withdrawn(report: RunReport): OutcomeText {
+  const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
+  const head = laneOf(report)?.headSha ?? null;
+  return {
+    title: 'Stopped',
+    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
+    next: `${head === null ? '' : 'What was done stays on the branch. '}To continue, open the issue again with the task label.`,
+  };
+}
+
 /** How to continue: a lane is paused by an order, or by a pull request that was closed. */
 function resumption(by: string, report: RunReport): string {
   if (by.startsWith('pull request #'))
     return 'To continue, reopen the pull request; to begin from scratch, delete its branch.';
+  if (by.startsWith('the deletion of branch'))
+    return 'What this run made was not pushed. The next run begins from the base branch.';
   if (!isQueue(report)) return 'To continue, comment `/ralph resume` on the issue.';
   const where =
     (laneOf(report)?.pullRequest ?? null) === null
