@@ -1,3 +1,4 @@
+import { grouped } from '../grouped.ts';
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
 import { count } from '../numbers.ts';
@@ -52,9 +53,9 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
       ({ kind, what }) => ({ kind, path: change.path, what }),
     ),
   );
-  const byKind = Map.groupBy(found, ({ kind }) => kind);
+  const byKind = grouped(found, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
-    const files = (byKind.get(kind) ?? []).sort((a, b) => depthOf(a.path) - depthOf(b.path));
+    const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
     return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
   });
 }
