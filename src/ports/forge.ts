@@ -206,5 +206,7 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-type ReactionTarget =
-  { readonly kind: 'issue'; readonly number: number } | { readonly kind: 'comment'; readonly id: number };
+/** What is reacted to. `review-comment`: one in a review thread. */
+export type ReactionTarget =
+  | { readonly kind: 'issue'; readonly number: number }
+  | { readonly kind: 'comment' | 'review-comment'; readonly id: number };
