@@ -5,17 +5,30 @@ export function explainRefusal(words: string): string {
   const answer = cut(words.trim(), 1000);
   if (isUnreachable(answer)) return `The git server could not be reached: ${answer}`;
   const meant = withoutAddresses(answer);
+  if (isExpired(answer)) return `${EXPIRED} (The server said: ${answer})`;
   const known = refusals.find(({ pattern }) => pattern.test(meant));
   return known ? `${known.meaning} (The server said: ${answer})` : `The server refused the push: ${answer}`;
 }
 
 /** What to do about a remote that could not be read: a sentence. */
 export function adviceOnReading(words: string): string {
+  if (isExpired(words)) return EXPIRED;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
     withoutAddresses(words),
   )
     ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
     : 'Check that the server can be reached.';
+}
+
+/** What people read when the server takes the token no more: what a job's or an App's token may do does not matter then. */
+export const EXPIRED =
+  "The token is not accepted (any more): it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
+
+/** True if git's words are about a token that the server does not know, as opposed to one that may not do this. */
+export function isExpired(words: string): boolean {
+  return /(returned error:|HTTP) 401\b|bad credentials|invalid (username|credentials)|authentication failed|could not read (Username|Password)/i.test(
+    withoutAddresses(words),
+  );
 }
 
 /** Git's words without the addresses in them: a port may contain 401, and a repository may be called `read-only`. */
@@ -59,7 +72,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[
   },
   {
     pattern:
-      /(returned error:|HTTP) 40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
+      /(returned error:|HTTP) 403\b|permission .*denied|read-only|write access .*not granted/is,
     meaning: 'The token may not push. The workflow needs "permissions: contents: write".',
   },
 ];

@@ -79,7 +79,7 @@ interface Refusal {
 
 const VALID_TOKEN: Readonly<Record<TokenSource, string>> = {
   input:
-    'Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.',
+    "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.",
   person: 'It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
 };
 
