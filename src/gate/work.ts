@@ -136,11 +136,7 @@ type ListedIssues =
   | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
   | { readonly kind: 'switched-off'; readonly error: UserError };
 
-async function listIssues({
-  config,
-  forge,
-  log,
-}: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
+async function listIssues({ config, forge, log }: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
   if (!config.taskSources.includes('issues')) return { kind: 'listed', issues: [] };
   try {
     return { kind: 'listed', issues: await forge.openIssuesWithLabel(config.taskLabel) };

@@ -71,8 +71,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[
     meaning: 'The branch changed while this run worked. Nothing was overwritten; the next run continues from there.',
   },
   {
-    pattern:
-      /(returned error:|HTTP) 403\b|permission .*denied|read-only|write access .*not granted/is,
+    pattern: /(returned error:|HTTP) 403\b|permission .*denied|read-only|write access .*not granted/is,
     meaning: 'The token may not push. The workflow needs "permissions: contents: write".',
   },
 ];

@@ -107,7 +107,10 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
     ];
   }
   if (isLocked(refused))
-    return ['configuration', `${failed}: the conversation is locked (${answer}). Unlock it to read there what runs do.`];
+    return [
+      'configuration',
+      `${failed}: the conversation is locked (${answer}). Unlock it to read there what runs do.`,
+    ];
   if (status === 404) {
     return [
       'configuration',

@@ -12,10 +12,7 @@ const MAX_LABEL_PAGES = 10;
 export type KnownLabels = Set<string>;
 
 /** Labels on issues. `known` grows with what issues are seen to have, and with what is created. */
-export function createLabels(
-  { ask }: Client,
-  { known }: { readonly known: KnownLabels },
-): LabelMethods {
+export function createLabels({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
   return {
     labelNames: () =>
       ask({ doing: 'list the labels', needs: ['issues: read'] }, async (octokit, at) => {

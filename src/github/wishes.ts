@@ -59,6 +59,7 @@ export function withWishes(adapter: ForgeAdapter): Forge {
     changeLabels: wish('changeLabels'),
     addLabels: wish('addLabels'),
     react: wish('react'),
-    refusedWishes: () => [...refused.values()].map(({ what, why }) => `The run went on without ${namesOf([...what])}: ${why}`),
+    refusedWishes: () =>
+      [...refused.values()].map(({ what, why }) => `The run went on without ${namesOf([...what])}: ${why}`),
   };
 }

@@ -171,11 +171,7 @@ function withdraw({ clock, log, appendJournal, record }: LoopDeps, work: Work, w
   const task = work.tasks.find(({ id }) => id === withdrawal.task);
   const warnings = task === undefined ? [] : [withdrawalWarning(task, withdrawal.why)];
   for (const warning of warnings) log.warning(warning);
-  const left = {
-    ...work,
-    tasks: withdrawTasks(work.tasks, [withdrawal]),
-    warnings: [...work.warnings, ...warnings],
-  };
+  const left = { ...work, tasks: withdrawTasks(work.tasks, [withdrawal]), warnings: [...work.warnings, ...warnings] };
   record(left);
   return left;
 }

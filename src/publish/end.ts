@@ -28,10 +28,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
     ...intake,
-    notes: {
-      ...intake.notes,
-      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed],
-    },
+    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed] },
   };
 }
 
@@ -40,10 +37,7 @@ async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIn
   if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);
-  await forge.settleNotifications(thread, {
-    needs,
-    words: redact(renderSettled([{ notification: { about }, why }])),
-  });
+  await forge.settleNotifications(thread, { needs, words: redact(renderSettled([{ notification: { about }, why }])) });
   await forge.amendComment(thread, APPROVAL_MARKER, {
     body: why === 'approved' ? APPROVED_AGAIN : NOT_ASKED_FOR,
     writtenBefore: clock.now(),

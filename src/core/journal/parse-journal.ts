@@ -79,7 +79,10 @@ export function parseJournal(text: string): ParsedJournal {
   };
 }
 
-const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'withdrawal', 'end']), lane: z.string() });
+const anyLine = z.object({
+  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'withdrawal', 'end']),
+  lane: z.string(),
+});
 
 /** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
 export function isAboutJournal(text: string): boolean {

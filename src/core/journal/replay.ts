@@ -126,11 +126,7 @@ function lineOf({ answers, checks, waits, withdrawals }: Journal, index: number)
 }
 
 /** With what people took back, what was answered without a call, the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
-function checked(
-  position: Position,
-  { answers, checks, waits, withdrawals }: Journal,
-  iterations: number,
-): Position {
+function checked(position: Position, { answers, checks, waits, withdrawals }: Journal, iterations: number): Position {
   const withdrawn = withdrawals
     .filter(({ after }) => after === iterations)
     .reduce((at, { withdrawal }) => ({ ...at, tasks: withdrawTasks(at.tasks, withdrawal.withdrawals) }), position);

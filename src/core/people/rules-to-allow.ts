@@ -3,7 +3,21 @@ import type { Denial } from '../analysis/analysis.ts';
 export const QUESTION_TOOL = 'AskUserQuestion';
 
 /** A rule for one of these would allow whatever stands behind it. */
-const SHELLS = new Set(['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'eval', 'exec', 'sudo', 'su', 'xargs', 'cd', 'command']);
+const SHELLS = new Set([
+  'bash',
+  'sh',
+  'zsh',
+  'dash',
+  'ksh',
+  'fish',
+  'eval',
+  'exec',
+  'sudo',
+  'su',
+  'xargs',
+  'cd',
+  'command',
+]);
 
 /** Programs whose subcommands differ too much for one rule: `git status` reads, `git push` publishes. */
 const WITH_SUBCOMMANDS = new Set([

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { COMMANDS, commandIn, isOwnComment, nearestCommand, parseCommand, type Command } from '../../core/people/command.ts';
+import {
+  COMMANDS,
+  commandIn,
+  isOwnComment,
+  nearestCommand,
+  parseCommand,
+  type Command,
+} from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import { UserError } from '../../errors.ts';
 import { withdrawals, type EventInputs, type Intent } from './intent.ts';

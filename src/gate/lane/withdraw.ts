@@ -25,10 +25,7 @@ export async function withdraw(
   // The event may be minutes old: what counts is how the issue stands now.
   const issue = await deps.forge.issue(number);
   if (issue === null)
-    return updated(
-      deps,
-      `${name} no longer exists, so it is out of the queue. ${await whoWorksOnIt(deps, number)}`,
-    );
+    return updated(deps, `${name} no longer exists, so it is out of the queue. ${await whoWorksOnIt(deps, number)}`);
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
     return updated(
       deps,

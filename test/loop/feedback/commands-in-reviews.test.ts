@@ -42,7 +42,9 @@ describe('a command in a review', () => {
     const run = await runOnce(project, { event: event(project, '/ralph status') });
     expect(run).toMatchObject({ end: 'idle (answered)', calls: 0 });
     const number = project.forge.pulls[0]?.number ?? 0;
-    expect(project.forge.writes.filter((write) => write.includes(`comment on #${String(number)}`)).length).toBeGreaterThan(0);
+    expect(
+      project.forge.writes.filter((write) => write.includes(`comment on #${String(number)}`)).length,
+    ).toBeGreaterThan(0);
     expect([...(project.forge.comments.get(number)?.values() ?? [])].join()).toContain('ralph-action:answer');
   });
 
@@ -71,9 +73,7 @@ describe('/ralph run on the pull request of a finished issue', () => {
   test('asks for nothing: no call, and the answer says what to do', async () => {
     const project = await begun();
     const number = project.forge.pulls[0]?.number ?? 0;
-    const run = await runOnce(project, {
-      event: commented('/ralph run', { issue: number, isPullRequest: true }),
-    });
+    const run = await runOnce(project, { event: commented('/ralph run', { issue: number, isPullRequest: true }) });
     expect(run.calls).toBe(0);
     expect([...(project.forge.comments.get(number)?.values() ?? [])].join()).toMatch(/Merge the pull request|merge it/);
     expect(savedState(project, 'issue-1').tasks['issue-1']?.state).toBe('done');

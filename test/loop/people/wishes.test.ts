@@ -27,16 +27,19 @@ const REFUSALS: readonly (readonly [string, Error])[] = [
 const inputs = { 'pr-labels': 'ralph', 'pr-assignees': 'auto', 'pr-reviewers': 'carl' };
 
 describe('a courtesy decides nothing', () => {
-  test.each(REFUSALS)('%s: every issue is worked, whatever wish it is, in one job and in three', async (_what, error) => {
-    for (const wish of WISHES) {
-      const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
-      project.forge.faults.set(wish, error);
-      expect([wish, await runOnce(project)]).toMatchObject([wish, { end: 'complete (plan_complete)', calls: 3 }]);
-    }
-    const split = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
-    for (const wish of WISHES) split.forge.faults.set(wish, error);
-    expect((await runSplit(split)).publish).toMatchObject({ end: 'complete (plan_complete)' });
-  });
+  test.each(REFUSALS)(
+    '%s: every issue is worked, whatever wish it is, in one job and in three',
+    async (_what, error) => {
+      for (const wish of WISHES) {
+        const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
+        project.forge.faults.set(wish, error);
+        expect([wish, await runOnce(project)]).toMatchObject([wish, { end: 'complete (plan_complete)', calls: 3 }]);
+      }
+      const split = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
+      for (const wish of WISHES) split.forge.faults.set(wish, error);
+      expect((await runSplit(split)).publish).toMatchObject({ end: 'complete (plan_complete)' });
+    },
+  );
 
   test('one warning names all that one reason kept from being written', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { notify: 'none' } });
@@ -49,7 +52,8 @@ describe('a courtesy decides nothing', () => {
 
   test('a command in a locked thread is obeyed', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
-    for (const wish of ['react', 'upsertComment'] as const) project.forge.faults.set(wish, REFUSALS[0]?.[1] ?? new Error());
+    for (const wish of ['react', 'upsertComment'] as const)
+      project.forge.faults.set(wish, REFUSALS[0]?.[1] ?? new Error());
     expect(await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) })).toMatchObject({
       end: 'idle (answered)',
     });

@@ -86,7 +86,10 @@ describe('an issue that a person takes back while the first call runs', () => {
 
     test('with three jobs: the job that publishes heeds it', async () => {
       const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '5' } });
-      const { publish } = await runSplit(project, { event: labeled(1), loop: { tap: during(() => takeBack(project)) } });
+      const { publish } = await runSplit(project, {
+        event: labeled(1),
+        loop: { tap: during(() => takeBack(project)) },
+      });
       expect(publish).toMatchObject({ end: 'paused (withdrawn)' });
       expect(project.forge.pulls).toEqual([]);
       expect(labelsOf(project, 1)).not.toContain('ralph:done');

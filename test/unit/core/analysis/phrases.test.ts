@@ -73,10 +73,33 @@ test('without a phrase there is no signal at all', () => {
 });
 
 describe('a whole message of one or a few words', () => {
-  test.each(['Done.', 'All done!', 'Complete.', 'Completed.', 'Finished.', 'finished', 'Work complete.', 'The work is done.', 'Task completed ✅', '**Complete.**', 'The task is now complete.'])('%s: everything is done', (text) => {
+  test.each([
+    'Done.',
+    'All done!',
+    'Complete.',
+    'Completed.',
+    'Finished.',
+    'finished',
+    'Work complete.',
+    'The work is done.',
+    'Task completed ✅',
+    '**Complete.**',
+    'The task is now complete.',
+  ])('%s: everything is done', (text) => {
     expect(findPhrases(text, []).confidence).toBeGreaterThanOrEqual(60);
   });
-  test.each(['Done?', 'Complete?', 'Not finished.', 'Incomplete.', 'Unfinished.', 'Complete the parser.', 'Finished with errors left.', 'Complete. Next I look at the lexer.', 'Almost done.', '未 done'])('%s: not so', (text) => {
+  test.each([
+    'Done?',
+    'Complete?',
+    'Not finished.',
+    'Incomplete.',
+    'Unfinished.',
+    'Complete the parser.',
+    'Finished with errors left.',
+    'Complete. Next I look at the lexer.',
+    'Almost done.',
+    '未 done',
+  ])('%s: not so', (text) => {
     expect(findPhrases(text, []).confidence).toBeLessThan(60);
   });
 });

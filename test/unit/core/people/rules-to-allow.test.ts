@@ -17,7 +17,7 @@ test.each<[string, string | null, readonly string[]]>([
   ['Bash', 'docker ps -a', ['Bash(docker ps:*)']],
   ['Bash', 'RUST_LOG=debug ./run.sh', ['Bash(./run.sh:*)']],
   ['Bash', 'grep "a; rm -rf b" file', ['Bash(grep:*)']],
-  ['Bash', "awk '{print $1 | \"sort\"}' x", ['Bash(awk:*)']],
+  ['Bash', 'awk \'{print $1 | "sort"}\' x', ['Bash(awk:*)']],
   ['Bash', 'make 2>&1 | tee log', ['Bash(make:*)', 'Bash(tee:*)']],
   ['Bash', 'cd app && make', ['Bash(make:*)']],
   ['Bash', 'env FOO=1 curl x', []],

@@ -69,7 +69,9 @@ describe('what an order does, and what the history says of it', () => {
   ])('%s on %s', (kind, _, state, change, transition) => {
     const obeyed = applyOrders(state, [order(noon, kind)]);
     expect(obeyed).toEqual({ ...state, ...change, ordersApplied: noon, transitions: obeyed.transitions });
-    expect(obeyed.transitions.map(({ subject, from, to }) => `${subject}: ${from} → ${to}`).join(', ')).toBe(transition);
+    expect(obeyed.transitions.map(({ subject, from, to }) => `${subject}: ${from} → ${to}`).join(', ')).toBe(
+      transition,
+    );
     for (const made of obeyed.transitions) expect(made).toMatchObject({ at: noon, reason: 'by ada (comment)' });
   });
 
