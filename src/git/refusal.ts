@@ -22,7 +22,7 @@ export function adviceOnReading(words: string): string {
 
 /** What people read when the server takes the token no more: what a job's or an App's token may do does not matter then. */
 export const EXPIRED =
-  "The token is not accepted (any more): it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
+  "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
 /** True if git's words are about a token that the server does not know, as opposed to one that may not do this. */
 export function isExpired(words: string): boolean {

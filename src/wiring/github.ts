@@ -16,7 +16,7 @@ export async function connectForge(
 ): Promise<Forge> {
   const [{ createForge }, { withWishes }] = await Promise.all([
     import('../github/forge.ts'),
-    import('../github/wishes.ts'),
+    import('../github/wishes/with-wishes.ts'),
   ]);
   const adapter = createForge({
     token: config.githubToken,

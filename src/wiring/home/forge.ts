@@ -20,7 +20,7 @@ export async function issuesOf(
   try {
     const [{ createForge }, { withWishes }, options] = await Promise.all([
       import('../../github/forge.ts'),
-      import('../../github/wishes.ts'),
+      import('../../github/wishes/with-wishes.ts'),
       ownRepository({ folder, remote: null, log }, token),
     ]);
     const forge = readOnly(withWishes(createForge(options)));

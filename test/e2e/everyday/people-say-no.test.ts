@@ -17,7 +17,7 @@ test('three issues, one of them locked, over two scheduled runs: all are worked,
   const inputs = { 'max-iterations': '4' };
   const first = await scene.run({ inputs });
   expect(first).toMatchObject({ calls: 4, main: { exitCode: 0 }, outputs: { outcome: 'limit' } });
-  const warned = first.main.log.match(/^::warning.*The run went on without .*#1.*locked.*$/gm) ?? [];
+  const warned = first.main.log.match(/^::warning.*The run continued without .*#1.*locked.*$/gm) ?? [];
   expect(warned).toHaveLength(1);
   const second = await scene.run({ inputs });
   expect(second).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '3' } });
@@ -71,5 +71,6 @@ test('the same with three jobs: the job that publishes heeds it', async () => {
   expect(publish).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
   expect(scene.sandbox.github.state.pulls).toEqual([]);
-  expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+  // The job of the agent cannot hear of it: what it did is kept on the branch.
+  expect(await scene.commitsOf('ralph/queue')).not.toEqual([]);
 });

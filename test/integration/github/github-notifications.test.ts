@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { configOf } from '../../loop/stage/river.ts';
-import { withWishes } from '../../../src/github/wishes.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { notifyOfConfiguration } from '../../../src/publish/notifications.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { now, openForge } from './github-fixture.ts';

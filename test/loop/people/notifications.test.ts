@@ -378,7 +378,7 @@ describe('a pull request that is complete', () => {
     project.forge.faults.set('requestReview', new UserError('configuration', 'Not a collaborator.'));
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(warningsIn(run)).toEqual(['The run went on without a review request on #101: Not a collaborator.']);
+    expect(warningsIn(run)).toEqual(['The run continued without a review request on #101: Not a collaborator.']);
     expect(notified(project)).toBe(1);
   });
 });

@@ -45,9 +45,9 @@ describe('a courtesy decides nothing', () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { notify: 'none' } });
     for (const wish of WISHES) project.forge.faults.set(wish, REFUSALS[0]?.[1] ?? new Error());
     const run = await runOnce(project);
-    const said = warningsIn(run).filter((warning) => warning.includes('went on without'));
+    const said = warningsIn(run).filter((warning) => warning.includes('continued without'));
     expect(said).toEqual([expect.stringMatching(/a reaction on #1.*new labels on #1.*a comment on #1.*is locked\.$/)]);
-    expect(run.log.filter((line) => line.includes('went on without'))).toHaveLength(1);
+    expect(run.log.filter((line) => line.includes('continued without'))).toHaveLength(1);
   });
 
   test('a command in a locked thread is obeyed', async () => {

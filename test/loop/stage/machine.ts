@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { withWishes } from '../../../src/github/wishes.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';

@@ -1,5 +1,5 @@
 import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
-import { withWishes } from '../../../src/github/wishes.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -318,7 +318,7 @@ describe('preconditions', () => {
     barred.forge.faults.set('react', new UserError('configuration', 'The token needs "issues: write".'));
     const run = await runOnce(barred);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(run.log).toContain('warning: The run went on without a reaction on #1: The token needs "issues: write".');
+    expect(run.log).toContain('warning: The run continued without a reaction on #1: The token needs "issues: write".');
   });
 
   test('are not asked for by a run that has no work', async () => {

@@ -303,10 +303,10 @@ describe('comments', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(warningsIn(run)).toEqual([
       'Nobody could be notified: The API is rate-limited.',
-      'The run went on without a comment on #1, a comment on #101: The API is rate-limited.',
+      'The run continued without a comment on #1, a comment on #101: The API is rate-limited.',
     ]);
     expect(run.log).toContain(
-      'warning: The run went on without a comment on #1, a comment on #101: The API is rate-limited.',
+      'warning: The run continued without a comment on #1, a comment on #101: The API is rate-limited.',
     );
   });
 });

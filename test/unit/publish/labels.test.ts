@@ -5,7 +5,7 @@ import type { TaskObstacle, TaskProgress } from '../../../src/core/tasks/task.ts
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { labelWishes, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';
 import { UserError } from '../../../src/errors.ts';
-import { withWishes } from '../../../src/github/wishes.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createForge, createLog, createOrigin } from '../../loop/stage/in-memory.ts';
 import { planTask, taskReport } from '../report/fixtures.ts';
 
@@ -125,7 +125,7 @@ describe('writing them', () => {
     run.github.faults.set('changeLabels', new UserError('configuration', 'No.'));
     expect(await publishLabels(run, [1, 2, 3, 4, 5].map(wish))).toEqual([]);
     expect(run.forge.refusedWishes()).toEqual([
-      'The run went on without new labels on #1, new labels on #2, new labels on #3: No.',
+      'The run continued without new labels on #1, new labels on #2, new labels on #3: No.',
     ]);
     expect(run.forge.requests().sent).toBe(3);
   });

@@ -1,7 +1,7 @@
-import { namesOf } from '../core/text/lists.ts';
-import { sentence } from '../core/text/sentence.ts';
-import { textOf, UserError } from '../errors.ts';
-import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../ports/forge.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { textOf, UserError } from '../../errors.ts';
+import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
 
 /** Each wish in words, for the sentence about those that were refused. */
 const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
@@ -60,6 +60,6 @@ export function withWishes(adapter: ForgeAdapter): Forge {
     addLabels: wish('addLabels'),
     react: wish('react'),
     refusedWishes: () =>
-      [...refused.values()].map(({ what, why }) => `The run went on without ${namesOf([...what])}: ${why}`),
+      [...refused.values()].map(({ what, why }) => `The run continued without ${namesOf([...what])}: ${why}`),
   };
 }
