@@ -375,6 +375,8 @@ describe('what nobody is needed for any more is settled by the event itself', ()
     project.forge.faults.set('settleNotifications', new UserError('infrastructure', 'Down.'));
     const run = await runOnce(project, { event: issueEvent('closed', 1) });
     expect(run).toMatchObject(updated);
-    expect(warningsIn(run)).toContain('The run continued without marking earlier notifications on #1 as settled: Down.');
+    expect(warningsIn(run)).toContain(
+      'The run continued without marking earlier notifications on #1 as settled: Down.',
+    );
   });
 });

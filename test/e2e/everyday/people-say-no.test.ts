@@ -10,7 +10,6 @@ const close = ({ sandbox: { github } }: Scene, number: number): void => {
 
 test('three issues, one of them locked, over two scheduled runs: all are worked, and one warning names what could not be written', async () => {
   await using scene = await createScene();
-  const { github } = scene.sandbox;
   const locked = scene.openIssue('Locked');
   const others = [scene.openIssue('Second'), scene.openIssue('Third')];
   Object.assign(locked, { locked: true });
@@ -22,11 +21,6 @@ test('three issues, one of them locked, over two scheduled runs: all are worked,
   const second = await scene.run({ inputs });
   expect(second).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '3' } });
   for (const issue of [locked, ...others]) expect(issue.labels).toContain('ralph:done');
-  // A command in the locked thread is obeyed.
-  const paused = await scene.run({ event: events.comment(github, { issue: locked, body: '/ralph pause' }) });
-  expect(paused).toMatchObject({ main: { exitCode: 0 } });
-  scene.openIssue('Fourth');
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
 });
 
 test('the issue is closed during call 1 of 5: no further call, no pull request that claims it, no label', async () => {
