@@ -26,7 +26,7 @@ export function parseReview(payload: unknown, inputs: EventInputs): Intent | nul
   const { action: what, review, ...event } = parsed.data;
   if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
   // Whatever else the review says: its threads are read by the runs that come.
-  const command = what === 'submitted' ? commandOf(event, review.body, null, inputs) : null;
+  const command = what === 'submitted' ? commandOf(event, { body: review.body, reactTo: null }, inputs) : null;
   if (command !== null) return command;
   if (what === 'dismissed') return notForUs('The review was dismissed, so it asks for nothing.');
   if (review.state.toLowerCase() === 'approved') return notForUs('An approval asks for nothing.');
@@ -40,7 +40,7 @@ export function parseReviewComment(payload: unknown, inputs: EventInputs): Inten
   const { action: what, comment, ...event } = parsed.data;
   if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
   const reactTo = typeof comment.id === 'number' ? ({ kind: 'review-comment', id: comment.id } as const) : null;
-  const command = what === 'created' ? commandOf(event, comment.body, reactTo, inputs) : null;
+  const command = what === 'created' ? commandOf(event, { body: comment.body, reactTo }, inputs) : null;
   if (command !== null) return command;
   if (what === 'deleted') return notForUs('The comment was deleted, so it asks for nothing.');
   // A review of sixty comments is one event of its own and sixty of these: one run answers them all.
@@ -52,8 +52,7 @@ export function parseReviewComment(payload: unknown, inputs: EventInputs): Inten
 /** A command in a thread or in a review's own text is obeyed as in a comment. Words that are no command are a request: an answer to the review. */
 function commandOf(
   { pull_request: about, sender }: Pick<z.output<typeof reviewed>, 'pull_request' | 'sender'>,
-  body: string,
-  reactTo: ReactionTarget | null,
+  { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   inputs: EventInputs,
 ): Intent | null {
   const command = commandIn(body);
