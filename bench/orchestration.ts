@@ -142,6 +142,7 @@ async function loopOn(
     sayLeft: () => undefined,
     ending: new AbortController().signal,
     patience: null,
+    lookAtPeople: null,
     narrate: () => undefined,
     appendJournal: journal.append,
     keepPatch: () => undefined,

@@ -2,12 +2,22 @@
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly kind: 'configuration' | 'infrastructure';
+  /** What failed requests for different things have in common, by which they are reported together; null: nothing is known to be. */
+  readonly reason: string | null;
 
-  constructor(kind: 'configuration' | 'infrastructure', message: string, options: { readonly cause?: unknown } = {}) {
+  constructor(
+    kind: 'configuration' | 'infrastructure',
+    message: string,
+    { reason = null, ...options }: { readonly cause?: unknown; readonly reason?: string | null } = {},
+  ) {
     super(message, options);
     this.kind = kind;
+    this.reason = reason;
   }
 }
+
+/** `reason` of the UserError for a repository whose issues are switched off. */
+export const ISSUES_SWITCHED_OFF = 'issues-switched-off';
 
 /** What is thrown, as text for a sentence. */
 export function textOf(error: unknown): string {

@@ -74,6 +74,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     sleep: () => Promise.resolve(),
     ending: new AbortController().signal,
     patience: null,
+    lookAtPeople: null,
     narrate: () => undefined,
     record: () => undefined,
     journalHash: () => null,

@@ -289,6 +289,9 @@ function listReactions(call: Call, on: StoredReaction['on']): Answer {
 
 /** A person's second reaction of the same kind is the first one again: 200 instead of 201. */
 function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): Answer {
+  const thread = on.kind === 'issue' ? on.number : state.comments.find(({ id }) => id === on.id)?.issue;
+  if (state.issues.some(({ number, locked }) => number === thread && locked))
+    return refusal(403, 'Unable to create reaction because issue is locked.');
   const content = text(body['content']);
   const known = state.reactions.find(
     (reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login,

@@ -53,7 +53,11 @@ export const outcomeSchema = z.union([
   }),
   /** An event changed what there is to do; `message` says how. */
   z.object({ kind: z.literal('idle'), reason: z.literal('updated'), message }),
+  /** No issue can be a task; `message` says what to do. */
+  z.object({ kind: z.literal('idle'), reason: z.literal('no_such_label'), message }),
   z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
+  /** People took back all that the run worked on. */
+  z.object({ kind: z.literal('paused'), reason: z.literal('withdrawn') }),
   z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
   z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
 ]);

@@ -71,9 +71,8 @@ async function workLabeledIssue(
 
 /** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
-  const comment = { kind: 'comment', id: intent.commentId } as const;
   const isAllowed = await trusts(deps, intent.actor);
-  await deps.forge.react(comment, isAllowed ? 'eyes' : '-1');
+  if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');
   return isAllowed
     ? answering(intent.thread.number, () => obey(deps, intent))
     : endIntake(notAllowed(intent.actor.login, 'command Ralph'));

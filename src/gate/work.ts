@@ -1,7 +1,9 @@
 import { hasLabel } from '../core/people/labels.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
+import { missingLabel } from '../core/people/missing-label.ts';
+import type { Outcome } from '../core/outcome.ts';
 import type { Issue } from '../ports/forge.ts';
-import { UserError } from '../errors.ts';
+import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { hasTimeForOthers } from '../core/sharing/elsewhere.ts';
 import { admit, preview, type Preview } from './lane/admit.ts';
 import { lookAfterWaiting, notLookedAfter, type LookedAfter } from './lane/waiting-pulls.ts';
@@ -24,13 +26,13 @@ export interface AskedIssue {
 
 /** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
-  const issues = await queuedIssues(deps);
-  const request = await queueRequest(deps, by, issues);
-  const waiting = await lookAfter(deps, by, { issues, request });
+  const listed = await listIssues(deps);
+  const request = await queueRequest(deps, by, listed);
+  const waiting = await lookAfter(deps, by, { listed, request });
   if (waiting.work !== null) return waiting.work;
   const own =
     request === null
-      ? await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' }))
+      ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
       : await admit(deps, request);
   const notes = { ...own.notes, warnings: [...own.notes.warnings, ...waiting.warnings] };
   if (own.kind === 'work' || !hasTimeForOthers(own.outcome)) return { ...own, notes };
@@ -42,18 +44,30 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
 async function lookAfter(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  { issues, request }: { readonly issues: readonly Issue[]; readonly request: Request | null },
+  { listed, request }: { readonly listed: ListedIssues; readonly request: Request | null },
 ): Promise<LookedAfter> {
   if (asked || purpose.kind !== 'tasks') return notLookedAfter;
   const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
-  const queue = request === null ? await queueRequest(deps, { asked, byHand, purpose: answers }, issues) : null;
+  const queue = request === null ? await queueRequest(deps, { asked, byHand, purpose: answers }, listed) : null;
+  const issues = listed.kind === 'listed' ? listed.issues : [];
   return lookAfterWaiting(deps, { issues, request: queue, admit });
+}
+
+/** Nothing is to be done because no issue can have the task label; null: it exists, or nobody knows. */
+async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
+  if (!config.taskSources.includes('issues')) return null;
+  try {
+    const message = missingLabel(config.taskLabel, await forge.labelNames());
+    return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
+  } catch {
+    return null;
+  }
 }
 
 /** What a run of the queue that a person starts would do now: nothing is claimed, reserved or opened. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const by = { asked: false, byHand: true, purpose: forTasks };
-  const request = await queueRequest(deps, by, await queuedIssues(deps));
+  const request = await queueRequest(deps, by, await listIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
     : preview(deps, request);
@@ -62,10 +76,13 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
 async function queueRequest(
   deps: GateDeps,
   { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  issues: readonly Issue[],
+  listed: ListedIssues,
 ): Promise<Request | null> {
+  const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
+  // Where issues are switched off, other tasks are worked all the same.
+  if (listed.kind === 'switched-off' && files === null && prompt === null) throw listed.error;
   // What is said of its pull request is answered, whether or not any task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
@@ -133,9 +150,25 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   });
 }
 
-/** Issues that the queue works on, if it works on issues. */
-export async function queuedIssues({ config, forge }: Pick<GateDeps, 'config' | 'forge'>): Promise<readonly Issue[]> {
-  return config.taskSources.includes('issues') ? forge.openIssuesWithLabel(config.taskLabel) : [];
+/** Issues that the queue works on, if it works on issues; none where the repository has them switched off. */
+export async function queuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
+  const listed = await listIssues(deps);
+  return listed.kind === 'listed' ? listed.issues : [];
+}
+
+type ListedIssues =
+  | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
+  | { readonly kind: 'switched-off'; readonly error: UserError };
+
+async function listIssues({ config, forge, log }: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
+  if (!config.taskSources.includes('issues')) return { kind: 'listed', issues: [] };
+  try {
+    return { kind: 'listed', issues: await forge.openIssuesWithLabel(config.taskLabel) };
+  } catch (error) {
+    if (!(error instanceof UserError && error.reason === ISSUES_SWITCHED_OFF)) throw error;
+    log.warning(error.message);
+    return { kind: 'switched-off', error };
+  }
 }
 
 export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {

@@ -1,11 +1,11 @@
 import { needsIn, type Need } from '../core/people/notifications.ts';
-import type { Forge } from '../ports/forge.ts';
+import type { ForgeAdapter } from '../ports/forge.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
 type CommentMethods = Pick<
-  Forge,
+  ForgeAdapter,
   'upsertComment' | 'amendComment' | 'settleComments' | 'settleNotifications' | 'react'
 >;
 
@@ -108,6 +108,10 @@ export function createComments({ ask }: Client): CommentMethods {
       return ask({ doing: `react to ${on}`, needs: ['issues: write'] }, async (octokit, at) => {
         if (target.kind === 'issue')
           await octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction });
+        else if (target.kind === 'review-comment')
+          await octokit.rest.reactions
+            .createForPullRequestReviewComment({ ...at, comment_id: target.id, content: reaction })
+            .catch(unlessDeleted);
         else
           await octokit.rest.reactions
             .createForIssueComment({ ...at, comment_id: target.id, content: reaction })

@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { flatten } from '../core/text/one-line.ts';
@@ -36,7 +36,8 @@ export function explain(error: unknown, purpose: Purpose, situation: Situation):
         : null;
   if (explanation === null) return error;
   const [kind, message] = explanation;
-  return new UserError(kind, message.replaceAll(situation.token, '***'));
+  const reason = refused === null ? 'unreachable' : reasonOf(refused);
+  return new UserError(kind, message.replaceAll(situation.token, '***'), { reason });
 }
 
 /** GitHub's HTTP status for a request that it refused; null when there was no answer. */
@@ -56,6 +57,16 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
 }
 
+/** The same for all that GitHub refuses on one ground: each kind of write has its own words for a locked conversation. */
+function reasonOf({ status, message }: Refusal): string {
+  if (status === 410 && !isOfOneIssue(message)) return ISSUES_SWITCHED_OFF;
+  return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
+}
+
+function isLocked({ status, message }: Pick<Refusal, 'status' | 'message'>): boolean {
+  return status === 403 && /\blocked\b/i.test(message);
+}
+
 type Explanation = readonly ['configuration' | 'infrastructure', string];
 
 interface Refusal {
@@ -68,7 +79,7 @@ interface Refusal {
 
 const VALID_TOKEN: Readonly<Record<TokenSource, string>> = {
   input:
-    'Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.',
+    "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.",
   person: 'It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
 };
 
@@ -95,6 +106,11 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
       `${failed} (${answer}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,
     ];
   }
+  if (isLocked(refused))
+    return [
+      'configuration',
+      `${failed}: the conversation is locked (${answer}). Unlock it to read there what runs do.`,
+    ];
   if (status === 404) {
     return [
       'configuration',

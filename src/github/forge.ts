@@ -1,4 +1,4 @@
-import type { Forge } from '../ports/forge.ts';
+import type { ForgeAdapter } from '../ports/forge.ts';
 import { createAccounts } from './accounts.ts';
 import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';
@@ -13,7 +13,7 @@ import { createPullRequests } from './pull-requests.ts';
 import { readSettings } from './settings.ts';
 
 /** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
-export function createForge(options: ForgeOptions): Forge {
+export function createForge(options: ForgeOptions): ForgeAdapter {
   const client = createClient(options);
   const { log } = options;
   const known: KnownLabels = new Set();
@@ -22,7 +22,7 @@ export function createForge(options: ForgeOptions): Forge {
     ...createAccounts(client),
     ...createHistories(client),
     ...createDependencies(client, log),
-    ...createLabels(client, { known, log }),
+    ...createLabels(client, { known }),
     ...createComments(client),
     ...createPullRequests(client, log),
     ...createCaches(client, options),

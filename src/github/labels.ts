@@ -1,19 +1,34 @@
-import type { Forge, LabelDefinition } from '../ports/forge.ts';
-import type { Log } from '../ports/machine.ts';
+import type { ForgeAdapter, LabelDefinition } from '../ports/forge.ts';
+import { UserError } from '../errors.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, isInvalid, statusOf } from './errors.ts';
 
-type LabelMethods = Pick<Forge, 'addLabels' | 'changeLabels'>;
+type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
+
+/** Pages of 100. */
+const MAX_LABEL_PAGES = 10;
 
 /** Labels that the repository is known to have, in lower case: GitHub compares without case. */
 export type KnownLabels = Set<string>;
 
 /** Labels on issues. `known` grows with what issues are seen to have, and with what is created. */
-export function createLabels(
-  { ask }: Client,
-  { known, log }: { readonly known: KnownLabels; readonly log: Log },
-): LabelMethods {
+export function createLabels({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
   return {
+    labelNames: () =>
+      ask({ doing: 'list the labels', needs: ['issues: read'] }, async (octokit, at) => {
+        const names: string[] = [];
+        let pages = 0;
+        for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listLabelsForRepo, {
+          ...at,
+          per_page: 100,
+        })) {
+          names.push(...data.map(({ name }) => name));
+          pages += 1;
+          if (pages === MAX_LABEL_PAGES) break;
+        }
+        return names;
+      }),
+
     addLabels: (number, names) =>
       ask({ doing: `label pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
         await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
@@ -32,8 +47,7 @@ export function createLabels(
             await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
           for (const name of removed) await tryRemove(octokit, { ...issue, name });
         } catch (error) {
-          if (!isGone(error)) throw error;
-          log.info(`Issue #${String(number)} no longer exists: its labels are not changed.`);
+          throw isGone(error) ? new UserError('configuration', `Issue #${String(number)} no longer exists.`) : error;
         }
       });
     },

@@ -1,4 +1,4 @@
-import type { Forge, PullRequest } from '../ports/forge.ts';
+import type { ForgeAdapter, PullRequest } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -7,7 +7,7 @@ import { makeDraft, markReady } from './feedback/free-head.ts';
 import { cut } from '../core/text/cut.ts';
 
 type PullRequestMethods = Pick<
-  Forge,
+  ForgeAdapter,
   | 'pullRequestOf'
   | 'pullRequestHead'
   | 'openPullRequests'
@@ -20,7 +20,7 @@ type PullRequestMethods = Pick<
   | 'requestReview'
   | 'assign'
 >;
-type Request = Parameters<Forge['openPullRequest']>[0];
+type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
 export function createPullRequests(client: Client, log: Log): PullRequestMethods {
   const { ask } = client;

@@ -1,6 +1,7 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Order } from '../core/sharing/orders.ts';
+import type { WithdrawalKind } from '../core/people/withdrawal.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
@@ -21,6 +22,12 @@ interface Beginning {
   readonly task: Task;
   readonly iteration: number;
   readonly orders: readonly Order[];
+}
+
+/** What people took back while the run works. `task`: how they took back its issue; `lane`: who closed its pull request or deleted its branch, which completes "stopped by …". Null: nothing, as far as is known. */
+export interface TakenBack {
+  readonly task: WithdrawalKind | null;
+  readonly lane: string | null;
 }
 
 /** Where an iteration's work is safe: on the branch, or with the job that publishes it. */
@@ -88,6 +95,8 @@ export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;
+  /** Looks, before a call, at what people did since the run began: at most three requests, and it never throws. Null: this job cannot ask. */
+  readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** For a run that waits for the end of a limit; null: it cannot. */
   readonly patience: Patience | null;
   readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride' | 'renew'>;

@@ -11,7 +11,9 @@ import {
 import { awaitingCheck } from '../core/lane/check.ts';
 import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { publishedPrompt } from './prompt-documents.ts';
-import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
+import { serializeEnd, serializeStart, serializeWithdrawal } from '../core/journal/journal.ts';
+import { withdrawalWarning, withdrawTasks, type Withdrawal } from '../core/people/withdrawal.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -51,6 +53,8 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
     let checkedAfter: number | null = null;
     // The same of what this run may use, where nothing had to end first.
     let askedAfter: number | null = null;
+    /** The call before which people were looked at last. */
+    let lookedBefore: string | null = null;
     for (let isReady = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
@@ -58,6 +62,21 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
         orders = await askOrders(work.state);
         const stopped = stoppedBy(work.state, orders);
         ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: stopped } }));
+      }
+      const call = step.kind === 'iterate' ? `${String(soFar.iterations)} ${step.task.id}` : null;
+      // The gate has just looked.
+      const mayBeTakenBack = soFar.iterations > 0 || now - work.startedAt > MINUTE_MS;
+      if (step.kind === 'iterate' && mayBeTakenBack && lookedBefore !== call && deps.lookAtPeople !== null) {
+        lookedBefore = call;
+        const seen = await deps.lookAtPeople(work, step.task);
+        if (seen.task !== null) {
+          work = withdraw(deps, work, { task: step.task.id, why: seen.task });
+          continue;
+        }
+        if (seen.lane !== null) {
+          soFar = { ...soFar, stoppedBy: seen.lane };
+          ({ step, now, cancelled } = decide(deps, { work, soFar }));
+        }
       }
       if (step.kind === 'stop') {
         const waited = await waitFor(deps, { work, soFar, outcome: step.outcome, askedAfter }, askOrders);
@@ -138,7 +157,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
       const pushed = await pushIteration(deps, work);
       work = pushed.work;
       deps.record(work);
-      if (pushed.end !== null) return ended(deps, work, pushed.end);
+      if (pushed.end !== null) return ended(deps, work, await endOfPush(deps, work, pushed.end));
     }
   } finally {
     // Before the credentials are where the agent could read them: where it cannot be taken back, they stay hidden.
@@ -146,6 +165,25 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
     if (isKept) await putBackIgnored(deps);
     await giveBack();
   }
+}
+
+/** The run continues without the task, and its journal says since when. */
+function withdraw({ clock, log, appendJournal, record }: LoopDeps, work: Work, withdrawal: Withdrawal): Work {
+  appendJournal(
+    serializeWithdrawal({ version: 1, lane: work.lane.id, seenAt: clock.now(), withdrawals: [withdrawal] }),
+  );
+  const task = work.tasks.find(({ id }) => id === withdrawal.task);
+  const warnings = task === undefined ? [] : [withdrawalWarning(task, withdrawal.why)];
+  for (const warning of warnings) log.warning(warning);
+  const left = { ...work, tasks: withdrawTasks(work.tasks, [withdrawal]), warnings: [...work.warnings, ...warnings] };
+  record(left);
+  return left;
+}
+
+/** A branch that a person deleted is not a push that failed. */
+async function endOfPush({ lookAtPeople }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
+  const by = (await lookAtPeople?.(work, null))?.lane ?? null;
+  return by === null ? end : { kind: 'paused', reason: 'by_person', by };
 }
 
 /** Where the prompt is done, it is so in the form as well that this branch gives its documents: once it is merged, nothing new is asked for. */

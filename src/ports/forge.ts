@@ -73,60 +73,15 @@ export interface SettingsQuery {
   readonly branches: readonly string[];
 }
 
-/** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
-export interface Forge {
-  defaultBranch(): Promise<string>;
-  openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
-  issue(number: number): Promise<Issue | null>;
-  permissionOf(login: string): Promise<Permission>;
-  /** The account of this login; null when there is none. */
-  account(login: string): Promise<Account | null>;
-  /** Histories by number, many issues a request; an issue that is not there any more is left out. */
-  issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
-  /** The newest 50 comments of each issue, oldest first, many issues a request. */
-  commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
-  /** What GitHub itself says that the issue waits for: its dependencies and its sub-issues. */
-  dependenciesOf(number: number): Promise<readonly Dependency[]>;
-  /** Issues and pull requests by number, many a request. */
-  statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
-  /** The newest pull request whose head is `branch` of this repository. */
-  pullRequestOf(branch: string): Promise<PullRequest | null>;
-  /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
-  pullRequestNow(branch: string): Promise<PullRequestNow | null>;
-  /** What people have decided of the open pull request whose head is `branch` of this repository; null: there is none. One request. */
-  headNow(branch: string): Promise<Standing | null>;
-  /** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, as far as it stands otherwise. Throws UserError where one of it is refused. */
-  freeHead(number: number, standing: Standing): Promise<void>;
-  /** The open pull requests of this repository whose head begins with `prefix`, of the 200 that changed last. One request as a rule. */
-  waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
-  /** Checks of the five commits that the base branch had before `tip`, the oldest first; empty where they cannot be read. One request. */
-  checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
-  /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
-  checkDetails(check: CheckNow): Promise<CheckDetails>;
+/**
+ * Writes that people like to see and that no run depends on, as an adapter makes them: throws UserError for what GitHub
+ * refuses. A run never gets these: it gets `Wishes`.
+ */
+export interface WishWrites {
   /** Answers in the thread of a review whose first comment is `replyTo`. */
   replyInThread(number: number, reply: { readonly replyTo: number; readonly body: string }): Promise<WrittenComment>;
   /** Marks a thread, by its GraphQL id, as resolved. */
   resolveThread(thread: string): Promise<void>;
-  /** Numbers of the open pull requests of this repository whose head begins with `prefix`, of the newest 100. */
-  openPullRequests(prefix: string): Promise<readonly number[]>;
-  /** Branch and fork-ness of a pull request, for comments on it. */
-  pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
-  /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
-  checkMayOpenPullRequests(baseBranch: string): Promise<void>;
-  /** Throws UserError when this token could not update that pull request; changes nothing. */
-  checkMayUpdatePullRequest(number: number): Promise<void>;
-  openPullRequest(request: {
-    readonly title: string;
-    readonly body: string;
-    readonly head: string;
-    readonly base: string;
-    readonly draft: boolean;
-  }): Promise<PullRequest>;
-  updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
-  /** Draft → ready for review (GraphQL). */
-  markReady(number: number): Promise<void>;
-  /** Ready for review → draft (GraphQL). */
-  makeDraft(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. `body` may be made from what the comment says now; null: there is none. */
   upsertComment(
     number: number,
@@ -163,6 +118,72 @@ export interface Forge {
   /** Puts labels on a pull request; GitHub creates those that the repository lacks. */
   addLabels(number: number, names: readonly string[]): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
+}
+
+/** What came of a wish. `why`: a sentence of what GitHub said. `isLasting`: it would be refused again, as in a locked conversation; otherwise GitHub was out of reach or asked for a pause. */
+export type Wished<T> =
+  | { readonly kind: 'granted'; readonly value: T }
+  | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
+
+/** The same writes as a run gets them: none of them rejects, so none of them can end a run. What is refused is in `refusedWishes`. */
+export type Wishes = {
+  readonly [Write in keyof WishWrites]: (
+    ...asked: Parameters<WishWrites[Write]>
+  ) => Promise<Wished<Awaited<ReturnType<WishWrites[Write]>>>>;
+};
+
+/** Reads, and the writes that a run stands or falls with. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
+interface DecidingForge {
+  defaultBranch(): Promise<string>;
+  openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
+  issue(number: number): Promise<Issue | null>;
+  /** Names of the repository's labels, at most 1,000 of them. */
+  labelNames(): Promise<readonly string[]>;
+  permissionOf(login: string): Promise<Permission>;
+  /** The account of this login; null when there is none. */
+  account(login: string): Promise<Account | null>;
+  /** Histories by number, many issues a request; an issue that is not there any more is left out. */
+  issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
+  /** The newest 50 comments of each issue, oldest first, many issues a request. */
+  commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
+  /** What GitHub itself says that the issue waits for: its dependencies and its sub-issues. */
+  dependenciesOf(number: number): Promise<readonly Dependency[]>;
+  /** Issues and pull requests by number, many a request. */
+  statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
+  /** The newest pull request whose head is `branch` of this repository. */
+  pullRequestOf(branch: string): Promise<PullRequest | null>;
+  /** What people and CI say of the open pull request whose head is `branch` of this repository; null: there is none. One request as a rule. */
+  pullRequestNow(branch: string): Promise<PullRequestNow | null>;
+  /** What people have decided of the open pull request whose head is `branch` of this repository; null: there is none. One request. */
+  headNow(branch: string): Promise<Standing | null>;
+  /** Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, as far as it stands otherwise. Throws UserError where one of it is refused. */
+  freeHead(number: number, standing: Standing): Promise<void>;
+  /** The open pull requests of this repository whose head begins with `prefix`, of the 200 that changed last. One request as a rule. */
+  waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
+  /** Checks of the five commits that the base branch had before `tip`, the oldest first; empty where they cannot be read. One request. */
+  checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
+  /** Job, step, annotations and end of the log of a failed check: at most three requests, and one to where GitHub keeps logs. Never throws for what cannot be read; says what is missing. */
+  checkDetails(check: CheckNow): Promise<CheckDetails>;
+  /** Numbers of the open pull requests of this repository whose head begins with `prefix`, of the newest 100. */
+  openPullRequests(prefix: string): Promise<readonly number[]>;
+  /** Branch and fork-ness of a pull request, for comments on it. */
+  pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
+  /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
+  checkMayOpenPullRequests(baseBranch: string): Promise<void>;
+  /** Throws UserError when this token could not update that pull request; changes nothing. */
+  checkMayUpdatePullRequest(number: number): Promise<void>;
+  openPullRequest(request: {
+    readonly title: string;
+    readonly body: string;
+    readonly head: string;
+    readonly base: string;
+    readonly draft: boolean;
+  }): Promise<PullRequest>;
+  updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
+  /** Draft → ready for review (GraphQL). */
+  markReady(number: number): Promise<void>;
+  /** Ready for review → draft (GraphQL). */
+  makeDraft(number: number): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
   /** Page of the step that is running now in this run's job on that runner, or of the job; null: it cannot be told apart from others. One request. */
@@ -177,6 +198,15 @@ export interface Forge {
   requests(): RequestsSent;
 }
 
+/** GitHub as an adapter offers it. */
+export type ForgeAdapter = DecidingForge & WishWrites;
+
+/** GitHub, as far as a run needs it. */
+export interface Forge extends DecidingForge, Wishes {
+  /** What GitHub refused of the wishes so far, one sentence for each reason that it gave. */
+  refusedWishes(): readonly string[];
+}
+
 /** HTTP requests sent so far, retries included; and what GitHub's newest REST answer said of the token's hourly budget: null while nothing said so. `resetAt` in ms. */
 export interface RequestsSent {
   readonly sent: number;
@@ -185,5 +215,7 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-type ReactionTarget =
-  { readonly kind: 'issue'; readonly number: number } | { readonly kind: 'comment'; readonly id: number };
+/** What is reacted to. `review-comment`: one in a review thread. */
+export type ReactionTarget =
+  | { readonly kind: 'issue'; readonly number: number }
+  | { readonly kind: 'comment' | 'review-comment'; readonly id: number };

@@ -1,4 +1,16 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { statSync } from 'node:fs';
 import { rememberFoldersAbove } from './folders-above.ts';
@@ -27,7 +39,17 @@ interface CleanOptions {
   readonly folder: string;
   /** Clones are laid directly below. */
   readonly clones: string;
+  /** What becomes of large folders of the home folder, as those where tools are installed. `left-out`: on a person's machine nothing may lead back into their home folder, where a program could write through it. */
+  readonly large: 'linked' | 'left-out';
 }
+
+/** Where managers of tools keep what they installed: found by these variables, without the home folder. They are read, not written, to run a tool. */
+const INSTALLED: Readonly<Record<string, string>> = {
+  RUSTUP_HOME: '.rustup',
+  ASDF_DATA_DIR: '.asdf',
+  VOLTA_HOME: '.volta',
+  MISE_DATA_DIR: '.local/share/mise',
+};
 
 /** By which programs find the folder for temporary files, and caches that others left in it. */
 const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
@@ -52,21 +74,24 @@ export async function rememberSurroundings({
   workspace,
   folder,
   clones,
+  large,
 }: CleanOptions): Promise<CleanSurroundings> {
   const home = environment['HOME'] ?? '';
   const laidHome = join(folder, 'home');
   // One that cannot be read is an empty one: what somebody puts there later is not for the clone.
-  const entries = home === '' || resolve(home) === sep ? null : ((await remember(resolve(home))) ?? []);
+  const found = home === '' || resolve(home) === sep ? null : ((await remember(resolve(home))) ?? []);
+  const entries = large === 'linked' || found === null ? found : await withoutLinks(found);
+  const installed = large === 'linked' || found === null ? {} : installedBelow(home, environment);
   const temporary = resolve(isAbsolute(environment['TMPDIR'] ?? '') ? (environment['TMPDIR'] ?? '') : '/tmp');
   const inUse = [workspace, ...(entries === null ? [] : [home])].map((used) => resolve(used));
   const above = await rememberFoldersAbove({ clones, temporary, inUse });
   const path = (environment['PATH'] ?? '').split(delimiter).filter(isFolder).join(delimiter);
   return {
     lay: async (clone) => {
-      const moves: Move[] = [{ from: resolve(workspace), to: clone, linked: false }];
+      const moves: Move[] = [{ from: resolve(workspace), to: clone, large: null }];
       if (entries !== null) {
         await lay(entries, { from: resolve(home), to: laidHome });
-        moves.push({ from: resolve(home), to: laidHome, linked: true });
+        moves.push({ from: resolve(home), to: laidHome, large });
       }
       const moved = await movedEnvironment({ ...environment, PATH: path }, moves);
       // A name that nobody knows beforehand, and short: the path of a socket in it has at most 108 characters.
@@ -83,6 +108,7 @@ export async function rememberSurroundings({
         return {
           environment: {
             ...moved,
+            ...installed,
             ...(entries === null ? {} : { HOME: laidHome }),
             ...Object.fromEntries(TEMPORARY.map((name) => [name, laidTemporary])),
           },
@@ -100,6 +126,25 @@ export async function rememberSurroundings({
   };
 }
 
+/** Nothing that leads out: a link to a small file, as managers of dotfiles lay them, becomes that file. */
+async function withoutLinks(entries: readonly Entry[]): Promise<readonly Entry[]> {
+  const copied = entries.map(async (entry): Promise<readonly Entry[]> => {
+    if (entry.kind !== 'link') return [entry];
+    const file = await stat(entry.target).catch(() => null);
+    if (file === null || !file.isFile() || file.size > LARGEST_FILE_BYTES) return [];
+    const content = await readFile(entry.target).catch(() => null);
+    return content === null ? [] : [{ kind: 'file', path: entry.path, mode: file.mode & 0o777, content }];
+  });
+  return (await Promise.all(copied)).flat();
+}
+
+function installedBelow(home: string, environment: Environment): Environment {
+  const there = Object.entries(INSTALLED).filter(
+    ([name, path]) => environment[name] === undefined && isFolder(join(resolve(home), path)),
+  );
+  return Object.fromEntries(there.map(([name, path]) => [name, join(resolve(home), path)]));
+}
+
 /** In a room nothing lies around a clean clone but what the room's user left: `refresh` removes that and makes a new home folder, whose path it returns. */
 export function surroundingsInRoom(
   { environment, workspace }: Pick<CleanOptions, 'environment' | 'workspace'>,
@@ -108,7 +153,7 @@ export function surroundingsInRoom(
   return {
     lay: async (clone) => ({
       environment: {
-        ...(await movedEnvironment(environment, [{ from: resolve(workspace), to: clone, linked: false }])),
+        ...(await movedEnvironment(environment, [{ from: resolve(workspace), to: clone, large: null }])),
         HOME: await refresh(),
       },
       hidden: [],
@@ -202,9 +247,9 @@ async function lay(entries: readonly Entry[], { from, to }: Folders): Promise<vo
   }
 }
 
-/** `linked`: parts of `to` may be links to the same parts of `from`, whose paths stay as they are. */
+/** `large`: parts of `to` may be links to the same parts of `from`, or missing; their paths stay as they are. Null: all of `from` is in `to`. */
 interface Move extends Folders {
-  readonly linked: boolean;
+  readonly large: CleanOptions['large'] | null;
 }
 
 async function movedEnvironment(environment: Environment, moves: readonly Move[]): Promise<Environment> {
@@ -224,8 +269,9 @@ async function movedPath(path: string, moves: readonly Move[]): Promise<string> 
   const move = moves.find(({ from }) => isWithin(path, from));
   if (move === undefined) return path;
   const moved = join(move.to, relative(move.from, path));
-  if (!move.linked) return moved;
+  if (move.large === null) return moved;
   const [before, after] = await Promise.all([realpath(path).catch(() => null), realpath(moved).catch(() => null)]);
+  if (move.large === 'left-out' && after === null) return path;
   return before !== null && before === after ? path : moved;
 }
 

@@ -7,15 +7,14 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { sentence } from '../core/text/sentence.ts';
-import { textOf, UserError } from '../errors.ts';
+import { textOf } from '../errors.ts';
+import type { Wished } from '../ports/forge.ts';
 import { renderAnswer } from '../report/pages/answer.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 
 /** So many answers a run posts: GitHub slows down who writes more. Later runs post the others. */
 const MAX_ANSWERS = 100;
-/** So many refusals are reported one by one. */
-const MAX_REPORTED = 3;
 
 /** What is to be posted. `tasks`: of this run, which know the threads; `earlier`: what the lane remembered before it, of which some may not be posted yet. */
 interface AnswersGiven {
@@ -49,7 +48,7 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
   const written = places.filter(({ kind }) => kind !== 'page');
   if (written.length > 0)
     try {
-      await postAll(deps, given, { places: written.slice(0, MAX_ANSWERS), posted, warn });
+      await postAll(deps, given, { places: written.slice(0, MAX_ANSWERS), posted });
     } catch (error) {
       warn(`Answers could not be posted: ${sentence(textOf(error))}`);
     }
@@ -83,11 +82,7 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
 async function postAll(
   deps: PublishDeps,
   { branch, pullRequest }: AnswersGiven,
-  {
-    places,
-    posted,
-    warn,
-  }: { readonly places: readonly Place[]; readonly posted: Set<TaskId>; readonly warn: (text: string) => void },
+  { places, posted }: { readonly places: readonly Place[]; readonly posted: Set<TaskId> },
 ): Promise<void> {
   const { forge, clock, log, stepWithinMs } = deps;
   const now = await within(stepWithinMs, forge.pullRequestNow(branch));
@@ -102,48 +97,44 @@ async function postAll(
   for (const place of places) {
     // A run that is about to be killed has to save its state as well.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
-    try {
-      await within(stepWithinMs, post(deps, place, now));
-      posted.add(place.id);
-    } catch (error) {
+    const answered = await within(stepWithinMs, post(deps, place, now));
+    // GitHub is out of reach, or asks for a pause.
+    if (answered.kind === 'refused' && !answered.isLasting) return;
+    // What is refused, as on a locked pull request, is refused tomorrow as well: the pull request's text has the answer.
+    posted.add(place.id);
+    if (answered.kind === 'refused') {
       failures += 1;
-      if (failures <= MAX_REPORTED) warn(`The answer to ${place.id} could not be posted: ${sentence(textOf(error))}`);
-      // GitHub is out of reach, or asks for a pause.
-      if (!(error instanceof UserError) || error.kind === 'infrastructure') return;
-      // What is refused, as on a locked pull request, is refused tomorrow as well: the pull request's text has the answer.
-      posted.add(place.id);
       continue;
     }
     const thread = resolves ? answeredThread(place, now) : null;
     if (thread === null) continue;
-    try {
-      await within(stepWithinMs, forge.resolveThread(thread.id));
-    } catch (error) {
-      resolves = false;
-      warn(`Answered threads could not be marked as resolved: ${sentence(textOf(error))}`);
-    }
+    const resolved = await within(stepWithinMs, forge.resolveThread(thread.id));
+    if (resolved.kind === 'refused') resolves = false;
   }
   log.info(`answers: ${String(places.length - failures)} posted on #${String(now.number)}`);
 }
 
-async function post({ forge, context, redact }: PublishDeps, place: Place, now: PullRequestNow): Promise<void> {
+async function post(
+  { forge, context, redact }: PublishDeps,
+  place: Place,
+  now: PullRequestNow,
+): Promise<Wished<unknown>> {
   const { id } = place;
   // As the state keeps it, so that it is known again.
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
   const body = redact(renderAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
-  if (place.kind === 'review') {
-    await forge.upsertComment(now.number, answerMarker(id, item.asked), body);
-    return;
-  }
-  if (place.kind !== 'thread') return;
+  if (place.kind === 'review') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
+  if (place.kind !== 'thread') return nothingLeft;
   const thread = threadIn(place, now);
   // Somebody resolved or deleted it while the agent worked.
-  if (thread === null && now.moreThreads === 0) return;
+  if (thread === null && now.moreThreads === 0) return nothingLeft;
   // Whoever imitates the first line has not said what the answer says.
-  if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return;
-  await forge.replyInThread(now.number, { replyTo: place.replyTo, body });
+  if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return nothingLeft;
+  return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
+
+const nothingLeft: Wished<null> = { kind: 'granted', value: null };
 
 function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;

@@ -18,29 +18,24 @@ interface StatusThread {
   readonly taskId: TaskId | null;
 }
 
-/** One sticky comment on each issue that was worked on, and on the pull request. What older ones say and is not so any more is corrected in them. What fails is a warning; returns them. */
+/** One sticky comment on each issue that was worked on, and on the pull request. What older ones say and is not so any more is corrected in them. Returns warnings. */
 export async function publishComments(deps: PublishDeps, report: WorkedReport): Promise<readonly string[]> {
-  const warnings: string[] = [];
-  const warn =
-    (what: string) =>
-    (error: unknown): void => {
-      // The work is safe by now: nothing that goes wrong here may have it published once more.
-      warnings.push(`${what} could not be written: ${sentence(textOf(error))}`);
-      deps.log.warning(warnings.at(-1) ?? '');
-    };
   const writeAll = async (): Promise<void> => {
     for (const { thread, taskId } of statusThreads(report)) {
       const body = deps.redact(renderStatusComment(report, taskId));
-      await deps.forge
-        .upsertComment(thread, STATUS_MARKER, body)
-        .catch(warn(`The status comment on #${String(thread)}`));
-      await correctOlder(deps, { thread, taskId }, report).catch(
-        warn(`What an older comment on #${String(thread)} says`),
-      );
+      await deps.forge.upsertComment(thread, STATUS_MARKER, body);
+      await correctOlder(deps, { thread, taskId }, report);
     }
   };
-  await within(deps.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
-  return warnings;
+  try {
+    await within(deps.stepWithinMs, writeAll());
+    return [];
+  } catch (error) {
+    // The work is safe by now: nothing that goes wrong here may have it published once more.
+    const warning = `Some of the comments could not be written: ${sentence(textOf(error))}`;
+    deps.log.warning(warning);
+    return [warning];
+  }
 }
 
 function statusThreads(report: WorkedReport): readonly StatusThread[] {

@@ -10,7 +10,7 @@ export interface PublishDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly remote: Pick<Remote, 'push' | 'deleteBranch'>;
+  readonly remote: Pick<Remote, 'push' | 'deleteBranch' | 'branches'>;
   readonly store: Pick<StateStore, 'save' | 'advance' | 'restore' | 'claim' | 'release'>;
   readonly budget: BudgetStore | null;
   /** Who asked for this run by name, if it was a person, and on which issue or pull request. */

@@ -19,7 +19,8 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     (error: unknown) => [`The answer could not be written: ${sentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
-  const unsettled = [...(await settleOver(deps, intake)), ...(await settleConfiguration(deps, intake))];
+  await settleOver(deps, intake);
+  await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
   // Without a state that is kept nothing is known of what was done.
@@ -27,47 +28,29 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
     ...intake,
-    notes: {
-      ...intake.notes,
-      warnings: [...intake.notes.warnings, ...unanswered, ...unsettled, ...warnings, ...unshown, ...failed],
-    },
+    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed] },
   };
 }
 
 /** Nobody waits for the lane's next run to see that an issue or a pull request was closed. What the state remembers of it, that run settles without writing it twice. */
-async function settleOver({ forge, redact, log, clock }: PublishDeps, { over }: EndIntake): Promise<readonly string[]> {
-  if (over === null) return [];
+async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIntake): Promise<void> {
+  if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);
-  try {
-    await forge.settleNotifications(thread, {
-      needs,
-      words: redact(renderSettled([{ notification: { about }, why }])),
-    });
-    await forge.amendComment(thread, APPROVAL_MARKER, {
-      body: why === 'approved' ? APPROVED_AGAIN : NOT_ASKED_FOR,
-      writtenBefore: clock.now(),
-      closing: true,
-    });
-    return [];
-  } catch (error) {
-    const warning = `Earlier notifications could not be marked as settled: ${sentence(textOf(error))}`;
-    log.warning(warning);
-    return [warning];
-  }
+  await forge.settleNotifications(thread, { needs, words: redact(renderSettled([{ notification: { about }, why }])) });
+  await forge.amendComment(thread, APPROVAL_MARKER, {
+    body: why === 'approved' ? APPROVED_AGAIN : NOT_ASKED_FOR,
+    writtenBefore: clock.now(),
+    closing: true,
+  });
 }
 
 /** A run that got so far that it answers has a configuration that works. */
-async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<readonly string[]> {
-  if (outcome.kind === 'failed' || answer === null || answer.thread === null) return [];
-  try {
-    await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
-      body: WORKS_AGAIN,
-      writtenBefore: deps.clock.now(),
-      closing: true,
-    });
-    return [];
-  } catch (error) {
-    return [`An earlier notification could not be marked as settled: ${sentence(textOf(error))}`];
-  }
+async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<void> {
+  if (outcome.kind === 'failed' || answer === null || answer.thread === null) return;
+  await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
+    body: WORKS_AGAIN,
+    writtenBefore: deps.clock.now(),
+    closing: true,
+  });
 }

@@ -78,7 +78,7 @@ export function labelWishesOfEnd(
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
-/** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. Failures become one warning, and the next run corrects them. */
+/** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. The next run corrects what was refused. Returns warnings. */
 export async function publishLabels(
   deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],
@@ -86,35 +86,25 @@ export async function publishLabels(
   const changes = wishes
     .map((wish) => ({ ...wish, ...labelChange(wish.labels, wish.wanted) }))
     .filter(({ add, remove }) => add.length + remove.length > 0);
-  const failures: { readonly issue: number; readonly why: string }[] = [];
   const writeAll = async (): Promise<void> => {
+    let failures = 0;
     for (const { issue, labels, add, remove } of changes.slice(0, MAX_LABELLED_ISSUES)) {
-      if (failures.length >= MAX_FAILURES) break;
-      try {
-        await deps.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
+      if (failures >= MAX_FAILURES) break;
+      const changed = await deps.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
+      if (changed.kind === 'refused') failures += 1;
+      else
         deps.log.info(
           `labels of #${String(issue)}: ${[...add.map((name) => `+${name}`), ...remove.map((name) => `-${name}`)].join(' ')}`,
         );
-      } catch (error) {
-        failures.push({ issue, why: textOf(error) });
-      }
     }
   };
   const unfinished = await within(deps.stepWithinMs, writeAll()).then(() => null, textOf);
-  const [first] = failures;
-  const warnings = [
-    ...(first === undefined
-      ? []
-      : [
-          `The labels of ${failures.map(({ issue }) => `#${String(issue)}`).join(', ')} could not be written: ${sentence(first.why)}`,
-        ]),
-    ...(unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`]),
-  ];
+  const warnings = unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`];
   for (const warning of warnings) deps.log.warning(warning);
   return warnings;
 }
 
-/** Puts the labels of `pr-labels` on a pull request that lacks them. A failure becomes a warning, and the next run tries again. */
+/** Puts the labels of `pr-labels` on a pull request that lacks them; the next run tries again what was refused. Returns warnings. */
 export async function labelPullRequest(
   { config, forge, log, stepWithinMs }: Pick<PublishDeps, 'config' | 'forge' | 'log' | 'stepWithinMs'>,
   { number, labels }: Pick<PullRequest, 'number' | 'labels'>,
@@ -122,8 +112,9 @@ export async function labelPullRequest(
   const missing = config.prLabels.filter((name) => !hasLabel(labels, name));
   if (missing.length === 0) return [];
   try {
-    await within(stepWithinMs, forge.addLabels(number, missing));
-    log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
+    const added = await within(stepWithinMs, forge.addLabels(number, missing));
+    if (added.kind === 'granted')
+      log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
     return [];
   } catch (error) {
     const warning = `The labels of pull request #${String(number)} could not be written: ${sentence(textOf(error))}`;

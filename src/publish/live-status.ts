@@ -74,8 +74,9 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       runUrl: context.runUrl,
     });
     try {
-      await within(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
-      shown = { thread, at: now };
+      const written = await within(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
+      if (written.kind === 'granted') shown = { thread, at: now };
+      else failures += 1;
     } catch (error) {
       failures += 1;
       debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);

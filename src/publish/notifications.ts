@@ -20,10 +20,10 @@ import type { LaneState } from '../core/lane/state.ts';
 import { issueOfId, QUEUE, taskIdOfIssue, type TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, isListed, type Task } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/sentence.ts';
-import { textOf, UserError } from '../errors.ts';
+import { textOf } from '../errors.ts';
 import type { RunReport, WorkedReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
-import type { PullRequest } from '../ports/forge.ts';
+import type { PullRequest, Wished } from '../ports/forge.ts';
 import {
   ANOTHER_REASON,
   renderNotification,
@@ -146,11 +146,14 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
   readonly askers: readonly (string | null)[];
 };
 
-/** Notifies in a comment that is found again by its first line; returns its id. */
-export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<number> {
+/** Notifies in a comment that is found again by its first line. Refused: nobody knows. */
+export async function notifyOnce(
+  deps: Notifying,
+  notification: NotifiedOnce,
+): Promise<Wished<{ readonly id: number }>> {
   const { thread, needs } = notification;
   const body = onlyOnce(textOnce(deps, notification));
-  return (await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body))).id;
+  return within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
@@ -247,20 +250,15 @@ async function settle(
   const notified = known.notified.filter((one) => !settled.some(({ notification }) => notification === one));
   const written = comments.filter((id) => id !== null);
   if (written.length === 0) return { ...known, notified };
-  try {
-    await deps.forge.settleComments(
-      written.map((id) => ({
-        id,
-        words: deps.redact(renderSettled(settled.filter(({ notification }) => notification.comment === id))),
-        closing: !notified.some(({ comment }) => comment === id),
-      })),
-    );
-  } catch (error) {
-    // A later run tries again, but for what it would never be allowed.
-    if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
-    deps.log.warning(`Comments that are settled could not be hidden: ${sentence(error.message)}`);
-  }
-  return { ...known, notified };
+  const hidden = await deps.forge.settleComments(
+    written.map((id) => ({
+      id,
+      words: deps.redact(renderSettled(settled.filter(({ notification }) => notification.comment === id))),
+      closing: !notified.some(({ comment }) => comment === id),
+    })),
+  );
+  // A later run tries again, but for what it would never be allowed.
+  return hidden.kind === 'refused' && !hidden.isLasting ? known : { ...known, notified };
 }
 
 async function notify(
@@ -299,19 +297,15 @@ async function notify(
     notices: work.notes.notices,
     mentions,
   });
-  const comment = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body))).then(
-    ({ id }) => id,
-    (error: unknown) => {
-      // A run without a call makes up for what is missing: it must not come again for what is never allowed, as on a locked pull request.
-      if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
-      warn(`Nobody could be notified: ${sentence(error.message)}`);
-      return null;
-    },
-  );
-  if (comment === null) {
+  const written = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
+  if (written.kind === 'refused') {
+    warn(`Nobody could be notified: ${written.why}`);
+    if (!written.isLasting) return { ...known, isUnheard: true };
+    // A run without a call makes up for what is missing: it must not come again for what is never allowed, as on a locked pull request.
     const ready = needs.filter(({ kind }) => kind === 'ready');
-    return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment, at: now });
+    return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment: null, at: now });
   }
+  const comment = written.value.id;
   const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
   log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
   return withNotification(nothingMore, needs, { thread, comment, at: now });

@@ -12,6 +12,14 @@ import { documentOf, verifiedState, transcriptBefore } from '../handover/stored.
 import { hasConversation } from '../core/lane/session.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
+import {
+  isAllWithdrawn,
+  isWithdrawn,
+  outcomeAfterWithdrawal,
+  unclaimTasks,
+  withdrawalWarning,
+  withdrawTasks,
+} from '../core/people/withdrawal.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
 import type { Released, Transcript } from '../ports/state.ts';
@@ -19,6 +27,7 @@ import { peoplesChars, withPeoplesText } from '../report/pages/pull-request-edit
 import { renderPullRequest } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
+import { lookAtLane, lookAtWork, type LaneWithdrawal } from './people-now.ts';
 import { publishAnswers, type AnswersPosted } from './answers.ts';
 import { publishComments } from './comments.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
@@ -48,8 +57,12 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     tasks: unchecked.tasks.map(({ id }) => id),
     checks: unchecked.notes.checks?.counts ?? null,
   });
-  const finished = { ...unchecked, state: { ...verified, feedback } };
-  const branch = await publishBranch(deps, finished);
+  const people = await heedPeople(deps, { ...unchecked, state: { ...verified, feedback } });
+  const finished = people.work;
+  const branch: PublishedBranch =
+    people.lane?.kind === 'deleted'
+      ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, feedback }
+      : await publishBranch(deps, finished);
   const worked =
     branch.kind === 'published'
       ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
@@ -100,6 +113,46 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   ]);
   const unsaid = [...answers.warnings, ...unnotified, ...again.warnings, ...unlabelled, ...warnings];
   return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
+}
+
+/** What people took back while the run worked is neither done nor ready, whatever the run says of it. */
+async function heedPeople(
+  deps: PublishDeps,
+  work: Work,
+): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null }> {
+  const { forge, remote, config, log, stepWithinMs } = deps;
+  const looking = { forge, remote, config, debug: log.info };
+  const nothing = [[], null] as const;
+  const [withdrawals, lane] = await within(
+    stepWithinMs,
+    Promise.all([lookAtWork(looking, work), lookAtLane(looking, work)]),
+  ).catch(() => nothing);
+  const tasks = withdrawTasks(work.tasks, withdrawals);
+  const warnings = withdrawals.flatMap(({ task: id, why }) => {
+    const task = work.tasks.find((one) => one.id === id);
+    return task === undefined ? [] : [withdrawalWarning(task, why)];
+  });
+  for (const warning of warnings) log.warning(warning);
+  const unclaimed = tasks.filter((task) => lane !== null || isWithdrawn(task)).map(({ id }) => id);
+  const state = unclaimTasks(work.state, work.stateBefore, unclaimed);
+  const outcome = outcomeAfterWithdrawal(work.outcome, tasks, state.tasks);
+  return {
+    work: {
+      ...work,
+      tasks,
+      state,
+      outcome: lane === null ? outcome : outcomeOfLane(outcome, lane),
+      warnings: [...work.warnings, ...warnings],
+    },
+    lane,
+  };
+}
+
+/** A push that found no branch any more has not failed: a person deleted it. */
+function outcomeOfLane(outcome: Outcome, { kind, by }: LaneWithdrawal): Outcome {
+  const isOwn = outcome.kind === 'cancelled' || outcome.reason === 'configuration';
+  if (isOwn || (outcome.kind === 'failed' && kind === 'closed')) return outcome;
+  return { kind: 'paused', reason: 'by_person', by };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote; `refused`: a rule of the server keeps them out. `remoteHead` is null while the lane has no branch there. */
@@ -187,7 +240,7 @@ async function publishPullRequest(
   const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
   try {
     const pullRequest = await within(deps.stepWithinMs, openOrUpdate(deps, work, report));
-    deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
+    if (pullRequest !== null) deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
@@ -205,9 +258,9 @@ async function publishPullRequest(
  * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
-async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest> {
+async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest | null> {
   const { forge, config, redact } = deps;
-  const { lane } = work;
+  const { lane, tasks } = work;
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
@@ -215,6 +268,8 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const own = mapTexts(renderPullRequest(report, isOurs ? peoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
+  // Nobody wants what would be in a new one. What was done stays on the branch.
+  else if (isAllWithdrawn(tasks)) return null;
   const pullRequest = isOurs
     ? newest
     : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
@@ -233,7 +288,7 @@ async function standsAs(
   // Nothing was pushed, so the head is still the one that people decided on.
   const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
   if (!wasDraft && (isForReview(outcome) || isAsBefore)) {
-    if (draft) await forge.markReady(number);
+    if (draft && pullRequest.state === 'open') await forge.markReady(number);
     return { ...pullRequest, draft: false };
   }
   const isRed = state.change.failingSince !== null || isKnownRed(state, head);

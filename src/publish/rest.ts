@@ -136,7 +136,7 @@ async function notifyAlone(
 
 /** What kept an earlier run from notifying people may have left a status that says it is at work. */
 async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: readonly Need[]): Promise<void> {
-  const { config, context, forge, redact, clock, log } = deps;
+  const { config, context, forge, redact, clock } = deps;
   const now = clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   const view = laneViewOf(intake, { config, context, now });
@@ -144,14 +144,10 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
   const body = redact(`${STATUS_MARKER}\n\n${status}`);
   const last = intake.state?.lastIteration?.taskId ?? '';
   const issues = [...needs.map(({ about }) => about), last].map(issueOfId).filter((issue) => issue !== null);
-  try {
-    for (const issue of new Set(issues.slice(0, MAX_CORRECTED)))
-      await forge.upsertComment(issue, STATUS_MARKER, (before) =>
-        before === null || isLiveStatus(before) ? body : before,
-      );
-  } catch (error) {
-    log.warning(`An earlier status comment could not be corrected: ${sentence(textOf(error))}`);
-  }
+  for (const issue of new Set(issues.slice(0, MAX_CORRECTED)))
+    await forge.upsertComment(issue, STATUS_MARKER, (before) =>
+      before === null || isLiveStatus(before) ? body : before,
+    );
 }
 
 /** `memory`: the state that can remember it; null: none can, and the comment itself is found again by its first line. */
@@ -210,7 +206,7 @@ async function remember(
   await store.advance(lane, { after: sequence, document });
 }
 
-/** Null: there is no place to write it. */
+/** Null: there is no place to write it, or GitHub refused it. */
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
@@ -235,7 +231,7 @@ async function write(
     ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
   ];
   if (peopleOf(config.notify, askers).length === 0) warn(nobodyMentioned(thread));
-  const comment = await notifyOnce(deps, {
+  const written = await notifyOnce(deps, {
     needs,
     thread,
     report: reportOfEnd({ config, context, redact, now }, intake, now),
@@ -244,7 +240,9 @@ async function write(
     notices: unapproved,
     askers,
   });
-  return { thread, comment };
+  if (written.kind === 'granted') return { thread, comment: written.value.id };
+  warn(`Nobody could be notified: ${written.why}`);
+  return null;
 }
 
 /** On the issue of the one task that it is about, or on a pull request: the lane's own, or the one that has waited longest for people where too many do. */

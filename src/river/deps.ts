@@ -55,6 +55,8 @@ export interface Connections {
   readonly forge: () => Promise<Forge>;
   /** What was asked of the forge; null: nothing, it was never connected. */
   readonly requests: () => RequestsSent | null;
+  /** What GitHub refused of the run's wishes, as warnings. */
+  readonly refusedWishes: () => readonly string[];
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
   readonly store: () => Promise<StateStore>;

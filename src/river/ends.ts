@@ -20,9 +20,16 @@ export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome,
   return reportWithoutLane({ outcome, repositoryUrl, runUrl: context.runUrl, startedAt, endedAt: clock.now() });
 }
 
-/** The report with what the run asked of GitHub's API. */
-export function withRequests({ connect }: RunDeps, report: RunReport): RunReport {
-  return { ...report, requests: connect.requests() };
+/** The report with what the run asked of GitHub's API, and with what GitHub refused that decides nothing. */
+export function withGitHub({ connect }: RunDeps, report: RunReport): RunReport {
+  const requests = connect.requests();
+  if (report.kind === 'without-lane') return { ...report, requests };
+  return { ...report, requests, warnings: [...report.warnings, ...connect.refusedWishes()] };
+}
+
+/** Reports refused wishes in the log, once per job: also a job that hands over has no other place for them. */
+export function logRefusedWishes({ connect, log }: RunDeps): void {
+  for (const refused of connect.refusedWishes()) log.warning(refused);
 }
 
 /** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */

@@ -10,7 +10,7 @@ import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
 import { believedWork, type Known } from './believed.ts';
 import type { RunDeps } from './deps.ts';
-import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './ends.ts';
+import { giveBack, logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './ends.ts';
 import { failureOf } from './failure.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import type { RunRecord } from './run-record.ts';
@@ -164,7 +164,8 @@ async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
       `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
     );
   const { report, lane } = await publish({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
-  return { report: withRequests(deps, report), lane };
+  logRefusedWishes(deps);
+  return { report: withGitHub(deps, report), lane };
 }
 
 function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {

@@ -11,12 +11,13 @@ import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { publishEnd } from '../publish/end.ts';
+import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { createLiveStatus } from '../publish/live-status.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
 import { agentsOf, openedExporters, openFirst } from './agents.ts';
 import type { RiverDeps, RunEnd } from './deps.ts';
-import { giveBack, reportUnpublished, withRequests } from './ends.ts';
+import { giveBack, logRefusedWishes, reportUnpublished, withGitHub } from './ends.ts';
 import { gateJob } from './jobs/gate-job.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { publishJob } from './jobs/publish-job.ts';
@@ -36,9 +37,11 @@ export async function runRiver(deps: RiverDeps): Promise<RunEnd> {
   const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
   try {
     const end = await flow(deps, recording, signal);
-    return { ...end, report: end.report === null ? null : withRequests(deps, end.report) };
+    return { ...end, report: end.report === null ? null : withGitHub(deps, end.report) };
   } catch (error) {
-    return { handedOver: null, report: withRequests(deps, await salvage(deps, recording, error)) };
+    return { handedOver: null, report: withGitHub(deps, await salvage(deps, recording, error)) };
+  } finally {
+    logRefusedWishes(deps);
   }
 }
 
@@ -71,6 +74,7 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
   const { remote, store, forge } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote, forge } as const;
+  const looking = { forge: stages.forge, remote, config: deps.config, debug: deps.debug };
   const policy = withPipelineOf(deps.config.policy, begun.policy);
   const work = await runLoop(
     deps,
@@ -78,6 +82,10 @@ async function inOneJob(deps: RiverDeps, recording: Recording, signal: AbortSign
       ...{ agents, prompt, signal, outlet, store, recording, ...live },
       ending: nobodyAsks,
       sayLeft: deps.log.info,
+      lookAtPeople: async (unfinished, task) => ({
+        task: task === null ? null : await lookAtTask(looking, task),
+        lane: (await lookAtLane(looking, unfinished))?.by ?? null,
+      }),
       patience: {
         policy,
         renew: (unfinished, maxRunMs) =>

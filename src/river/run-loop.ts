@@ -14,7 +14,17 @@ import { sha256 } from './stages.ts';
 /** What the loop has beside the world: the agents, and where its work goes. */
 export interface LoopSetting extends Pick<
   LoopDeps,
-  'agents' | 'prompt' | 'signal' | 'ending' | 'outlet' | 'store' | 'showLive' | 'showWait' | 'sayLeft' | 'patience'
+  | 'agents'
+  | 'prompt'
+  | 'signal'
+  | 'ending'
+  | 'outlet'
+  | 'store'
+  | 'showLive'
+  | 'showWait'
+  | 'sayLeft'
+  | 'patience'
+  | 'lookAtPeople'
 > {
   readonly recording: Recording;
 }

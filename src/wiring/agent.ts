@@ -150,6 +150,8 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
             workspace: context.workspace,
             folder: join(world.runFolder, 'surroundings'),
             clones: cleanCloneParent(gitFolder(world)),
+            // A person's own home folder is nothing to write into; a runner's is.
+            large: world.environment.GITHUB_ACTIONS === 'true' ? 'linked' : 'left-out',
           })
         : surroundingsInRoom({ environment, workspace: context.workspace }, () => room.refresh()),
     log: world.log,

@@ -49,6 +49,7 @@ export function connect(
     workFiles: once(async () => (await checkout()).files(createWorkFiles(world.context.workspace))),
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
+    refusedWishes: () => forge?.refusedWishes() ?? [],
     remote: once(async () => connectRemote(world, await rules(), patience)),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),

@@ -14,8 +14,11 @@ export async function connectForge(
   }: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
   patience: Patience | null,
 ): Promise<Forge> {
-  const { createForge } = await import('../github/forge.ts');
-  return createForge({
+  const [{ createForge }, { withWishes }] = await Promise.all([
+    import('../github/forge.ts'),
+    import('../github/wishes/with-wishes.ts'),
+  ]);
+  const adapter = createForge({
     token: config.githubToken,
     tokenFrom: 'input',
     apiUrl: context.apiUrl,
@@ -26,4 +29,5 @@ export async function connectForge(
     now: systemClock.now,
     ...(patience === null ? {} : { pace: patience.request }),
   });
+  return withWishes(adapter);
 }

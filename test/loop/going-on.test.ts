@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
-import type { Forge } from '../../src/ports/forge.ts';
+import type { ForgeAdapter } from '../../src/ports/forge.ts';
 import { MINUTE } from '../unit/core/core-fixtures.ts';
 import { claimsBlocked, finisher, steadyWorker, usageLimited, type Behaviour } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
@@ -128,7 +128,7 @@ describe('what an outage of GitHub left of an own branch is made up for by the s
   const asked = ({ forge }: Project): readonly string[] =>
     [...forge.notifications.values()].flatMap((thread) => [...thread.keys()]);
 
-  test.each<[string, keyof Forge, Behaviour, string]>([
+  test.each<[string, keyof ForgeAdapter, Behaviour, string]>([
     ['the comment that it is ready', 'upsertComment', finisher, 'ready:lane-issue-1'],
     ['its pull request', 'openPullRequest', finisher, 'ready:lane-issue-1'],
     ['the comment that it failed', 'upsertComment', steadyWorker, 'failed:issue-1'],

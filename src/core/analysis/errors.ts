@@ -27,6 +27,13 @@ const FORMS: readonly RegExp[] = [
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
   /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
   /\b((?:failed with error|error occurred)\b.*)/i,
+  // `Link: error 404`, `[worker]: error while reading`: no box of a list, and not what was done about errors.
+  new RegExp(
+    String.raw`(?:\[[^\[\]]{2,60}\]|\blink):\s(error\b(?![:-])(?! (?:${[
+      'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
+    ].join('|')})).*)`,
+    'i',
+  ),
 ];
 
 /** Words in front that make it the error somebody fixed, or the thing somebody talks about. */

@@ -78,8 +78,9 @@ const COMPLETION: readonly RegExp[] = [
   /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
 ];
 
-/** The whole message: the first Ralphs stopped at this word. As the opening of a report it says nothing of the project. */
-const LONE_DONE = /^\W*(?:all )?done\W*$/;
+/** The whole message: the first Ralphs stopped at one of these words. As the opening of a report it says nothing of the project. */
+const LONE_DONE =
+  /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
 
 const NO_WORK: readonly RegExp[] = [
   /\bnothing(?: \w{1,20})? to (?:do(?! with\b)|change|implement|fix)\b/,

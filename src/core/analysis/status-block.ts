@@ -1,3 +1,4 @@
+import { grouped } from '../grouped.ts';
 import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } from './analysis.ts';
 import { capped } from '../text/cut.ts';
 import type { MarkedLine } from './markdown-code.ts';
@@ -280,7 +281,7 @@ function divided(lines: readonly PassageLine[]): {
       summary = null;
     }
   }
-  const fields = Map.groupBy(found, ({ name }) => name);
+  const fields = grouped(found, ({ name }) => name);
   return {
     fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => folded(entry.lines))])),
     unread,

@@ -1,3 +1,4 @@
+import { rulesToAllow } from '../people/rules-to-allow.ts';
 import { CAPABILITIES, type AgentName } from '../agent-names.ts';
 import { callsRalph } from './workflow.ts';
 import { namesOf } from '../text/lists.ts';
@@ -226,7 +227,7 @@ export function toolsFinding(
         ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
         : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
     );
-  const added = [...new Set(notAllowed.map((command) => `Bash(${command.split(/\s+/)[0] ?? ''}:*)`))];
+  const added = [...new Set(notAllowed.flatMap((command) => rulesToAllow({ tool: 'Bash', command }, allowed)))];
   return warning(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,

@@ -5,6 +5,7 @@ import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
 import type { Immutable } from '../immutable.ts';
 import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
+import { withdrawalKinds } from '../people/withdrawal.ts';
 import { providerTroubles } from '../agents/providers.ts';
 import { verdictSchema } from '../lane/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
@@ -64,6 +65,13 @@ const entrySchema = z.object({
   lines: z.number().int().min(0).nullable().default(null),
 });
 
+const withdrawalSchema = z.object({
+  ...common,
+  seenAt: anyInstant,
+  /** Tasks that people took back while the run worked. */
+  withdrawals: z.array(z.object({ task: z.string(), why: z.enum(withdrawalKinds) })),
+});
+
 const endSchema = z.object({
   ...common,
   decidedAt: anyInstant,
@@ -120,6 +128,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
   leftOutSchema.extend({ kind: z.literal('left-out') }),
+  withdrawalSchema.extend({ kind: z.literal('withdrawal') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
@@ -148,6 +157,9 @@ export type JournalLeftOut = Immutable<z.infer<typeof leftOutSchema>>;
 /** A wait for the end of a limit, between two iterations or before the first. */
 export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 
+/** Tasks that people took back, seen between two iterations or before the first. */
+export type JournalWithdrawal = Immutable<z.infer<typeof withdrawalSchema>>;
+
 /** Last line of a run's journal: the decision that ended it. A killed or failed run leaves none. */
 export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 
@@ -159,6 +171,7 @@ export type JournalLine =
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
+  | { readonly kind: 'withdrawal'; readonly withdrawal: JournalWithdrawal }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -201,6 +214,11 @@ export function serializeLeftOut(leftOut: JournalLeftOut): string {
   return JSON.stringify({ kind: 'left-out', ...leftOut });
 }
 
+/** A withdrawal as one line of JSON, without a line end. */
+export function serializeWithdrawal(withdrawal: JournalWithdrawal): string {
+  return JSON.stringify({ kind: 'withdrawal', ...withdrawal });
+}
+
 /** The end of a run as one line of JSON, without a line end. */
 export function serializeEnd(end: JournalEnd): string {
   return JSON.stringify({ kind: 'end', ...end });
@@ -241,6 +259,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'left-out': {
       const { kind, ...leftOut } = parsed.data;
       return { kind, leftOut };
+    }
+    case 'withdrawal': {
+      const { kind, ...withdrawal } = parsed.data;
+      return { kind, withdrawal };
     }
     case 'end': {
       const { kind, ...end } = parsed.data;

@@ -10,6 +10,7 @@ import {
   type JournalLine,
   type JournalStart,
   type JournalWait,
+  type JournalWithdrawal,
 } from './journal.ts';
 
 /** A run's journal. Line 1 is the start, iterations, checks, answers and waits follow; `end` is null when the run was killed, failed or still continues. */
@@ -24,6 +25,8 @@ export interface Journal {
   readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
   /** The same of what the git server refused. */
   readonly leftOut: readonly { readonly after: number; readonly leftOut: JournalLeftOut }[];
+  /** The same of what people took back. */
+  readonly withdrawals: readonly { readonly after: number; readonly withdrawal: JournalWithdrawal }[];
   readonly end: JournalEnd | null;
   /** The last line was cut off by a kill, and is left out. */
   readonly torn: boolean;
@@ -73,6 +76,9 @@ export function parseJournal(text: string): ParsedJournal {
       leftOut: lines.flatMap((line, index) =>
         line.kind === 'left-out' ? [{ after: iterationsBefore(lines, index), leftOut: line.leftOut }] : [],
       ),
+      withdrawals: lines.flatMap((line, index) =>
+        line.kind === 'withdrawal' ? [{ after: iterationsBefore(lines, index), withdrawal: line.withdrawal }] : [],
+      ),
       end: end?.kind === 'end' ? end.end : null,
       torn,
     },
@@ -80,7 +86,7 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 const anyLine = z.object({
-  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'end']),
+  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'withdrawal', 'end']),
   lane: z.string(),
 });
 
@@ -117,7 +123,7 @@ function problemsOf(
 
 /** Whether such a line stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return kind === 'check' || kind === 'answer' || kind === 'wait' || kind === 'left-out';
+  return ['check', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }
 
 function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -132,6 +138,8 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
       return line.wait.lane;
     case 'left-out':
       return line.leftOut.lane;
+    case 'withdrawal':
+      return line.withdrawal.lane;
     case 'end':
       return line.end.lane;
   }

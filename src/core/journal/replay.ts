@@ -13,6 +13,7 @@ import { resetSession } from '../lane/session.ts';
 import { beginIteration, beginSteps, chargeCallAt, chargeStepUsage, settle, type Settled } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
 import type { Verdict } from '../lane/verdict.ts';
+import { withdrawTasks } from '../people/withdrawal.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { QueuedTask } from '../tasks/task.ts';
 
@@ -120,15 +121,23 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** 1-based line of the entry at that index, or of the end. */
-function lineOf({ answers, checks, waits, leftOut }: Journal, index: number): number {
-  return index + 2 + [...answers, ...checks, ...waits, ...leftOut].filter(({ after }) => after <= index).length;
+function lineOf({ answers, checks, waits, leftOut, withdrawals }: Journal, index: number): number {
+  const between = [...answers, ...checks, ...waits, ...leftOut, ...withdrawals];
+  return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** With what was answered without a call, the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
-function checked(position: Position, { answers, checks, waits, leftOut }: Journal, iterations: number): Position {
+/** With what people took back, what the server refused, what was answered without a call, the checks that were made, and what waits for limits brought, right before the decision after so many iterations. */
+function checked(
+  position: Position,
+  { answers, checks, waits, leftOut, withdrawals }: Journal,
+  iterations: number,
+): Position {
+  const withdrawn = withdrawals
+    .filter(({ after }) => after === iterations)
+    .reduce((at, { withdrawal }) => ({ ...at, tasks: withdrawTasks(at.tasks, withdrawal.withdrawals) }), position);
   const refused = leftOut
     .filter(({ after }) => after === iterations)
-    .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), position);
+    .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), withdrawn);
   const answered = answers
     .filter(({ after }) => after === iterations)
     .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
@@ -161,7 +170,7 @@ type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
 
 /** As the end was recorded; null: nobody had ended the run then. A run in its loop ends as paused by an order alone. */
 function fromOutside(end: Journal['end']): FromOutside {
-  return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.kind === 'paused' ? end.outcome.by : null };
+  return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
 
 /** The iteration as the loop made it: begun, called, settled. */

@@ -1,3 +1,4 @@
+import { grouped } from '../grouped.ts';
 import { z } from 'zod';
 import { AGENT_NAMES, CAPABILITIES, type AgentName } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
@@ -245,7 +246,7 @@ export function leaveOut(
 
 /** One file of each reason before more of one: no flood hides a reason. */
 function fewer(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
-  const byReason = [...Map.groupBy(files, ({ why }) => why).values()];
+  const byReason = [...grouped(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
     0,
     most,

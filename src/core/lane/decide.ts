@@ -7,6 +7,7 @@ import { isFull, isShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
+import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { openSteps } from '../pipeline/step-memory.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
@@ -194,6 +195,7 @@ type Rule = (situation: Situation) => Outcome | null;
 const rules: readonly Rule[] = [
   cancelled,
   permissionDenied,
+  withdrawn,
   projectComplete,
   completionSignals,
   planComplete,
@@ -217,6 +219,11 @@ function cancelled({ run }: Situation): Outcome | null {
 function permissionDenied({ run, policy }: Situation): Outcome | null {
   const halts = policy.onPermissionDenied === 'halt' && (run.last?.verdict.countedDenials ?? 0) > 0;
   return halts ? { kind: 'halted', reason: 'permission_denied' } : null;
+}
+
+/** People took back all that this run worked on: whatever the agent says of it, nothing is complete. */
+function withdrawn({ tasks }: Situation): Outcome | null {
+  return isAllWithdrawn(tasks) ? { kind: 'paused', reason: 'withdrawn' } : null;
 }
 
 function projectComplete({ state, run }: Situation): Outcome | null {

@@ -59,6 +59,12 @@ export function parseCommand(text: string): Command {
   return task === null ? { kind: 'unknown', word: cut(text.trim(), 40) } : { kind: 'retry', task };
 }
 
+/** The command that a comment begins with, known or not; null: it begins with none. */
+export function commandIn(text: string): Command | null {
+  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(text.trimStart());
+  return words === null ? null : parseCommand((words[1] ?? '').trim());
+}
+
 /** What stands below a command, which is said to whoever works; any other text as it is. */
 export function withoutCommand(text: string): string {
   return text.replace(/^\s*\/ralph(?![\w-])[^\r\n]*/i, '');

@@ -22,6 +22,7 @@ export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
 /** The label that says how a task stands; null: none, for a task that was not begun. */
 export function labelFor({ state }: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
+  if (obstacle === 'withdrawn') return null;
   if (state === 'done') return 'ralph:done';
   if (obstacle === 'needs-approval') return NOTICE_LABEL;
   return (

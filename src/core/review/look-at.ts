@@ -1,3 +1,4 @@
+import { grouped } from '../grouped.ts';
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
 import { count } from '../numbers.ts';
@@ -58,9 +59,9 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
       ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
     ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
-  const byKind = Map.groupBy(found, ({ kind }) => kind);
+  const byKind = grouped(found, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
-    const files = (byKind.get(kind) ?? []).sort((a, b) => depthOf(a.path) - depthOf(b.path));
+    const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
     return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
   });
 }

@@ -136,11 +136,22 @@ function obey(state: LaneState, order: Order): LaneState {
         takenUpNext(triedAgain(state, order.task), order.task),
       );
     case 'reset-circuit':
-      return resetCircuit(state, reason, at);
+      return withoutSession(resetCircuit(state, reason, at), order);
     case 'reset-session':
-      return withTransition(
-        { ...state, session: null, resting: {} },
-        { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason },
-      );
+      return withoutSession(state, order);
   }
+}
+
+/** The next call begins a new conversation, whoever's turn it is. */
+function withoutSession(state: LaneState, { by, from, at }: Order): LaneState {
+  return withTransition(
+    { ...state, session: null, resting: {} },
+    {
+      at,
+      subject: 'session',
+      from: state.session === null ? 'none' : 'active',
+      to: 'none',
+      reason: `by ${by} (${from})`,
+    },
+  );
 }

@@ -107,10 +107,11 @@ export function tasksDone(done: number, all: number): string {
 
 /** Counts of the lane's tasks, for the prompt and for completion. */
 export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
-  const states = tasks.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
+  const wanted = tasks.filter(({ obstacle }) => obstacle !== 'withdrawn');
+  const states = wanted.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
   const open = states.filter(({ state }) => state !== 'done');
   return {
-    all: tasks.length,
+    all: wanted.length,
     done: states.length - open.length,
     open: open.length,
     requiredOpen: open.filter(({ optional }) => !optional).length,
@@ -121,7 +122,8 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
 }
 
 /** Whether the lane's work is done: every required task is, and at least one was. Without any, the prompt is what is asked for, and without a prompt all of the optional tasks. What people and CI say of the pull request is required as well, and says nothing of the plan. */
-export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressById): boolean {
+export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressById): boolean {
+  const tasks = all.filter(({ obstacle }) => obstacle !== 'withdrawn');
   const feedback = tasks.filter(({ id }) => isFeedback(id));
   const listed = tasks.filter(({ id }) => !isFeedback(id));
   const required = listed.filter((task) => !task.optional);

@@ -35,6 +35,7 @@ export interface TaskComment {
  * `unread`: a failed check that this run did not read, since it works on others first: they may have one cause.
  * `held`: the lane's pull request is approved, or about to be merged, and nobody asks for this task by name.
  * `circuit-open`: earlier versions wrote it of what opened the circuit of another lane.
+ * `withdrawn`: a person took its issue back while this run worked: nothing is done for it or said to be done.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
 export const taskObstacles = [
@@ -46,6 +47,7 @@ export const taskObstacles = [
   'unread',
   'held',
   'circuit-open',
+  'withdrawn',
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];
 

@@ -38,7 +38,11 @@ export async function obey(
     case 'run':
       return found.kind === 'queue'
         ? workQueue(deps, { asked: true, byHand: true, purpose: forTasks })
-        : workIssue(deps, { number: found.issue, redo: true, approvedText: null });
+        : answeredIn(
+            thread,
+            // On its pull request the person asks for what is open there. To have finished work done again, they ask on the issue.
+            await workIssue(deps, { number: found.issue, redo: found.kind === 'issue', approvedText: null }),
+          );
     case 'order': {
       const lane = await laneToOrder(deps, found);
       return lane.kind === 'none'
@@ -55,6 +59,13 @@ export async function obey(
     default:
       return reportStatus(deps, await laneAt(deps, found), { thread: thread.number, text: answerTo(command) });
   }
+}
+
+/** The answer, where the command was given. */
+function answeredIn({ number }: Thread, intake: Intake): Intake {
+  return intake.kind === 'end' && intake.answer !== null
+    ? { ...intake, answer: { ...intake.answer, thread: number } }
+    : intake;
 }
 
 /** Obeys a command that a dispatch gives to the queue. Whoever may dispatch may command. */

@@ -114,7 +114,9 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
     case 'reset-circuit':
       return (
         state.circuit.kind === 'open' ||
-        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0
+        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline >
+          0 ||
+        state.session !== null
       );
     case 'reset-session':
       return state.session !== null;

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, parseCommand, type Command } from '../../core/people/command.ts';
+import {
+  COMMANDS,
+  commandIn,
+  isOwnComment,
+  nearestCommand,
+  parseCommand,
+  type Command,
+} from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import { UserError } from '../../errors.ts';
 import { withdrawals, type EventInputs, type Intent } from './intent.ts';
@@ -146,14 +153,13 @@ export function parseComment(payload: unknown): Intent | null {
   const parsed = commented.safeParse(payload);
   if (!parsed.success) return null;
   const { comment, issue: about, sender } = parsed.data;
-  const body = comment.body.trimStart();
-  if (body.startsWith(OWN_COMMENT_MARKER)) return notForUs("The comment is Ralph's own.");
-  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(body);
-  if (!words) return notForUs('The comment does not start with /ralph.');
+  if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
+  const command = commandIn(comment.body);
+  if (command === null) return notForUs('The comment does not start with /ralph.');
   return {
     kind: 'command',
-    command: parseCommand((words[1] ?? '').trim()),
-    commentId: comment.id,
+    command,
+    reactTo: { kind: 'comment', id: comment.id },
     thread: { number: about.number, isPullRequest: about.isPullRequest },
     actor: sender,
   };

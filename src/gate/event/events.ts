@@ -98,13 +98,13 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'pull_request_review',
     types: ['submitted', 'edited', 'dismissed'],
-    does: "On one of Ralph's pull requests: answers every open thread, if somebody with write permission wrote the review. Approvals and dismissed reviews ask for nothing.",
+    does: "On one of Ralph's pull requests: answers every open thread, if somebody with write permission wrote the review; a `/ralph` command in its text is obeyed. Approvals and dismissed reviews ask for nothing.",
     parse: parseReview,
   },
   {
     event: 'pull_request_review_comment',
     types: ['created', 'edited', 'deleted'],
-    does: 'The same for a reply in a thread, and for a comment that was edited. Other comments come with their review, and deleted ones ask for nothing.',
+    does: 'The same for a reply in a thread, for a comment that was edited, and for a `/ralph` command in a thread. Other comments come with their review, and deleted ones ask for nothing.',
     parse: parseReviewComment,
   },
   {

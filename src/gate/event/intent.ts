@@ -1,5 +1,5 @@
 import type { Command } from '../../core/people/command.ts';
-import type { Account } from '../../ports/forge.ts';
+import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
 /** What an event asks for. */
 export type Intent =
@@ -29,7 +29,8 @@ export type Intent =
   | {
       readonly kind: 'command';
       readonly command: Command;
-      readonly commentId: number;
+      /** Where the reaction goes that acknowledges it; null: GitHub has no reaction to what a review says as a whole. */
+      readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { OWN_COMMENT_MARKER } from '../../core/people/command.ts';
+import { commandIn, isOwnComment } from '../../core/people/command.ts';
+import type { ReactionTarget } from '../../ports/forge.ts';
 import type { EventInputs, Intent } from './intent.ts';
 import { account, ends, notForUs, notOfRalph, number, text } from './payload-parts.ts';
 
@@ -13,7 +14,7 @@ const reviewed = z.object({
 });
 const commented = z.object({
   action,
-  comment: z.object({ body: text, in_reply_to_id: number.nullish() }),
+  comment: z.object({ id: number.nullish(), body: text, in_reply_to_id: number.nullish() }),
   pull_request: pull,
   sender: account,
 });
@@ -23,7 +24,10 @@ export function parseReview(payload: unknown, inputs: EventInputs): Intent | nul
   const parsed = reviewed.safeParse(payload);
   if (!parsed.success) return null;
   const { action: what, review, ...event } = parsed.data;
-  if (review.body.trimStart().startsWith(OWN_COMMENT_MARKER)) return notForUs("The review is Ralph's own.");
+  if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
+  // Whatever else the review says: its threads are read by the runs that come.
+  const command = what === 'submitted' ? commandOf(event, { body: review.body, reactTo: null }, inputs) : null;
+  if (command !== null) return command;
   if (what === 'dismissed') return notForUs('The review was dismissed, so it asks for nothing.');
   if (review.state.toLowerCase() === 'approved') return notForUs('An approval asks for nothing.');
   return answerOf(event, inputs);
@@ -34,12 +38,26 @@ export function parseReviewComment(payload: unknown, inputs: EventInputs): Inten
   const parsed = commented.safeParse(payload);
   if (!parsed.success) return null;
   const { action: what, comment, ...event } = parsed.data;
-  if (comment.body.trimStart().startsWith(OWN_COMMENT_MARKER)) return notForUs("The comment is Ralph's own.");
+  if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
+  const reactTo = typeof comment.id === 'number' ? ({ kind: 'review-comment', id: comment.id } as const) : null;
+  const command = what === 'created' ? commandOf(event, { body: comment.body, reactTo }, inputs) : null;
+  if (command !== null) return command;
   if (what === 'deleted') return notForUs('The comment was deleted, so it asks for nothing.');
   // A review of sixty comments is one event of its own and sixty of these: one run answers them all.
   if (what === 'created' && typeof comment.in_reply_to_id !== 'number')
     return notForUs('The comment is part of a review, whose event `pull_request_review` starts the run.');
   return answerOf(event, inputs);
+}
+
+/** A command in a thread or in a review's own text is obeyed as in a comment. Words that are no command are a request: an answer to the review. */
+function commandOf(
+  { pull_request: about, sender }: Pick<z.output<typeof reviewed>, 'pull_request' | 'sender'>,
+  { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
+  inputs: EventInputs,
+): Intent | null {
+  const command = commandIn(body);
+  if (command === null || command.kind === 'unknown' || notOfRalph(about, inputs) !== null) return null;
+  return { kind: 'command', command, reactTo, thread: { number: about.number, isPullRequest: true }, actor: sender };
 }
 
 function answerOf(

@@ -1,3 +1,4 @@
+import { jobsOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { needsOfPullRequest } from '../../core/people/notifications.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
@@ -36,14 +37,22 @@ export async function endLane(
       `${name} belongs to the branch ${branch}, which is neither the queue's nor an issue's. There is nothing to do.`,
     );
   const over: EndIntake['over'] = { thread: number, needs: needsOfPullRequest(lane), why: 'pull_request_over' };
-  if (!merged)
+  if (!merged) {
+    const { claimedBy } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
+    const now =
+      claimedBy === null
+        ? ''
+        : jobsOf(deps.config) === 'one'
+          ? ` A run works on it now (${claimedBy.runUrl}): it makes no further call after the one that is running, and calls nothing of it done.`
+          : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes calls nothing of it done.`;
     return {
       ...updated(
         deps,
-        `${name} was closed without merging, so work on ${nameOfLane(lane)} is on hold. Reopen it to continue from there, or delete the branch ${branch} to start again.`,
+        `${name} was closed without merging, so work on ${nameOfLane(lane)} is on hold.${now} Reopen it to continue from there, or delete the branch ${branch} to start again.`,
       ),
       over,
     };
+  }
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
   const remains = await whatRemains(deps, state);
   // Whoever works on the lane now pushes to its branch.

@@ -167,9 +167,12 @@ function lost(state: LaneState, note: string, warnings: readonly string[]): Foun
 
 /** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
 function unreachable(lane: LaneId, why: string): UserError {
+  const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)}`;
+  // The permissions of a token that the server does not know are not the cause.
+  if (why.includes('has expired')) return new UserError('infrastructure', said);
   return new UserError(
     'infrastructure',
-    `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)} Check that the server can be reached and that the token has "contents: read"; if both are true and it keeps failing, set \`state-store: cache\`.`,
+    `${said} Check that the server can be reached and that the token has "contents: read"; if both are true and it keeps failing, set \`state-store: cache\`.`,
   );
 }
 

@@ -1,8 +1,9 @@
 import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
+import { jobsOf } from '../../config/config.ts';
+import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { needsOfTask } from '../../core/people/notifications.ts';
 import { issueLane, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
-import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
@@ -19,11 +20,12 @@ export async function withdraw(
   if (because === 'deleted' || because === 'transferred')
     return updated(
       deps,
-      `${name} was ${because}, so it is out of the queue. If it has a branch of its own, no run works on that one; the branch and pull request stay as they are.`,
+      `${name} was ${because}, so it is out of the queue. ${await whoWorksOnIt(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
   // The event may be minutes old: what counts is how the issue stands now.
   const issue = await deps.forge.issue(number);
-  if (issue === null) return updated(deps, `${name} no longer exists, so it is out of the queue.`);
+  if (issue === null)
+    return updated(deps, `${name} no longer exists, so it is out of the queue. ${await whoWorksOnIt(deps, number)}`);
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
     return updated(
       deps,
@@ -35,13 +37,27 @@ export async function withdraw(
       : null;
   const what =
     wanted === null
-      ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again`
-      : 'was closed, and is done';
+      ? `was ${because}: it is out of the queue until it is open and labelled "${deps.config.taskLabel}" again. ${await whoWorksOnIt(deps, number)}`
+      : 'was closed, and is done.';
+  await takeLabelsOff(deps, issue, wanted);
   return {
-    ...updated(deps, `${name} ${what}.`),
-    ...(await takeLabelsOff(deps, issue, wanted)),
+    ...updated(deps, `${name} ${what}`),
     over: { thread: number, needs: needsOfTask(taskIdOfIssue(number)), why: wanted === null ? 'gone' : 'done' },
   };
+}
+
+/** What becomes of the issue in a run that works now, as a sentence: that run looks at the issue itself, by itself. */
+async function whoWorksOnIt({ budget, config, clock, runTag }: GateDeps, number: number): Promise<string> {
+  const read = (await budget?.read().catch(() => null)) ?? null;
+  if (read?.kind !== 'budget')
+    return 'A run that works on it now makes no further call for it, and does not call it done.';
+  const id = taskIdOfIssue(number);
+  const [run] = reservedByOthers(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
+  if (run === undefined) return 'No run works on it.';
+  const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
+  return jobsOf(config) === 'one'
+    ? `${at} It makes no further call for it after the one that is running, and does not call it done.`
+    : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not call it done.`;
 }
 
 /** An issue with the task label was opened again. */
@@ -67,22 +83,12 @@ export function updated({ log }: Pick<GateDeps, 'log'>, message: string): EndInt
   return endIntake({ kind: 'idle', reason: 'updated', message });
 }
 
-/** A label that stays is worth a warning, not a red run. */
 export async function takeLabelsOff(
   { forge }: GateDeps,
   { number, labels }: Issue,
   wanted: LifecycleLabel | null,
-): Promise<Partial<EndIntake>> {
+): Promise<void> {
   const { add, remove } = labelChange(labels, wanted);
-  if (add.length + remove.length === 0) return {};
-  try {
+  if (add.length + remove.length > 0)
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
-    return {};
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const { notes } = endIntake({ kind: 'idle', reason: 'not_for_us' });
-    return {
-      notes: { ...notes, warnings: [`Ralph's labels could not be removed from #${String(number)}: ${error.message}`] },
-    };
-  }
 }

@@ -3,14 +3,12 @@ import { nextTask } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { Forge } from '../../ports/forge.ts';
 import type { Intake } from '../../handover/intake.ts';
-import { textOf } from '../../errors.ts';
-import { sentence } from '../../core/text/sentence.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /**
  * Shows on the issue where work begins that it does; the intake that it returns knows the label which is there from now on.
- * Comes last before the first call, and throws UserError when the token may not react.
+ * Comes last before the first call.
  */
 export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
@@ -19,13 +17,8 @@ export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<Wor
   await forge.react({ kind: 'issue', number }, 'eyes');
   const { add, remove } = labelChange(labels, 'ralph:working');
   if (add.length + remove.length === 0) return intake;
-  try {
-    await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
-  } catch (error) {
-    // A label is never worth a run.
-    const warning = `The label "ralph:working" could not be added to #${String(number)}: ${sentence(textOf(error))}`;
-    return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
-  }
+  const changed = await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
+  if (changed.kind === 'refused') return intake;
   return {
     ...intake,
     tasks: intake.tasks.map((one) =>

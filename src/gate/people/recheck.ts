@@ -44,12 +44,12 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
 /** The approved text may be back: then nothing is waited for any more. */
 async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
+  if (waited) await takeLabelsOff(deps, issue, null);
   return {
     ...updated(
       deps,
       `The text of #${String(issue.number)} is still approved${waited ? ', so it no longer waits for the label' : ''}.`,
     ),
-    ...(waited ? await takeLabelsOff(deps, issue, null) : {}),
     over: waited
       ? {
           thread: issue.number,

@@ -10,7 +10,7 @@ import {
 } from '../../core/tasks/files/file-task.ts';
 import { BESIDE_ROOT_PLAN, ROOT_PLAN, withoutOtherPlan } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource, type FileSource } from '../../core/tasks/task-sources.ts';
-import { grouped } from '../../core/tasks/files/grouped.ts';
+import { grouped } from '../../core/grouped.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';

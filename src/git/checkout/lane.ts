@@ -9,6 +9,7 @@ import { asFoundIn, type AsFound } from './tree/found/as-found.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
+import { EXPIRED, isExpired } from '../refusal.ts';
 
 /** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
 export interface Lane {
@@ -185,7 +186,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${sentence(lastWords(fetched.stderr))} The token needs the permission "contents: read".`,
+    `Branch "${branch}" could not be fetched from ${url}: ${sentence(lastWords(fetched.stderr))} ${isExpired(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
   );
 }
 

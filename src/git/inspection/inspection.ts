@@ -1,3 +1,4 @@
+import { grouped } from '../../core/grouped.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
@@ -99,7 +100,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   ): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
-    const byId = Map.groupBy(withContent, (change) => change.newId);
+    const byId = grouped(withContent, (change) => change.newId);
     const searched = await searchable(
       objects,
       withContent.map((change) => change.newId),
@@ -147,7 +148,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
-      const folders = [...Map.groupBy(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
+      const folders = [...grouped(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
         (a, b) => b.length - a.length,
       );
       const largest = folders[0] ?? [];

@@ -68,7 +68,7 @@ const answers: readonly {
     pattern:
       /(returned error:|HTTP) 401\b|could not read (Username|Password)|authentication failed|invalid (username|credentials)|publickey/i,
     meaning: (who, url) =>
-      `${who} ${who.endsWith('s') ? 'were' : 'was'} not accepted at ${url}: it may have expired, or is for another server`,
+      `${who} ${who.endsWith('s') ? 'were' : 'was'} not accepted at ${url}: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step`,
   },
   {
     kind: 'unavailable',

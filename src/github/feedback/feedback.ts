@@ -1,4 +1,4 @@
-import type { Forge } from '../../ports/forge.ts';
+import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../body.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { detailsOf } from './check-details.ts';
@@ -9,7 +9,7 @@ import { headOf } from './standing.ts';
 import { waitingPullRequests } from './waiting.ts';
 
 type FeedbackMethods = Pick<
-  Forge,
+  ForgeAdapter,
   | 'pullRequestNow'
   | 'headNow'
   | 'freeHead'

@@ -59,7 +59,10 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // What became of the issue, and what a person must do, comes before how the run ended.
     ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),
-    ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
+    // What a failed run could not publish is missing on every issue that it worked on.
+    ...(isSettled(report, task) && report.outcome.kind !== 'failed'
+      ? [`The run ended: ${describeOutcome(report).title}.`]
+      : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
     `\`${tasksBar(report.tasks)}\` ${[tasksDone(doneTasks(report).length, report.tasks.length), count(report.iterations.length, 'iteration'), costNoun(report)].join(' · ')}`,
     ...[feedbackLine(report)].filter((line) => line !== ''),
@@ -153,6 +156,8 @@ function help(word: string, view: LaneView | null): string {
 }
 
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {
+  if (task.obstacle === 'withdrawn')
+    return 'taken back while a run worked on it: no further call is made for it, and nothing says that it is done';
   const entries = iterationsOn(report, task.id);
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;

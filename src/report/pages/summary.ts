@@ -9,7 +9,7 @@ import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, 
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
-import { ruleFor } from '../sentences/alarms.ts';
+import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -306,11 +306,11 @@ function denialLines(report: RunReport): readonly string[] {
 }
 
 function denialWords(denial: Denial, allowed: readonly string[]): string {
-  const rule = ruleFor(denial);
+  const rules = rulesToAllow(denial, allowed);
   const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
-  return rule === null || allowed.includes(rule)
+  return rules.length === 0
     ? `${what} was denied.`
-    : `${what} was denied. This allows it: \`allowed-tools: ${rule.replaceAll('`', "'")}\``;
+    : `${what} was denied. This allows it: \`allowed-tools: ${rules.join(',').replaceAll('`', "'")}\``;
 }
 
 function machine(report: RunReport): string {

@@ -1,4 +1,5 @@
-import type { Denial } from '../../core/analysis/analysis.ts';
+import { grouped } from '../../core/grouped.ts';
+import { QUESTION_TOOL, rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOutOf } from '../../core/text/lists.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
@@ -25,7 +26,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const reasons = new Map(named.map(({ path, why }) => [path, why]));
   const files = reasons.size + more;
   if (files === 0) return [];
-  const groups = Map.groupBy(reasons.keys(), (path) => reasons.get(path) ?? '');
+  const groups = grouped([...reasons.keys()], (path) => reasons.get(path) ?? '');
   const said = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
     return ` ${names}: ${oneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
@@ -42,7 +43,7 @@ function deniedCommands(report: RunReport): readonly string[] {
     .filter(({ tool }) => tool !== QUESTION_TOOL);
   if (denials.length === 0) return [];
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
-  const rules = [...new Set(denials.flatMap(rulesFor))].filter((rule) => !allowed.includes(rule));
+  const rules = [...new Set(denials.flatMap((denial) => rulesToAllow(denial, allowed)))];
   const times = denials.length === 1 ? '' : ` ${count(denials.length, 'time')}`;
   const named = (texts: readonly string[]): string => texts.slice(0, SHOWN).map(marked).join(', ');
   const commands = [...new Set(denials.map(({ tool, command }) => command ?? tool))];
@@ -51,25 +52,6 @@ function deniedCommands(report: RunReport): readonly string[] {
       ? `⛔ The agent was denied a tool${times}. To allow it, add to \`allowed-tools\`: ${named(rules)}.`
       : `⛔ The agent was denied a tool${times}: ${named(commands)}. Either each part of such a command is already allowed on its own, or none of it should be.`,
   ];
-}
-
-/** Of a command of several parts, those of its parts. Quotes are not looked at: it is advice for a person. */
-function rulesFor({ tool, command }: Denial): readonly string[] {
-  const parts = command === null ? [null] : command.split(/&&|\|\||[;|\n]/);
-  return parts.flatMap((part) => ruleFor({ tool, command: part }) ?? []);
-}
-
-const QUESTION_TOOL = 'AskUserQuestion';
-
-/** A rule for one of these would allow everything. */
-const SHELLS = new Set(['bash', 'sh', 'zsh', 'eval', 'exec', 'env', 'sudo', 'xargs', 'cd']);
-
-/** `Bash(cargo:*)` for `cargo test`; null where no rule helps: a question, a shell. */
-export function ruleFor({ tool, command }: Denial): string | null {
-  if (tool === QUESTION_TOOL) return null;
-  if (command === null) return /^[\w-]{1,60}$/.test(tool) ? tool : null;
-  const program = /^\s*(?:\w+=\S*\s+)*([\w./-]{1,60})/.exec(command)?.[1];
-  return program === undefined || tool !== 'Bash' || SHELLS.has(program) ? null : `Bash(${program}:*)`;
 }
 
 function marked(foreign: string): string {

@@ -40,7 +40,9 @@ function nextAtHome(report: RunReport, work: ReturnType<typeof workOf>): string 
     case 'limit':
       return 'run again to continue.';
     case 'paused':
-      return outcome.by.startsWith('you') ? 'run again to continue.' : 'ralph resume, then run again.';
+      return outcome.reason === 'withdrawn' || outcome.by.startsWith('you')
+        ? 'run again to continue.'
+        : 'ralph resume, then run again.';
     case 'cancelled':
       return work?.iterations.some(({ evidence }) => evidence.end.kind === 'cancelled') === true
         ? 'run again to continue; the iteration that was running is lost.'
@@ -68,4 +70,5 @@ const IDLE: Readonly<Record<Extract<Outcome, { kind: 'idle' }>['reason'], string
   not_for_us: 'nothing to do.',
   answered: 'nothing to do.',
   updated: 'nothing to do.',
+  no_such_label: 'create the label, or set task-label to the one that you use.',
 };

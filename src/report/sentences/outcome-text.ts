@@ -26,7 +26,7 @@ import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { passedWords } from './test-state.ts';
 import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
-import { firstLines } from '../../core/text/lists.ts';
+import { firstLines, namesOf } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import { cut } from '../../core/text/cut.ts';
@@ -116,10 +116,16 @@ export function describeEnd(report: RunReport): OutcomeText {
     case 'limit':
       return outcome.reason === 'checks' ? checksLeft(report) : limited(outcome.reason, report);
     case 'idle':
-      return outcome.reason === 'updated'
-        ? { title: 'Updated', what: outcome.message, next: 'Nothing to do.' }
-        : idle(outcome.reason, report);
+      switch (outcome.reason) {
+        case 'updated':
+          return { title: 'Updated', what: outcome.message, next: 'Nothing to do.' };
+        case 'no_such_label':
+          return { title: 'Idle', what: outcome.message, next: 'Until then, runs end here without a call.' };
+        default:
+          return idle(outcome.reason, report);
+      }
     case 'paused':
+      if (outcome.reason === 'withdrawn') return withdrawn(report);
       return iterationsOf(report).length === 0
         ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
         : {
@@ -336,10 +342,23 @@ function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   return isAsked ? `Decide what needs a person. ${others}` : others;
 }
 
+/** People took back everything that the run worked on. */
+function withdrawn(report: RunReport): OutcomeText {
+  const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
+  const head = laneOf(report)?.headSha ?? null;
+  return {
+    title: 'Stopped',
+    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
+    next: `${head === null ? '' : 'What was done stays on the branch. '}To continue, open the issue again with the task label.`,
+  };
+}
+
 /** How to continue: a lane is paused by an order, or by a pull request that was closed. */
 function resumption(by: string, report: RunReport): string {
   if (by.startsWith('pull request #'))
     return 'To continue, reopen the pull request; to begin from scratch, delete its branch.';
+  if (by.startsWith('the deletion of branch'))
+    return 'What this run made was not pushed. The next run begins from the base branch.';
   if (!isQueue(report)) return 'To continue, comment `/ralph resume` on the issue.';
   const where =
     (laneOf(report)?.pullRequest ?? null) === null
@@ -415,7 +434,7 @@ function more(input: string, report: RunReport): string {
   return lastVerification(report).kind === 'failed' ? '' : ` A higher \`${input}\` lets one run do more.`;
 }
 
-function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): OutcomeText {
+function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, report: RunReport): OutcomeText {
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;

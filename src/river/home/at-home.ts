@@ -126,6 +126,7 @@ async function work(
       { ...deps, context: { ...context, runId: deps.runName } },
       {
         ...{ prompt, signal, ending, store, recording, sayLeft },
+        lookAtPeople: null,
         agents: pipeline === null ? agents : amongSteps(agents, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {

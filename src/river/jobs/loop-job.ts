@@ -48,6 +48,7 @@ export async function loopJob(deps: RiverDeps, recording: Recording, signal: Abo
         ending: new AbortController().signal,
         // Nobody can be asked here what others have used meanwhile.
         patience: null,
+        lookAtPeople: null,
       },
       { ...intake, tasks: intake.tasks.map((task) => withoutSecrets(task, redact)), claimedAt: deps.clock.now() },
     );

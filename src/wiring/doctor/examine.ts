@@ -203,7 +203,13 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
       workFolder: clone,
       folder: within,
       environment,
-      clean: await rememberSurroundings({ environment, workspace: top, folder: parent, clones: parent }),
+      clean: await rememberSurroundings({
+        environment,
+        workspace: top,
+        folder: parent,
+        clones: parent,
+        large: 'left-out',
+      }),
       // A person's own checkout, on a person's own machine.
       room: null,
       runTag: randomUUID(),

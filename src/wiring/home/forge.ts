@@ -18,11 +18,12 @@ export async function issuesOf(
   const token = (environment.GITHUB_TOKEN ?? environment.GH_TOKEN ?? '').trim();
   if (token === '') return { kind: 'none', why: 'there is no GITHUB_TOKEN or GH_TOKEN' };
   try {
-    const [{ createForge }, options] = await Promise.all([
+    const [{ createForge }, { withWishes }, options] = await Promise.all([
       import('../../github/forge.ts'),
+      import('../../github/wishes/with-wishes.ts'),
       ownRepository({ folder, remote: null, log }, token),
     ]);
-    const forge = readOnly(createForge(options));
+    const forge = readOnly(withWishes(createForge(options)));
     return { kind: 'forge', forge, repository: options.repository };
   } catch (error) {
     return { kind: 'none', why: messageOf(error) };

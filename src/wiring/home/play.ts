@@ -99,6 +99,7 @@ export function homeConnections(
     ...wired,
     forge: () => Promise.resolve(gate.forge),
     requests: () => null,
+    refusedWishes: () => [],
     store: () => store,
     budget: () => Promise.resolve(createBudgetStore(cells, systemClock.now)),
     seal: () => Promise.resolve(homeSeal(place, top)),

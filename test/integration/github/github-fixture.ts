@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { TokenIdentity } from '../../../sandbox/github/route.ts';
 import type { CacheShelf } from '../../../sandbox/github/state.ts';
 import { type GitHub, startGitHub } from '../../../sandbox/github/server.ts';
-import type { Forge } from '../../../src/ports/forge.ts';
+import type { ForgeAdapter } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { TokenSource } from '../../../src/github/errors.ts';
 import { createForge } from '../../../src/github/forge.ts';
@@ -19,9 +19,9 @@ const githubToken: TokenIdentity = {
 
 export interface ForgeFixture extends AsyncDisposable {
   readonly github: GitHub;
-  readonly forge: Forge;
+  readonly forge: ForgeAdapter;
   /** A forge that remembers nothing of the first one. */
-  nextRun(): Forge;
+  nextRun(): ForgeAdapter;
   /** Tips of the remote's branches; a test may change them. */
   readonly branches: Record<string, string>;
   /** Lines of the job log. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { configOf } from '../../loop/stage/river.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { notifyOfConfiguration } from '../../../src/publish/notifications.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { now, openForge } from './github-fixture.ts';
@@ -16,7 +17,7 @@ async function runAgain(ago: number, input: string) {
     notifyOfConfiguration(
       {
         config: configOf(),
-        forge: at.nextRun(),
+        forge: withWishes(at.nextRun()),
         asked: { by: 'octo', thread: 1 },
         clock: { now: () => now },
         redact: (text) => text,

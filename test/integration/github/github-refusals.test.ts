@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FaultEffect } from '../../../sandbox/github/faults.ts';
 import type { TokenIdentity } from '../../../sandbox/github/route.ts';
 import { addIssue } from '../../../sandbox/github/state.ts';
-import type { Forge } from '../../../src/ports/forge.ts';
+import type { ForgeAdapter } from '../../../src/ports/forge.ts';
 import { createForge } from '../../../src/github/forge.ts';
 import { now, openForge, refusedWith, TOKEN } from './github-fixture.ts';
 
@@ -13,7 +13,7 @@ describe('a permission that the workflow does not grant is named', () => {
   test.each<{
     what: string;
     granted: TokenIdentity['permissions'];
-    call: (forge: Forge) => Promise<unknown>;
+    call: (forge: ForgeAdapter) => Promise<unknown>;
     needed: string;
   }>([
     { what: 'list issues', granted: {}, call: (forge) => forge.openIssuesWithLabel('ralph'), needed: 'issues: read' },

@@ -4,8 +4,8 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -39,7 +39,11 @@ function writeTools(folder: string): void {
 }
 
 /** Remembers what is there, lets `agent` work, and lays it for the clone. */
-async function afterAgent(agent: () => void, environment: Record<string, string> = {}) {
+async function afterAgent(
+  agent: () => void,
+  environment: Record<string, string> = {},
+  large: 'linked' | 'left-out' = 'linked',
+) {
   mkdirSync(home(), { recursive: true });
   mkdirSync(join(root, 'tmp'), { recursive: true });
   const surroundings = await rememberSurroundings({
@@ -47,6 +51,7 @@ async function afterAgent(agent: () => void, environment: Record<string, string>
     workspace: work(),
     folder: join(root, 'run', 'surroundings'),
     clones: dirname(clone()),
+    large,
   });
   agent();
   const laid = await surroundings.lay(clone());
@@ -55,6 +60,32 @@ async function afterAgent(agent: () => void, environment: Record<string, string>
     existsSync(join(laidHome, path)) ? readFileSync(join(laidHome, path), 'utf8') : 'absent';
   return { ...laid, laidHome, read };
 }
+
+describe("the home folder of a clean clone on a person's machine", () => {
+  const links = (folder: string): readonly string[] =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isSymbolicLink())
+      .map(({ name }) => name);
+
+  test('has nothing that leads into the real one, and tools are found where they are installed', async () => {
+    writeTools(home('.pyenv', 'shims'));
+    writeTools(home('.rustup', 'toolchains'));
+    writeTools(home('.cargo', 'bin'));
+    write(home('dotfiles', 'gitconfig'), 'mine');
+    symlinkSync(home('dotfiles', 'gitconfig'), home('.gitconfig'));
+    const path = `${home('.pyenv', 'shims')}:${home('.cargo', 'bin')}:/usr/bin`;
+    const { laidHome, read, environment } = await afterAgent(() => undefined, { PATH: path }, 'left-out');
+    expect(links(laidHome)).toEqual([]);
+    expect(read('.gitconfig')).toBe('mine');
+    expect(environment).toMatchObject({ PATH: path, RUSTUP_HOME: home('.rustup'), HOME: laidHome });
+    expect(environment).not.toHaveProperty('PYENV_ROOT');
+    // As `pyenv rehash` does, which finds its folder by HOME.
+    write(join(laidHome, '.pyenv', 'shims', 'tool-1'), 'rehashed');
+    write(join(laidHome, '.gitconfig'), 'changed');
+    expect(readFileSync(home('.pyenv', 'shims', 'tool-1'), 'utf8')).toBe('before');
+    expect(readFileSync(home('dotfiles', 'gitconfig'), 'utf8')).toBe('mine');
+  });
+});
 
 describe('the home folder of a clean clone', () => {
   test.each([

@@ -127,8 +127,7 @@ test('labels that cannot be written are a warning, and the run is as good as it 
   const run = await runOnce(project);
   expect(run.end).toBe('complete (plan_complete)');
   expect(warningsIn(run)).toEqual([
-    'The label "ralph:working" could not be added to #1: The token may not write to issues.',
-    'The labels of #1, #2 could not be written: The token may not write to issues.',
+    'The run continued without new labels on #1, new labels on #2: The token may not write to issues.',
   ]);
 });
 
@@ -226,6 +225,6 @@ describe('the labels of pr-labels', () => {
     project.forge.faults.set('addLabels', new UserError('configuration', 'The token may not.'));
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(warningsIn(run)).toContain('The labels of pull request #101 could not be written: The token may not.');
+    expect(warningsIn(run)).toContain('The run continued without new labels on #101: The token may not.');
   });
 });

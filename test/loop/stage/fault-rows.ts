@@ -263,7 +263,9 @@ const answers: readonly (readonly [string, () => Error, string])[] = [
     'infrastructure',
   ],
 ];
-const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest', 'react'] as const;
+const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest'] as const;
+/** What people like to see and no run depends on. */
+const wishes = ['upsertComment', 'changeLabels', 'react'] as const;
 const writing = ['updatePullRequest', 'markReady'] as const;
 const SAID = /GitHub (answered|allows|cannot)|The token may not/;
 
@@ -287,7 +289,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     thisRun: `failed (${reason}), 1 call`,
     nextRun: 'complete (plan_complete), 0 calls',
   })),
-  ...(['upsertComment', 'changeLabels'] as const).map((method): FaultRow => ({
+  ...wishes.map((method): FaultRow => ({
     title: `GitHub: ${method}`,
     happened,
     inject: ({ forge }) => {
@@ -321,7 +323,7 @@ const bugRows: readonly FaultRow[] = [
     thisRun: 'failed (infrastructure), 1 call',
     nextRun: 'complete (plan_complete), 0 calls',
   },
-  ...(['changeLabels', 'upsertComment'] as const).map((method): FaultRow => ({
+  ...wishes.map((method): FaultRow => ({
     title: `GitHub: ${method}`,
     happened: 'fails as nobody foresaw',
     inject: ({ forge }) => {

@@ -10,7 +10,7 @@ import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
   Dependency,
-  Forge,
+  ForgeAdapter,
   Issue,
   IssueComment,
   IssueHistory,
@@ -543,7 +543,7 @@ function labelledBy(login: string, label: string): IssueHistory {
   };
 }
 
-export interface FakeForge extends Forge {
+export interface FakeForge extends ForgeAdapter {
   /** What is not set was labelled by `owner`, long ago. */
   readonly histories: Map<number, IssueHistory>;
   /** What people said on an issue. */
@@ -573,7 +573,9 @@ export interface FakeForge extends Forge {
   readonly resolved: string[];
   /** Everything that changed something on GitHub, in order. */
   readonly writes: string[];
-  readonly faults: Faults<Forge>;
+  /** The repository's labels. */
+  readonly labels: string[];
+  readonly faults: Faults<ForgeAdapter>;
 }
 
 export function createForge({ branches }: Origin): FakeForge {
@@ -594,6 +596,7 @@ export function createForge({ branches }: Origin): FakeForge {
     replies,
     resolved,
     writes,
+    labels,
     faults,
   }: Pick<
     FakeForge,
@@ -612,6 +615,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'replies'
     | 'resolved'
     | 'writes'
+    | 'labels'
     | 'faults'
   > = {
     saidOf: new Map(),
@@ -629,9 +633,10 @@ export function createForge({ branches }: Origin): FakeForge {
     comments: new Map(),
     notifications: new Map(),
     writes: [],
+    labels: ['ralph'],
     faults: new Map(),
   };
-  const ask = <T>(method: keyof Forge, answer: () => T): Promise<T> => {
+  const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
     requests += 1;
     return guarded(faults, method, answer);
   };
@@ -673,6 +678,7 @@ export function createForge({ branches }: Origin): FakeForge {
     comments,
     notifications,
     writes,
+    labels,
     faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) =>
@@ -685,6 +691,7 @@ export function createForge({ branches }: Origin): FakeForge {
         ),
       ),
     issue: (number) => ask('issue', () => issues.get(number) ?? null),
+    labelNames: () => ask('labelNames', () => labels),
     account: (login) =>
       ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
     issueHistories: (numbers, label) =>

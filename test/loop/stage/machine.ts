@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import { jobsOf, type Config, type RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
@@ -112,9 +113,11 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     machine.mcpServers = needs.mcpServers;
     return Promise.resolve(tapped('agent', machine.agent, tap));
   };
+  const forge = withWishes(tapped('forge', project.forge, tap));
   return {
-    forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
+    forge: () => Promise.resolve(forge),
     requests: () => project.forge.requests(),
+    refusedWishes: () => forge.refusedWishes(),
     remote: () => Promise.resolve(tapped('remote', project.remote, tap)),
     repository: () =>
       Promise.resolve(tapped('repository', placedCheckout(machine.checkout, config.workingDirectory), tap)),

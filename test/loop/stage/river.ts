@@ -1,4 +1,5 @@
 import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -334,8 +335,8 @@ async function runHere(
 ): Promise<RunEnd> {
   const report = await runAtHome({
     ...deps,
-    forge,
-    findStart: (lane) => findStart({ forge, ...lane }),
+    forge: withWishes(forge),
+    findStart: (lane) => findStart({ forge: withWishes(forge), ...lane }),
     runName: deps.context.runId,
     task: null,
     signal: signal ?? new AbortController().signal,

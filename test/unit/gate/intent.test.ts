@@ -136,7 +136,7 @@ describe('comments', () => {
     expect(parseIntent(commented(body, { issue: 4 }), asks)).toEqual({
       kind: 'command',
       command,
-      commentId: 7,
+      reactTo: { kind: 'comment', id: 7 },
       thread: { number: 4, isPullRequest: false },
       actor: { login: 'ann', id: 1, kind: 'user' },
     });

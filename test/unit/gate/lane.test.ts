@@ -309,15 +309,16 @@ describe('preconditions', () => {
     expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('There is no key for the agent');
   });
 
-  test('the last one is to write to issues: the one that is worked first shows it, before the first call', async () => {
+  test('none asks whether issues may be written to: the one that is worked first shows it, and a refusal is a warning', async () => {
     const project = createProject({ issues: [3, 2], agent: [finisher] });
     await runOnce(project);
     expect(project.forge.writes[0]).toBe('eyes on #2');
 
     const barred = createProject({ agent: [finisher] });
     barred.forge.faults.set('react', new UserError('configuration', 'The token needs "issues: write".'));
-    expect(messageOf((await runOnce(barred)).outcome)).toContain('issues: write');
-    expect(barred.script.calls).toEqual([]);
+    const run = await runOnce(barred);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(run.log).toContain('warning: The run continued without a reaction on #1: The token needs "issues: write".');
   });
 
   test('are not asked for by a run that has no work', async () => {

@@ -303,10 +303,11 @@ describe('comments', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(warningsIn(run)).toEqual([
       'Nobody could be notified: The API is rate-limited.',
-      'The status comment on #1 could not be written: The API is rate-limited.',
-      'The status comment on #101 could not be written: The API is rate-limited.',
+      'The run continued without a comment on #1, a comment on #101: The API is rate-limited.',
     ]);
-    expect(run.log).toContain('warning: The status comment on #1 could not be written: The API is rate-limited.');
+    expect(run.log).toContain(
+      'warning: The run continued without a comment on #1, a comment on #101: The API is rate-limited.',
+    );
   });
 });
 

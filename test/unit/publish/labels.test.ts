@@ -5,6 +5,7 @@ import type { TaskObstacle, TaskProgress } from '../../../src/core/tasks/task.ts
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { labelWishes, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';
 import { UserError } from '../../../src/errors.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createForge, createLog, createOrigin } from '../../loop/stage/in-memory.ts';
 import { planTask, taskReport } from '../report/fixtures.ts';
 
@@ -113,14 +114,18 @@ describe('a run that the gate ended', () => {
 });
 
 describe('writing them', () => {
-  const world = () => ({ forge: createForge(createOrigin({})), log: createLog(), stepWithinMs: null });
+  const world = () => {
+    const forge = createForge(createOrigin({}));
+    return { github: forge, forge: withWishes(forge), log: createLog(), stepWithinMs: null };
+  };
   const wish = (issue: number) => ({ issue, labels: [], wanted: 'ralph:failed' as const });
 
   test('gives up after three that failed, in one warning', async () => {
     const run = world();
-    run.forge.faults.set('changeLabels', new UserError('configuration', 'No.'));
-    expect(await publishLabels(run, [1, 2, 3, 4, 5].map(wish))).toEqual([
-      'The labels of #1, #2, #3 could not be written: No.',
+    run.github.faults.set('changeLabels', new UserError('configuration', 'No.'));
+    expect(await publishLabels(run, [1, 2, 3, 4, 5].map(wish))).toEqual([]);
+    expect(run.forge.refusedWishes()).toEqual([
+      'The run continued without new labels on #1, new labels on #2, new labels on #3: No.',
     ]);
     expect(run.forge.requests().sent).toBe(3);
   });
@@ -137,8 +142,9 @@ describe('writing them', () => {
   });
 
   test('that takes too long is a warning', async () => {
-    const run = { ...world(), stepWithinMs: 1 };
-    run.forge.changeLabels = () => new Promise(() => undefined);
+    const { forge, ...others } = world();
+    const hanging = { ...forge, changeLabels: () => new Promise<never>(() => undefined) };
+    const run = { ...others, forge: hanging, stepWithinMs: 1 };
     expect(await publishLabels(run, [wish(1)])).toEqual([
       expect.stringMatching(/^Some of the labels could not be written: it ran out of time/),
     ]);

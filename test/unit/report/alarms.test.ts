@@ -1,22 +1,9 @@
 import { expect, test } from 'vitest';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { alarms, branchAlarms, ruleFor } from '../../../src/report/sentences/alarms.ts';
+import { alarms, branchAlarms } from '../../../src/report/sentences/alarms.ts';
 import { entry, report } from './fixtures.ts';
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
-
-test.each([
-  ['Bash', 'cargo test --all', 'Bash(cargo:*)'],
-  ['Bash', 'RUST_LOG=debug ./run.sh', 'Bash(./run.sh:*)'],
-  ['Bash', 'sudo rm -rf /', null],
-  ['Bash', 'bash -c "cargo test"', null],
-  ['Bash', '$(x)', null],
-  ['WebFetch', null, 'WebFetch'],
-  ['AskUserQuestion', null, null],
-  ['we`ird', null, null],
-])('the rule for %s %j is %j', (tool, command, expected) => {
-  expect(ruleFor({ tool, command })).toBe(expected);
-});
 
 test('denied tools come with the rule that allows them, grouped', () => {
   const denied = (iteration: number, command: string) =>
@@ -30,7 +17,7 @@ test('denied tools come with the rule that allows them, grouped', () => {
     ],
   });
   expect(alarms(shown)).toEqual([
-    '⛔ The agent was denied a tool 4 times. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(docker:*)`.',
+    '⛔ The agent was denied a tool 4 times. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(docker ps:*)`.',
   ]);
 });
 

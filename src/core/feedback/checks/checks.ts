@@ -1,3 +1,4 @@
+import { grouped } from '../../grouped.ts';
 import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { MINUTE_MS } from '../../time.ts';
 import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
@@ -30,7 +31,7 @@ const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head; our own workflow's runs are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
-  const groups = [...Map.groupBy(counted(head, own), keyOf).values()].flatMap(groupOf);
+  const groups = [...grouped(counted(head, own), keyOf).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
     groups.map(({ last }) => last).filter((check) => check.result === result);
   const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
@@ -128,7 +129,7 @@ interface Group {
 
 /** Of the runs of one check, oldest first. What passed for a push may fail for the pull request: each event has its own say. */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
-  const groups = [...Map.groupBy(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
+  const groups = [...grouped(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseJson, valueOf } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
-import { grouped } from './grouped.ts';
+import { grouped } from '../../grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';

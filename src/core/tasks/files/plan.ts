@@ -1,7 +1,7 @@
 import { parseChecklist, type ChecklistItem } from '../../../markdown/checklist.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
-import { grouped } from './grouped.ts';
+import { grouped } from '../../grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
 import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
@@ -80,7 +80,7 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
   const items: Item[] = [];
   for (const box of boxes) {
     const parent = box.parent === null ? undefined : items[box.parent];
-    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', box.title].join('\n')));
+    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', essence(box.title)].join('\n')));
     const same = lines.get(id) ?? [];
     lines.set(id, [...same, box.line]);
     items.push({
@@ -92,6 +92,31 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
   }
   return items;
 }
+
+/** The title without what people and their plugins put behind it when an item is planned or ticked: so ticking never makes another task of it. */
+function essence(title: string): string {
+  let left = title;
+  for (;;) {
+    const shorter = left.replace(MARKS_BEHIND, '').trimEnd();
+    if (shorter === left || shorter === '') return left;
+    left = shorter;
+  }
+}
+
+const DATE = String.raw`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?`;
+/** `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)` (TaskPaper), `(done)`, `✅`, `— done`. */
+const MARKS_BEHIND = new RegExp(
+  String.raw`(?:^|\s+)(?:${[
+    String.raw`(?:[✅☑✔📅📆🗓⏳⌛🛫➕❌]\uFE0F?)\s*${DATE}`,
+    String.raw`[✅☑✔🎉]\uFE0F?`,
+    String.raw`[[(](?:done|completion|completed|due|created|scheduled|start|cancelled)::\s*[^\])]{1,40}[\])]`,
+    String.raw`(?:done|completion|completed)::\s*${DATE}`,
+    String.raw`@(?:done|completed)(?:\([^)]{0,40}\))?`,
+    String.raw`[[(](?:done|completed?|finished|implemented)(?:[ ,:]*(?:on |in )?${DATE})?[\])]`,
+    String.raw`(?:[-–—]|→)\s*(?:done|completed|finished)[.!]?(?:\s*${DATE})?`,
+  ].join('|')})\s*$`,
+  'iu',
+);
 
 /** Of too many items those that are open, then as many of the others as there is room for; in the order of the file. */
 function openFirst(items: readonly Item[]): readonly Item[] {

@@ -1,3 +1,4 @@
+import { grouped } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { isLockFile } from '../../../core/review/lock-files.ts';
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -46,7 +47,7 @@ export async function mergeTrees(
     byPath(objects, lane.commit, merged.tree),
     byPath(objects, sides.fork, lane.commit),
   ]);
-  const judged = Map.groupBy(merged.conflicts, ({ path }) => path);
+  const judged = grouped(merged.conflicts, ({ path }) => path);
   // Of what nobody may change without a person's word, the base's version counts, unless the lane alone changed it before.
   const kept = inspection.inspectPaths([...fromBase.values()]);
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);

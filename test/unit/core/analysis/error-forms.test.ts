@@ -119,3 +119,25 @@ test.each([
     fingerprintOf(`SyntaxError: Unexpected token ${second}`),
   );
 });
+
+describe('forms of the first Ralphs', () => {
+  test.each([
+    'Link: error 404',
+    'link: Error 500 from the registry',
+    '[worker]: error while reading the queue',
+    'job[3f]: error 12',
+  ])('%s', (text) => {
+    expect(findErrors(text).map((error) => error.text.toLowerCase())).toEqual([expect.stringMatching(/^error /)]);
+  });
+  test.each([
+    '- [x]: error handling',
+    '[x]: error page added',
+    'The link: error handling is documented.',
+    '[docs]: error messages are clearer now',
+    'See [1]: errors of the parser',
+    'Link: error-handling.md',
+    '[guide]: error paths are tested',
+  ])('%s: none', (text) => {
+    expect(findErrors(text)).toEqual([]);
+  });
+});

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
 import { analyzeAt, block, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each<[string, boolean]>([
@@ -69,4 +70,36 @@ test('with a block no phrase is read', () => {
 
 test('without a phrase there is no signal at all', () => {
   expect(analyzeAt('I looked at the parser.').signal).toMatchObject({ from: 'none', exitSignal: null, unreadable: [] });
+});
+
+describe('a whole message of one or a few words', () => {
+  test.each([
+    'Done.',
+    'All done!',
+    'Complete.',
+    'Completed.',
+    'Finished.',
+    'finished',
+    'Work complete.',
+    'The work is done.',
+    'Task completed ✅',
+    '**Complete.**',
+    'The task is now complete.',
+  ])('%s: everything is done', (text) => {
+    expect(findPhrases(text, []).confidence).toBeGreaterThanOrEqual(60);
+  });
+  test.each([
+    'Done?',
+    'Complete?',
+    'Not finished.',
+    'Incomplete.',
+    'Unfinished.',
+    'Complete the parser.',
+    'Finished with errors left.',
+    'Complete. Next I look at the lexer.',
+    'Almost done.',
+    '未 done',
+  ])('%s: not so', (text) => {
+    expect(findPhrases(text, []).confidence).toBeLessThan(60);
+  });
 });

@@ -1,0 +1,76 @@
+import type { Denial } from '../analysis/analysis.ts';
+
+export const QUESTION_TOOL = 'AskUserQuestion';
+
+/** A rule for one of these would allow whatever stands behind it. */
+const SHELLS = new Set([
+  'bash',
+  'sh',
+  'zsh',
+  'dash',
+  'ksh',
+  'fish',
+  'eval',
+  'exec',
+  'sudo',
+  'su',
+  'xargs',
+  'cd',
+  'command',
+]);
+
+/** Programs whose subcommands differ too much for one rule: `git status` reads, `git push` publishes. */
+const WITH_SUBCOMMANDS = new Set([
+  ...['git', 'gh', 'glab', 'docker', 'podman', 'kubectl', 'helm'],
+  ...['aws', 'az', 'gcloud', 'terraform', 'pulumi', 'systemctl'],
+]);
+/** Options in front of a subcommand whose value is a word of its own. */
+const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
+
+/** The smallest rules of `allowed-tools` that would let a refused call pass, for its parts that no rule allows yet; empty where no rule should: a question, a shell. */
+export function rulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
+  if (tool === QUESTION_TOOL) return [];
+  if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
+  if (tool !== 'Bash') return [];
+  return [...new Set(partsOf(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
+}
+
+/** Quotes keep together what they hold; what a shell would do with the rest is not looked at: it is advice for a person. */
+function partsOf(command: string): readonly string[] {
+  const parts = command.slice(0, 2_000).match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
+  return parts.map((part) =>
+    part
+      .trim()
+      .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time)\s+)+/, '')
+      .replace(/^(?:\w+=\S*\s+)+(?=\S)/, ''),
+  );
+}
+
+function ruleForPart(part: string, allowed: readonly string[]): string | null {
+  const words = part.split(/\s+/).filter(Boolean);
+  const [program = '', next] = words;
+  if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(program)) return null;
+  // `env` alone prints; with a program behind it, it runs whatever that is.
+  if (program === 'env' && next !== undefined) return null;
+  return allowed.some((rule) => covers(rule, part)) ? null : `Bash(${commandOf(words)}:*)`;
+}
+
+/** The words that say what a command does: `git push` of `git push origin`, `git -C app push` of `git -C app push`. */
+function commandOf(words: readonly string[]): string {
+  const [program = ''] = words;
+  if (!WITH_SUBCOMMANDS.has(program)) return program;
+  let at = 1;
+  while (words[at]?.startsWith('-') === true) at += WITH_VALUE.test(words[at] ?? '') ? 2 : 1;
+  const named = words.slice(0, at + 1);
+  return named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word)) ? named.join(' ') : program;
+}
+
+/** True if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */
+function covers(rule: string, command: string): boolean {
+  if (rule === 'Bash') return true;
+  const inside = /^Bash\((.*)\)$/s.exec(rule)?.[1];
+  if (inside === undefined) return false;
+  const prefix = inside.endsWith(':*') ? inside.slice(0, -2) : inside.endsWith(' *') ? inside.slice(0, -2) : null;
+  if (inside === '*' || prefix === '') return true;
+  return prefix === null ? command === inside : command === prefix || command.startsWith(`${prefix} `);
+}

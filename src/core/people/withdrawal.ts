@@ -1,0 +1,81 @@
+import type { LaneState } from '../lane/state.ts';
+import type { Outcome } from '../outcome.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { isPlanComplete, progressOf } from '../tasks/queue.ts';
+import { nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
+import { hasLabel } from './labels.ts';
+
+/** How a person takes an issue back while a run works. `gone`: it was deleted or transferred. */
+export const withdrawalKinds = ['closed', 'unlabeled', 'gone'] as const;
+export type WithdrawalKind = (typeof withdrawalKinds)[number];
+
+/** A task that a person took back. */
+export interface Withdrawal {
+  readonly task: TaskId;
+  readonly why: WithdrawalKind;
+}
+
+/** Returns how a person has taken the issue back, or null if it is wanted still: open and labelled. `issue`: null if the repository does not have it. */
+export function withdrawalOf(
+  issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
+  taskLabel: string,
+): WithdrawalKind | null {
+  if (issue === null) return 'gone';
+  if (issue.state === 'closed') return 'closed';
+  return hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
+}
+
+/** The tasks, with those that a person took back out of reach. */
+export function withdrawTasks<T extends QueuedTask>(
+  tasks: readonly T[],
+  withdrawals: readonly Pick<Withdrawal, 'task'>[],
+): readonly T[] {
+  const ids = new Set(withdrawals.map(({ task }) => task));
+  return ids.size === 0 ? tasks : tasks.map((task) => (ids.has(task.id) ? { ...task, obstacle: 'withdrawn' } : task));
+}
+
+/** True if people took back every task of the run that it could have worked on. */
+export function isAllWithdrawn(tasks: readonly QueuedTask[]): boolean {
+  return tasks.length > 0 && tasks.every(isWithdrawn);
+}
+
+export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean {
+  return obstacle === 'withdrawn';
+}
+
+/** The state after people took tasks back: none of them counts as done by this run. What was spent on them stays. */
+export function unclaimTasks(state: LaneState, before: LaneState, ids: readonly TaskId[]): LaneState {
+  const claimed = ids.filter(
+    (id) => progressOf(state.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done',
+  );
+  if (claimed.length === 0) return state;
+  const open = claimed.map((id) => [id, { ...progressOf(state.tasks, id), state: 'in-progress', doneCommit: null }]);
+  return {
+    ...state,
+    tasks: { ...state.tasks, ...(Object.fromEntries(open) as LaneState['tasks']) },
+    unverified: state.unverified.filter((id) => !claimed.includes(id)),
+  };
+}
+
+/** How a run ends whose tasks people took back: nothing is complete when nothing is left of what it was asked for. */
+export function outcomeAfterWithdrawal(
+  outcome: Outcome,
+  tasks: readonly QueuedTask[],
+  progress: LaneState['tasks'],
+): Outcome {
+  if (outcome.kind === 'failed' || outcome.kind === 'cancelled' || !tasks.some(isWithdrawn)) return outcome;
+  if (isAllWithdrawn(tasks)) return { kind: 'paused', reason: 'withdrawn' };
+  const isComplete = outcome.kind === 'complete' && isPlanComplete(tasks, progress);
+  return outcome.kind === 'complete' && !isComplete ? { kind: 'paused', reason: 'withdrawn' } : outcome;
+}
+
+const WHY: Readonly<Record<WithdrawalKind, string>> = {
+  closed: 'was closed',
+  unlabeled: 'lost the task label',
+  gone: 'was deleted or transferred',
+};
+
+/** What people read of a task that was taken back. */
+export function withdrawalWarning(task: Pick<Task, 'source'>, why: WithdrawalKind): string {
+  return `${nameOfTask(task)} ${WHY[why]} while this run worked: no further call is made for it, and nothing says that it is done.`;
+}

@@ -1,0 +1,65 @@
+import { namesOf } from '../../core/text/lists.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { textOf, UserError } from '../../errors.ts';
+import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
+
+/** Each wish in words, for the sentence about those that were refused. */
+const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
+  replyInThread: (number) => `an answer in a thread of #${String(number)}`,
+  resolveThread: () => 'marking a thread as resolved',
+  upsertComment: (number) => `a comment on #${String(number)}`,
+  settleComments: () => 'marking earlier notifications as settled',
+  settleNotifications: (number) => `marking earlier notifications on #${String(number)} as settled`,
+  amendComment: (number) => `correcting an older comment on #${String(number)}`,
+  requestReview: (number) => `a review request on #${String(number)}`,
+  assign: (number) => `assignees on #${String(number)}`,
+  changeLabels: (number) => `new labels on #${String(number)}`,
+  addLabels: (number) => `new labels on #${String(number)}`,
+  react: (target) =>
+    target.kind === 'issue' ? `a reaction on #${String(target.number)}` : `a reaction on comment ${String(target.id)}`,
+};
+
+/** Wishes that GitHub refused for one reason. `why`: the whole explanation of the first. */
+interface Refused {
+  readonly what: Set<string>;
+  readonly why: string;
+}
+
+/** The forge as a run gets it: no wish rejects, whatever goes wrong in it, and what was refused is remembered by its reason. */
+export function withWishes(adapter: ForgeAdapter): Forge {
+  const refused = new Map<string, Refused>();
+
+  function wish<Name extends keyof WishWrites>(name: Name): Wishes[Name] {
+    type Asked = Parameters<WishWrites[Name]>;
+    type Granted = Awaited<ReturnType<WishWrites[Name]>>;
+    return (async (...asked: Asked): Promise<Wished<Granted>> => {
+      try {
+        return { kind: 'granted', value: await (adapter[name] as (...asked: Asked) => Promise<Granted>)(...asked) };
+      } catch (error) {
+        const why = sentence(textOf(error));
+        const reason = (error instanceof UserError ? error.reason : null) ?? why;
+        const known = refused.get(reason) ?? { what: new Set(), why };
+        known.what.add(WORDS[name](...asked));
+        refused.set(reason, known);
+        return { kind: 'refused', why, isLasting: error instanceof UserError && error.kind === 'configuration' };
+      }
+    }) as Wishes[Name];
+  }
+
+  return {
+    ...adapter,
+    replyInThread: wish('replyInThread'),
+    resolveThread: wish('resolveThread'),
+    upsertComment: wish('upsertComment'),
+    settleComments: wish('settleComments'),
+    settleNotifications: wish('settleNotifications'),
+    amendComment: wish('amendComment'),
+    requestReview: wish('requestReview'),
+    assign: wish('assign'),
+    changeLabels: wish('changeLabels'),
+    addLabels: wish('addLabels'),
+    react: wish('react'),
+    refusedWishes: () =>
+      [...refused.values()].map(({ what, why }) => `The run continued without ${namesOf([...what])}: ${why}`),
+  };
+}

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { boaster, finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
+import {
+  addIssue,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  senderOf,
+  warningsIn,
+  type Event,
+  type Run,
+} from '../stage/river.ts';
+import { runSplit } from '../stage/split.ts';
+import { open, type Tap } from '../stage/tap.ts';
+
+/** What a person does while the first call runs. */
+function during(act: () => Promise<void> | void): Tap {
+  let isDone = false;
+  return {
+    ...open,
+    call: async (name, call) => {
+      const answer = await call();
+      if (name === 'agent.call' && !isDone) {
+        isDone = true;
+        await act();
+      }
+      return answer;
+    },
+  };
+}
+
+const bodies = ({ forge }: Project): string => forge.pulls.map(({ body }) => body).join('\n');
+const labelsOf = ({ forge }: Project, issue: number): readonly string[] => forge.issues.get(issue)?.labels ?? [];
+const saying = (action: string, issue = 1): Event => ({
+  name: 'issues',
+  payload: {
+    action,
+    label: { name: 'ralph' },
+    issue: { number: issue, state: action === 'closed' ? 'closed' : 'open', labels: [{ name: 'ralph' }] },
+    sender: senderOf('ann'),
+  },
+});
+const messageIn = ({ outcome }: Run): string => ('message' in outcome ? outcome.message : '');
+
+/** Ways to take issue #1 back. */
+const ways: readonly (readonly [string, (project: Project) => void])[] = [
+  ['closed', ({ forge }) => addIssue(forge, 1, { state: 'closed' })],
+  ['unlabelled', ({ forge }) => addIssue(forge, 1, { labels: ['bug'] })],
+  ['deleted or transferred', ({ forge }) => void forge.issues.delete(1)],
+];
+
+describe('an issue that a person takes back while the first call runs', () => {
+  describe.each(ways)('%s', (_way, takeBack) => {
+    test.each<[string, Behaviour]>([
+      ['goes on', steadyWorker],
+      ['says that it is done', finisher],
+      ['says that everything is done', boaster],
+    ])('an agent that %s: no further call, nothing claims it, and the money is booked', async (_what, behaviour) => {
+      const project = createProject({ issues: [1], agent: [behaviour], inputs: { 'max-iterations': '5' } });
+      const tap = during(() => takeBack(project));
+      const run = await runOnce(project, { event: labeled(1), tap });
+      expect(run).toMatchObject({ end: 'paused (withdrawn)', calls: 1 });
+      expect(project.forge.pulls).toEqual([]);
+      expect(labelsOf(project, 1)).not.toContain('ralph:done');
+      expect(savedState(project, 'issue-1').tasks['issue-1']?.state).toBe('in-progress');
+      expect(savedState(project, 'issue-1').ledger.map(({ calls }) => calls)).toEqual([1]);
+      expect(warningsIn(run).join()).toMatch(/#1 (was closed|lost the task label|was deleted or transferred) while/);
+      expect(project.origin.branches.has('ralph/issue-1')).toBe(true);
+      // No later run works on it by itself.
+      project.clock.advance(3_600_000);
+      expect(await runOnce(project, { event: schedule })).toMatchObject({ calls: 0 });
+    });
+
+    test('of the queue: the others go on', async () => {
+      const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
+      const run = await runOnce(project, { tap: during(() => takeBack(project)) });
+      expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(bodies(project)).toContain('Closes #2');
+      expect(bodies(project)).not.toContain('Closes #1');
+      expect(labelsOf(project, 1)).not.toContain('ralph:done');
+      expect(labelsOf(project, 2)).toContain('ralph:done');
+    });
+
+    test('with three jobs: the job that publishes heeds it', async () => {
+      const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '5' } });
+      const { publish } = await runSplit(project, {
+        event: labeled(1),
+        loop: { tap: during(() => takeBack(project)) },
+      });
+      expect(publish).toMatchObject({ end: 'paused (withdrawn)' });
+      expect(project.forge.pulls).toEqual([]);
+      expect(labelsOf(project, 1)).not.toContain('ralph:done');
+      expect(project.origin.branches.has('ralph/issue-1')).toBe(true);
+    });
+  });
+
+  test('before its turn: not called for at all', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
+    const tap = during(() => addIssue(project.forge, 2, { state: 'closed' }));
+    const run = await runOnce(project, { tap });
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(bodies(project)).toContain('Closes #1');
+    expect(bodies(project)).not.toMatch(/(Closes|Part of) #2/);
+  });
+
+  test('and gives back before the call ends: worked on as before', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    const tap = during(() => {
+      addIssue(project.forge, 1, { state: 'closed' });
+      addIssue(project.forge, 1);
+    });
+    expect(await runOnce(project, { event: labeled(1), tap })).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(bodies(project)).toContain('Closes #1');
+  });
+
+  test('with a pull request from an earlier run: it says so there, and stays a draft', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project, { event: labeled(1) });
+    project.script.behaviours = [finisher];
+    project.clock.advance(60_000);
+    const tap = during(() => addIssue(project.forge, 1, { state: 'closed' }));
+    const run = await runOnce(project, { event: labeled(1), tap });
+    expect(run).toMatchObject({ end: 'paused (withdrawn)', calls: 1 });
+    expect(project.forge.pulls).toMatchObject([{ draft: true, state: 'open' }]);
+    expect(bodies(project)).not.toContain('Closes #1');
+    const comment = [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
+    expect(comment).toContain('taken back while a run worked on it');
+  });
+});
+
+describe('the answer of the event', () => {
+  test.each(['closed', 'unlabeled', 'deleted', 'transferred'])('%s: a run is at work', async (action) => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '5' } });
+    let answer = '';
+    const tap = during(async () => {
+      if (action === 'closed') addIssue(project.forge, 1, { state: 'closed' });
+      else if (action === 'unlabeled') addIssue(project.forge, 1, { labels: [] });
+      else project.forge.issues.delete(1);
+      answer = messageIn(await runOnce(project, { event: saying(action) }));
+    });
+    await runOnce(project, { tap });
+    expect(answer).toMatch(/A run that has it among its tasks is at work .*no further call for it after the one/);
+  });
+
+  test('of a run of three jobs', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
+    let answer = '';
+    const tap = during(async () => {
+      addIssue(project.forge, 1, { state: 'closed' });
+      const job = { phase: 'gate', digest: '', run: (project.runs += 1) } as const;
+      answer = messageIn(await runOnce(project, { event: saying('closed'), job }));
+    });
+    await runSplit(project, { loop: { tap } });
+    expect(answer).toMatch(/cannot be reached while it works; the job that publishes/);
+  });
+
+  test('nobody works on it', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker] });
+    addIssue(project.forge, 1, { state: 'closed' });
+    expect(messageIn(await runOnce(project, { event: saying('closed') }))).toContain('No run works on it.');
+  });
+});
+
+describe("the lane's branch and pull request, while a call runs", () => {
+  const begun = async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    project.script.behaviours = [finisher];
+    project.inputs = { 'max-iterations': '5' };
+    project.clock.advance(60_000);
+    return project;
+  };
+  const closePull = (project: Project): void => void Object.assign(project.forge.pulls[0] ?? {}, { state: 'closed' });
+  const deleteBranch = (project: Project): void => {
+    project.origin.branches.delete('ralph/queue');
+    closePull(project);
+  };
+
+  test('the pull request is closed: no further call, nothing is ready, the work stays on the branch', async () => {
+    const project = await begun();
+    const before = project.origin.branches.get('ralph/queue');
+    const run = await runOnce(project, { tap: during(() => closePull(project)) });
+    expect(run).toMatchObject({ end: 'paused (by_person)', calls: 1 });
+    expect(project.forge.pulls).toMatchObject([{ state: 'closed', draft: true }]);
+    expect(bodies(project)).not.toContain('Closes #1');
+    expect(labelsOf(project, 1)).not.toContain('ralph:done');
+    expect(project.origin.branches.get('ralph/queue')).not.toBe(before);
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+  });
+
+  test('the branch is deleted: it is not made again, and nothing of the run is called done', async () => {
+    const project = await begun();
+    const run = await runOnce(project, { tap: during(() => deleteBranch(project)) });
+    expect(run).toMatchObject({ end: 'paused (by_person)', calls: 1 });
+    expect(project.origin.branches.has('ralph/queue')).toBe(false);
+    expect(project.forge.pulls).toHaveLength(1);
+    expect(labelsOf(project, 1)).not.toContain('ralph:done');
+  });
+
+  test('the branch is deleted in the first run, which has no pull request yet', async () => {
+    const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '5' } });
+    const run = await runOnce(project, { tap: during(() => void project.origin.branches.delete('ralph/queue')) });
+    expect(run).toMatchObject({ end: 'paused (by_person)', calls: 1 });
+    expect(project.origin.branches.has('ralph/queue')).toBe(false);
+    expect(project.forge.pulls).toEqual([]);
+  });
+
+  test.each<[string, (project: Project) => void]>([
+    ['closed', closePull],
+    ['deleted', deleteBranch],
+  ])('with three jobs, %s: the job that publishes heeds it', async (what, act) => {
+    const project = await begun();
+    const { publish } = await runSplit(project, { loop: { tap: during(() => act(project)) } });
+    expect(publish).toMatchObject({ end: 'paused (by_person)' });
+    expect(bodies(project)).not.toContain('Closes #');
+    expect(project.origin.branches.has('ralph/queue')).toBe(what === 'closed');
+    expect(labelsOf(project, 1)).not.toContain('ralph:done');
+  });
+
+  test('the pull request is merged: nobody said no', async () => {
+    const project = await begun();
+    const merge = (): void => {
+      const head = project.origin.branches.get('ralph/queue');
+      Object.assign(project.forge.pulls[0] ?? {}, { state: 'merged', headSha: head });
+    };
+    const run = await runOnce(project, { tap: during(merge) });
+    expect(run.end).not.toContain('paused');
+  });
+});
