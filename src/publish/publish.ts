@@ -98,10 +98,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
   const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
   const isReady = end.published && pull.pullRequest !== null && !pull.pullRequest.draft && isForReview(end.outcome);
-  const again =
-    isReady && pull.pullRequest !== null
-      ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
-      : { feedback: work.state.feedback, warnings: [] };
+  const again = isReady
+    ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
+    : { feedback: work.state.feedback, warnings: [] };
   const notified = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
   const { saved, lane } = await saveState(deps, notified, end);
   await settleUsage(deps, notified, !isUnheard && answers.unposted === 0 && !isCutOff(end));

@@ -175,6 +175,7 @@ test('budget-v1-waiting.json: what waits for a person', () => {
     ...(JSON.parse(text) as object),
     unfinished: [],
     unanswered: [],
+    looked: [],
   });
 });
 

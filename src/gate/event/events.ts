@@ -92,7 +92,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'pull_request',
     types: ['closed'],
-    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done, and the next run looks at the other open pull requests. Not merged: work on the branch is on hold until the pull request is reopened.",
     parse: parseClosedPull,
   },
   {

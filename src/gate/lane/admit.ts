@@ -158,7 +158,7 @@ async function freeForWork(
   deps.log.info(`${name} is a draft again, with auto-merge off: what is asked of it is worked on.`);
   const feedback = overtake(state.feedback, hold, deps.clock.now());
   const pullRequest = lane.pullRequest === null ? null : { ...lane.pullRequest, draft: true };
-  const ended = hold.queued ? 'was taken out of the merge queue' : 'no longer merges automatically';
+  const ended = hold.queued ? 'was removed from the merge queue' : 'no longer merges automatically';
   const warning = `${name} ${ended}, since what is asked of it needs new commits. Switch that on again once you have reviewed them.`;
   const warnings = hold.queued || hold.autoMerge ? [...notes.warnings, warning] : notes.warnings;
   return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };

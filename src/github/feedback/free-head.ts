@@ -10,7 +10,7 @@ const DEQUEUE = 'dequeuePullRequest(input: { id: $id }) { mergeQueueEntry { id }
 export async function freeHead(client: Client, number: number, standing: Standing): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
-  if (isQueued) await change(client, { doing: `take ${name} out of the merge queue`, mutation: DEQUEUE, id });
+  if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });
   // A draft cannot be merged: from here on nobody is faster than the rest of this.
   if (!isDraft) await change(client, { doing: `make ${name} a draft again`, mutation: DRAFT, id });
   if (!autoMerge) return;

@@ -22,7 +22,8 @@ test('a pull request that is approved and armed: a new issue waits, and what its
       outputs: { outcome: 'idle', reason: 'waiting_for_review' },
     });
   expect(await git('rev-parse', BRANCH)).toBe(head);
-  const said = (): readonly string[] => scene.commentsOn(pull.number).map(({ body }) => body);
+  const said = (): readonly string[] =>
+    state.comments.filter(({ issue }) => issue === pull.number).map(({ body }) => body);
   expect(said().filter((body) => body.includes('1 task waits behind it'))).toHaveLength(1);
 
   const { event } = review(scene, [onFirstLine('Please say why.')], { state: 'COMMENTED' });

@@ -3,17 +3,17 @@ import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-requ
 import { lanesInNeed, MAX_LOOKED, withLook, type Looked } from '../../../../src/core/sharing/waiting-pulls.ts';
 
 const HOUR = 3_600_000;
-const now = 100 * HOUR;
+const NOW = 100 * HOUR;
 
 function pull(branch: string, change: Partial<WaitingPullRequest> = {}): WaitingPullRequest {
   return { number: 1, branch, head: 'aaa', base: 'bbb', mergeable: 'conflicting', checks: 'unknown', ...change };
 }
 
 function lanes(open: readonly WaitingPullRequest[], looked: readonly Looked[] = []): readonly string[] {
-  return lanesInNeed(open, { prefix: 'ralph/', looked, now }).map(({ lane }) => lane);
+  return lanesInNeed(open, { prefix: 'ralph/', looked, now: NOW }).map(({ lane }) => lane);
 }
 
-const seen = 'aaa bbb conflicting unknown';
+const SEEN = 'aaa bbb conflicting unknown';
 
 describe('the pull requests that need work', () => {
   test.each<[string, Partial<WaitingPullRequest>, boolean]>([
@@ -37,17 +37,17 @@ describe('the pull requests that need work', () => {
     ['stands as it did an hour ago', {}, false],
     ['has another head', { seen: 'abc bbb conflicting unknown' }, true],
     ['has another base', { seen: 'aaa abc conflicting unknown' }, true],
-    ['was looked at half a day ago', { at: now - 12 * HOUR }, true],
-    ['was looked at by a machine whose clock is a day ahead', { at: now + 24 * HOUR }, true],
+    ['was looked at half a day ago', { at: NOW - 12 * HOUR }, true],
+    ['was looked at by a machine whose clock is a day ahead', { at: NOW + 24 * HOUR }, true],
   ])('one for which nothing could be done and that %s', (_, change, expected) => {
-    const looked = [{ lane: 'issue-2', seen, at: now - HOUR, ...change }];
+    const looked = [{ lane: 'issue-2', seen: SEEN, at: NOW - HOUR, ...change }];
     expect(lanes([pull('ralph/issue-2')], looked)).toEqual(expected ? ['issue-2'] : []);
   });
 
   test('come in the order in which they were looked at, those that nobody looked at first', () => {
     const looked = [
-      { lane: 'issue-1', seen: 'x', at: now - HOUR },
-      { lane: 'issue-2', seen: 'x', at: now - 2 * HOUR },
+      { lane: 'issue-1', seen: 'x', at: NOW - HOUR },
+      { lane: 'issue-2', seen: 'x', at: NOW - 2 * HOUR },
     ];
     expect(lanes([pull('ralph/issue-1'), pull('ralph/issue-2'), pull('ralph/issue-3')], looked)).toEqual([
       'issue-3',
@@ -57,8 +57,8 @@ describe('the pull requests that need work', () => {
   });
 
   test('are remembered once each, the newest fifty', () => {
-    const looks = Array.from({ length: 60 }, (_none, at) => ({ lane: `issue-${String(at % 55)}`, seen, at }));
-    const looked = looks.reduce(withLook, [] as readonly Looked[]);
+    const looks = Array.from({ length: 60 }, (_none, at) => ({ lane: `issue-${String(at % 55)}`, seen: SEEN, at }));
+    const looked = looks.reduce<readonly Looked[]>(withLook, []);
     expect(looked).toHaveLength(MAX_LOOKED);
     expect(looked.at(-1)).toMatchObject({ lane: 'issue-4', at: 59 });
     expect(new Set(looked.map(({ lane }) => lane)).size).toBe(MAX_LOOKED);
