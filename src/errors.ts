@@ -9,6 +9,11 @@ export class UserError extends Error {
   }
 }
 
+/** What is thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** What is thrown, as text for a sentence. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { lockFilesSchema } from './feedback/conflict/lock-files.ts';
 import type { Immutable } from './immutable.ts';
 import { count } from './numbers.ts';
+import { callUsageSchema } from './lane/usage.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
 /** A git object id of a tree or commit. */
@@ -82,6 +83,8 @@ export const evidenceSchema = z.object({
   merge: z.enum(['none', 'open', 'made']).default('none'),
   /** Lock files of a merge that were to be made again; absent: none. */
   lockFiles: lockFilesSchema.optional(),
+  /** The agent call of an iteration without a pipeline, as it was booked. Journals of earlier versions have none. */
+  call: callUsageSchema.exactOptional(),
   /** What became of the pipeline's steps; empty: there is no pipeline. Journals of before there were any have none. */
   steps: z.array(stepRecordSchema).max(50).default([]),
 });

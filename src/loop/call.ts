@@ -10,14 +10,16 @@ import { shareOf } from '../core/lane/change.ts';
 import type { MergeToFinish } from '../core/prompt/feedback.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import { bookCallUsage } from '../core/lane/settle.ts';
+import type { CallUsage } from '../core/lane/usage.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { AgentRun } from '../ports/agent.ts';
+import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
+import { keepNow } from './pushing.ts';
 import type { Turn } from './turns.ts';
 import type { Work } from '../handover/work.ts';
 
@@ -38,9 +40,12 @@ export interface Iteration {
 }
 
 export interface Called {
+  /** With what all tries of the call used. */
   readonly agentRun: AgentRun;
-  readonly state: LaneState;
-  /** When the CLI turned out not to know the session, and `state` lost it; null: it did not. */
+  /** The call is booked in its state, and on disk. */
+  readonly work: Work;
+  readonly usage: CallUsage;
+  /** When the CLI turned out not to know the session, and the state lost it; null: it did not. */
   readonly sessionDroppedAt: number | null;
 }
 
@@ -71,10 +76,10 @@ export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iterati
   };
 }
 
-/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
+/** Calls the agent, once more without a session when the CLI does not know it; each call is booked as it ends. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */
 export async function callAgent(
   deps: LoopDeps,
-  { work, soFar, step, turn, merge }: Iteration,
+  { work, soFar, step, turn, merge, startedAt }: Iteration,
   {
     listed,
     notes,
@@ -95,14 +100,57 @@ export async function callAgent(
     signal: deps.signal,
   } as const;
   const { agent } = turn.opened;
-  const agentRun = await agent.call({ ...call, resume: setting.resume });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
-    return { agentRun, state: work.state, sessionDroppedAt: null };
+  const first = await bookedCall(deps, agent, { call: { ...call, resume: setting.resume }, work, startedAt });
+  if (first.agentRun.analysis.agentError?.kind !== 'unknown-session' || setting.resume === null)
+    return { ...first, sessionDroppedAt: null };
   deps.log.info('The agent no longer knows the session; calling it again without one.');
   // Not charged again: the CLI refused before it asked the provider for anything.
   const sessionDroppedAt = deps.clock.now();
-  const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
-  return { agentRun: await agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+  const state = resetSession(first.work.state, 'unknown_session', sessionDroppedAt);
+  const second = await bookedCall(deps, agent, {
+    call: { ...call, resume: null },
+    work: { ...first.work, state },
+    startedAt: sessionDroppedAt,
+  });
+  return { ...together(first, second), sessionDroppedAt };
+}
+
+type Booked = Omit<Called, 'sessionDroppedAt'>;
+
+/**
+ * Calls the agent once, and books what that used the moment it ends, in memory, on disk and in what is handed over: nothing
+ * that fails from here on loses it. Throws what failed behind the call only then.
+ */
+async function bookedCall(
+  deps: LoopDeps,
+  agent: Pick<Agent, 'call'>,
+  { call, work, startedAt }: { readonly call: AgentCall; readonly work: Work; readonly startedAt: number },
+): Promise<Booked> {
+  const agentRun = await agent.call(call);
+  const { tokens, costUsd } = agentRun.analysis;
+  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
+  const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
+  const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
+  deps.record(booked);
+  await keepNow(deps, booked);
+  if (agentRun.broken !== undefined) throw agentRun.broken;
+  return { agentRun, work: booked, usage };
+}
+
+/** Two tries as one call; the second is what came of it. */
+function together(first: Booked, second: Booked): Booked {
+  const tokens = sumOf(first.usage.tokens, second.usage.tokens);
+  const costUsd = sumOf(first.usage.costUsd, second.usage.costUsd);
+  const { agentRun, work, usage } = second;
+  return {
+    agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, costUsd } },
+    work,
+    usage: { ...usage, startedAt: first.usage.startedAt, tokens, costUsd },
+  };
+}
+
+function sumOf(first: number | null, second: number | null): number | null {
+  return second === null || first === null ? (second ?? first) : first + second;
 }
 
 /** The prompt of a call. `listed`: the items of the task files; `notes`: logs in which an agent keeps what it learns. */

@@ -15,6 +15,7 @@ import { beginIteration, beginSteps, recordDoneCommit, settle } from '../core/la
 import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { CallUsage } from '../core/lane/usage.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
@@ -112,6 +113,8 @@ interface Made {
   /** With all that was charged, and what was committed in the middle. */
   readonly work: Work;
   readonly heard: Heard;
+  /** What the one call used, as it is booked; null: the steps of a pipeline say. */
+  readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   /** Taken away behind the step that made it; null: there was none, or no pipeline. */
   readonly doneMarker: string | null;
@@ -125,15 +128,15 @@ interface Made {
 async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
   if (deps.pipeline === null) {
     const setting = plainCall(deps, iteration);
-    const { agentRun, state, sessionDroppedAt } = await callAgent(deps, iteration, {
+    const { agentRun, work, usage, sessionDroppedAt } = await callAgent(deps, iteration, {
       listed: iteration.listed,
       notes: iteration.notes,
       setting,
     });
-    const work = { ...iteration.work, state };
     return {
       work,
       heard: agentRun,
+      usage,
       sessionDroppedAt,
       doneMarker: null,
       steps: [],
@@ -143,10 +146,10 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  return { work, heard, sessionDroppedAt, doneMarker, steps, earlier, base };
+  return { work, heard, usage: null, sessionDroppedAt, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'heard' | 'sessionDroppedAt' | 'steps'> {
+interface Finished extends Pick<Made, 'heard' | 'usage' | 'sessionDroppedAt' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
@@ -163,7 +166,7 @@ async function conclude(
   made: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, heard, doneMarker, sessionDroppedAt, committed } = made;
+  const { before, after, taskTree, listed, listedAfter, heard, usage, doneMarker, sessionDroppedAt, committed } = made;
   const analysis = bounded<Analysis>(heard.analysis, deps.redact);
   const steps = bounded<readonly StepRecord[]>(made.steps, deps.redact);
   const items = {
@@ -191,6 +194,7 @@ async function conclude(
     verification: bounded<Verification>(verification, deps.redact),
     checklist,
     doneMarker,
+    ...(usage === null ? {} : { call: usage }),
     steps,
     merge: committed.merge,
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),

@@ -23,8 +23,10 @@ export interface AgentCall {
   readonly signal: AbortSignal;
 }
 
-/** What came of a call. Never throws for what the agent did; only for a CLI that cannot be started. */
+/** What came of a call. A call that was made always comes back with what it used; it throws only where it could not begin. */
 export interface AgentRun {
+  /** What failed behind the call, so that the run must end. The caller throws it once the call is booked. */
+  readonly broken?: Error;
   readonly analysis: Analysis;
   readonly end: AgentEnd;
   readonly outputChars: number;

@@ -4,7 +4,7 @@ import { analyze } from '../../core/analysis/analyze.ts';
 import type { Transcript } from '../../core/analysis/transcript.ts';
 import { billed } from '../../core/spending/bill.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
-import { messageOf, UserError } from '../../errors.ts';
+import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
 import type { Broker, ProviderSign } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -168,17 +168,34 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
     if (!tellsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
   });
   const environment = { ...options.environment, ...way.environment };
-  const run = await callCli(started, { ...options, environment, watch }, call).catch(async (error: unknown) => {
-    await way.end();
-    throw error;
-  });
+  const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();
+  // What was spent must reach the books first; without a request there is nothing to book.
+  if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
       `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
     );
   return { ...run, analysis: billed(run.analysis, bill) };
 }
+
+/** Stands for a call that failed before it had a result: it says nothing, and may have cost something. */
+function brokenRun(error: unknown): AgentRun {
+  const { analysis } = analyze(NOTHING_PRINTED, []);
+  return {
+    broken: asError(error),
+    analysis,
+    end: { kind: 'cancelled' },
+    outputChars: 0,
+    fencedBlock: false,
+    durationMs: 0,
+  };
+}
+
+const NOTHING_PRINTED: Transcript = {
+  ...{ format: 'text', finalMessage: '', finished: false, askedPerson: false },
+  ...{ agentError: null, denials: [], usageLimit: null, sessionId: null, turns: null, tokens: null, costUsd: null },
+};
 
 /** For who follows the job, where the CLI itself is silent. */
 function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
@@ -233,12 +250,20 @@ async function callCli(
   if (chunks === 0) reader.push(stderr.bytes());
   const stalled = end.kind === 'cancelled' && !call.signal.aborted ? watch.stalled() : null;
   const ended = reader.end({ succeeded: end.kind === 'exited' && end.code === 0 });
-  const printed = await own.inHand(() => prepared.complete(ended));
+  const completed = await own
+    .inHand(() => prepared.complete(ended))
+    .then(
+      (transcript) => ({ transcript, broken: null }),
+      // What the CLI has printed still says what the call cost.
+      (error: unknown) => ({ transcript: ended, broken: asError(error) }),
+    );
+  const { transcript: printed, broken } = completed;
   const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
   return {
+    ...(broken === null ? {} : { broken }),
     analysis,
     end: stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
     outputChars: finalChars,

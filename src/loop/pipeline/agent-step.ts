@@ -1,13 +1,13 @@
 import { agentAttempt } from '../../core/pipeline/next-action.ts';
 import { aimOf, type AgentStep } from '../../core/pipeline/pipeline.ts';
 import { stepNotes } from '../../core/pipeline/step-notes.ts';
-import { chargeCallAt, chargeStepUsage } from '../../core/lane/settle.ts';
+import { chargeCallAt } from '../../core/lane/settle.ts';
 import type { Work } from '../../handover/work.ts';
 import { callAgent, setupFor } from '../call.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Running, Tried, Walk } from './walk.ts';
 
-/** Calls the agent as one step says. The call is charged and on record before it is made, and what it used as it ends. */
+/** Calls the agent as one step says. The call is charged and on record before it is made. */
 export async function tryAgent(
   deps: LoopDeps,
   { iteration, step, of }: Running<AgentStep>,
@@ -18,9 +18,9 @@ export async function tryAgent(
   deps.record(charged);
   const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
-  const { agentRun, state, sessionDroppedAt } = await callAgent(
+  const { agentRun, work, usage, sessionDroppedAt } = await callAgent(
     deps,
-    { ...iteration, work: charged },
+    { ...iteration, work: charged, startedAt },
     {
       listed: iteration.listed,
       notes: iteration.notes,
@@ -42,16 +42,12 @@ export async function tryAgent(
       },
     },
   );
-  const { tokens, costUsd, sessionId } = agentRun.analysis;
-  const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
-  const call = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
-  const work: Work = { ...charged, state: chargeStepUsage(state, call) };
-  deps.record(work);
+  const { sessionId } = agentRun.analysis;
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
     attempt: agentAttempt(agentRun),
     tail: '',
-    call: { ...call, heard: agentRun },
+    call: { ...usage, heard: agentRun },
     walk: {
       ...walk,
       work,

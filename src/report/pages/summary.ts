@@ -6,7 +6,7 @@ import type { AgentEnd } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, findingsOf, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import { allTasksOf, findingsOf, hasUsed, iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
 import { ruleFor } from '../sentences/alarms.ts';
@@ -92,7 +92,7 @@ function costLine(report: RunReport): string {
   const pull = lane.pullRequest;
   const unknown = work === null ? null : costIsUnknown(work);
   const spent =
-    work === null || work.iterations.length === 0
+    work === null || !hasUsed(work)
       ? []
       : [
           `**Cost:** ${costWord(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
