@@ -86,9 +86,9 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
     }));
   return {
     port: start,
-    async open(limits, hear) {
+    async open(limits, hear, spending) {
       const port = await start();
-      const call = createCall(limits, options.keys, hear);
+      const call = createCall(limits, options.keys, { hear, spending });
       current = call;
       return {
         environment: options.environmentFor({
@@ -162,8 +162,12 @@ interface Passage {
 function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
-  hear: (sign: ProviderSign) => void,
+  told: {
+    readonly hear: (sign: ProviderSign) => void;
+    readonly spending: ((spent: Spent) => void) | undefined;
+  },
 ): Call {
+  const { hear } = told;
   const placeholders = Object.fromEntries(
     Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
   );
@@ -206,9 +210,9 @@ function createCall(
       if (counted !== null) hear({ kind: 'asked' });
       return {
         signal: ended.signal,
-        tell: (told) => {
-          failure = told;
-          if (told === null && counted !== null) hear({ kind: 'answered' });
+        tell: (result) => {
+          failure = result;
+          if (result === null && counted !== null) hear({ kind: 'answered' });
         },
         count: (account) => {
           under.account = account;
@@ -217,6 +221,7 @@ function createCall(
         leave: () => {
           if (!open.delete(passage)) return;
           spent = plus(spent, under.account?.spent() ?? NOTHING);
+          if (counted !== null) told.spending?.(spent);
           // Another one that is on its way may be answered yet.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });

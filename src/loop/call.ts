@@ -12,6 +12,7 @@ import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
 import { bookCallUsage } from '../core/lane/settle.ts';
 import type { CallUsage } from '../core/lane/usage.ts';
+import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
@@ -126,7 +127,14 @@ async function bookedCall(
   agent: Pick<Agent, 'call'>,
   { call, work, startedAt }: { readonly call: AgentCall; readonly work: Work; readonly startedAt: number },
 ): Promise<Booked> {
-  const agentRun = await agent.call(call);
+  const spending = (spent: Spent): void => {
+    const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
+    // Of a machine that cannot write, the end of the call says so.
+    tryTo(() => {
+      deps.record({ ...work, state: bookCallUsage(work.state, usage) });
+    });
+  };
+  const agentRun = await agent.call({ ...call, spending });
   const { tokens, costUsd } = agentRun.analysis;
   const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
   const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
@@ -135,6 +143,14 @@ async function bookedCall(
   await keepNow(deps, booked);
   if (agentRun.broken !== undefined) throw agentRun.broken;
   return { agentRun, work: booked, usage };
+}
+
+function tryTo(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // Nothing depends on it.
+  }
 }
 
 /** Two tries as one call; the second is what came of it. */

@@ -3,8 +3,12 @@ import type { CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Stands between an agent and its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {
-  /** Opens it for one call. `hear`: what the provider does, as it does it. */
-  open(limits: CallLimits, hear: (sign: ProviderSign) => void): Promise<BrokeredCall>;
+  /** Opens it for one call. `hear`: what the provider does, as it does it. `spending`: what the call has spent, each time that a request ends. */
+  open(
+    limits: CallLimits,
+    hear: (sign: ProviderSign) => void,
+    spending?: (spent: Spent) => void,
+  ): Promise<BrokeredCall>;
 }
 
 /** What a provider does with the requests of a call that are not free, whatever the CLI says of it. */

@@ -163,10 +163,12 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   const { tellsRetries } = started.cli;
   const watch = createStallWatch({ ...options, tellsRetries });
   if (options.broker === null) return callCli(started, { ...options, watch }, call);
-  const way = await options.broker.open({ costUsd: call.budgetUsd, tokens: call.tokensLeft }, (sign) => {
+  const hear = (sign: ProviderSign): void => {
     watch.hear(sign);
     if (!tellsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
-  });
+  };
+  const limits = { costUsd: call.budgetUsd, tokens: call.tokensLeft };
+  const way = await options.broker.open(limits, hear, call.spending);
   const environment = { ...options.environment, ...way.environment };
   const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();

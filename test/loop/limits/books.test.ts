@@ -9,6 +9,7 @@ import type { Machine } from '../stage/machine.ts';
 import { createProject, finishOnce, green, runOnce, savedState, type Run } from '../stage/river.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
+import { killAt } from '../stage/tap.ts';
 
 const COST = 3;
 const paid =
@@ -116,6 +117,20 @@ test('the call is on record before anything else is done', async () => {
   });
   const [first] = seen.filter(([costUsd]) => costUsd > 0);
   expect(first).toEqual([COST, 0]);
+});
+
+test('of a main that is killed in a call, what its requests had come to counts', async () => {
+  const costly: Behaviour = (call) => ({ ...steadyWorker(call), spendsUsd: 2 });
+  const project = createProject({ agent: [costly], inputs: { 'max-cost-usd-per-day': '3' } });
+  const ends: string[] = [];
+  for (let nth = 0; nth < 3; nth += 1) {
+    const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'after') });
+    const post = await finishOnce(project, main);
+    ends.push((post ?? main).end);
+    project.clock.advance(HOUR);
+  }
+  expect(ends).toEqual(['cancelled (killed)', 'cancelled (killed)', 'parked (cost_per_day)']);
+  expect(savedState(project).ledger).toMatchObject([{ calls: 2, costUsd: 4 }]);
 });
 
 describe('three jobs', () => {

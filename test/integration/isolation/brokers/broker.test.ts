@@ -97,7 +97,14 @@ test('the agent holds a placeholder, the provider gets the key, and nobody else 
   expect(answer.headers.get('set-cookie')).toBeNull();
   expect(await answer.text()).toBe(begun(10_000) + finished(3_000));
   expect(scene.seen).toMatchObject([{ url: '/base/v1/messages?beta=true', headers: { 'x-api-key': KEY } }]);
-  expect(await call.end()).toEqual({ requests: 1, tokens: 13_000, costUsd: 0.1, exhausted: null, refused: [], unpriced: null });
+  expect(await call.end()).toEqual({
+    requests: 1,
+    tokens: 13_000,
+    costUsd: 0.1,
+    exhausted: null,
+    refused: [],
+    unpriced: null,
+  });
 });
 
 test('an answer passes as it comes', async () => {

@@ -115,7 +115,14 @@ describe('what a run finds of itself', () => {
     ['a red base', {}, { verify: { kind: 'remembered', failed: 'npm test' } }, 'verify', 'problem', /at `npm test`/],
     ['a tool', { verify: ['cargo test'] }, {}, 'allowed-tools', 'warning', /`cargo test`/],
     ['what an agent lacks', { agents: ['claude', 'codex'] }, {}, 'agent', 'ok', /Codex reports no cost/],
-    ['limits that do not bind', { agents: ['codex'] }, {}, 'spend', 'warning', /Codex calls only models whose price is known/],
+    [
+      'limits that do not bind',
+      { agents: ['codex'] },
+      {},
+      'spend',
+      'warning',
+      /Codex calls only models whose price is known/,
+    ],
     [
       'a model without a price',
       { prices: { hasPrices: true, isLimited: true, unpriced: ['gpt-9'] } },
@@ -124,7 +131,14 @@ describe('what a run finds of itself', () => {
       'problem',
       /No price is known for gpt-9/,
     ],
-    ['limits that cannot bind', { agents: ['command'] }, {}, 'spend', 'warning', /No limit in dollars binds Your command/],
+    [
+      'limits that cannot bind',
+      { agents: ['command'] },
+      {},
+      'spend',
+      'warning',
+      /No limit in dollars binds Your command/,
+    ],
     ['the day used up', {}, { spentTodayUsd: known(20) }, 'spend', 'warning', /used up/],
     ['a foreign workflow', {}, { files: [] }, 'workflow-file', 'unchecked', /names the action/],
   ])('%s', (_, run, change, check, kind, says) => {
